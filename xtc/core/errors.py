@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that can go wrong, as exceptions that say where, what, why and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from xtc.core.location import SourceLocation
+
+
+class XtcError(Exception):
+    """The base of every error this project raises on purpose.
+
+    Args:
+        what: one sentence that names the thing at fault and its value.
+        where: the user's own line, or a file; printed first.
+        notes: facts that help to see the cause.
+        hints: what to write instead.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: SourceLocation | Path | str | None = None,
+        notes: Sequence[str] = (),
+        hints: Sequence[str] = (),
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.notes = tuple(notes)
+        self.hints = tuple(hints)
+
+    def __str__(self) -> str:
+        first = self.what if self.where is None else f"{self.where}: {self.what}"
+        lines = [first]
+        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  hint: {hint}" for hint in self.hints]
+        return "\n".join(lines)
+
+
+class UserError(XtcError):
+    """A mistake in what the user wrote; nothing was lost or half done."""
+
+
+class ToolError(XtcError):
+    """An external program is missing or failed; carries the program's own words."""
+
+
+class CompileError(XtcError):
+    """A pass, the translation or the code generator failed; carries diagnostic and reproducer."""
+
+
+class ArtifactError(XtcError):
+    """A stored artefact is missing, incomplete or not what its manifest says."""
+
+
+class DeviceError(XtcError):
+    """The base of what a device can do wrong."""
+
+
+class DeviceNotFound(DeviceError):  # noqa: N818  the name users read: what happened, not a suffix
+    """The device, its driver or its SDK is absent; says what was looked for and where."""
+
+
+class DeviceMemoryError(DeviceError):
+    """Out of device memory, or a copy outside an allocation."""
+
+
+class DeviceFault(DeviceError):  # noqa: N818
+    """A kernel broke a rule of the machine; names kernel, coordinates and address."""
+
+
+class DeviceTimeout(DeviceError):  # noqa: N818
+    """A kernel or a wait went past its limit."""
+
+
+class DeviceLost(DeviceError):  # noqa: N818
+    """The device or its simulator process is gone."""
+
+
+class LaunchError(DeviceError):
+    """A kernel could not be started: unknown function, bad arguments, bad grid."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
+    """Hints for a misspelt `name`: the closest known one, or the list of what there is."""
+    choices = sorted(known)
+    close = difflib.get_close_matches(name, choices, n=1)
+    if close:
+        return [f"did you mean '{close[0]}'?"]
+    return [f"one of: {', '.join(choices)}"] if choices else []

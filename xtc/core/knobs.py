@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every environment variable this project reads, typed and described, in one file.
+
+A knob is read when it is asked for, never at import. `docs/knobs.md` is generated from `KNOBS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from xtc.core.errors import UserError
+
+T = TypeVar("T")
+
+KNOBS: dict[str, Knob[object]] = {}
+
+
+@dataclass(frozen=True)
+class Knob(Generic[T]):
+    """One environment variable: its name, how its text is read, its default, what it does."""
+
+    name: str
+    parse: Callable[[str], T]
+    default: T
+    help: str
+
+    def get(self) -> T:
+        """The parsed value, or the default where unset or empty. Raises UserError on bad text."""
+        text = os.environ.get(self.name, "")  # noqa: TID251  the one place
+        if not text:
+            return self.default
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise UserError(
+                f"environment variable {self.name} has the unusable value {text!r}",
+                notes=[str(error), self.help],
+                hints=[f"unset {self.name} to get the default ({self.default})"],
+            ) from None
+
+
+def _declare(name: str, parse: Callable[[str], T], default: T, help: str) -> Knob[T]:
+    knob = Knob(name, parse, default, help)
+    KNOBS[name] = knob  # type: ignore[assignment]
+    return knob
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError("must be 1 or more")
+    return value
+
+
+DUMP_DIR = _declare(
+    "XTC_DUMP_DIR", Path, None, "folder that receives the IR after every pass, one file per pass"
+)
+CC = _declare("XTC_CC", str, "cc", "C compiler used to link shared libraries")

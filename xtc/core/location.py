@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where in the user's own source something was written."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+_OWN_PACKAGES = ("xtc", "xtc_passes", "xtc_targets")
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A file, a line (from 1) and, where known, a column (from 1)."""
+
+    file: str
+    line: int
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return place if self.column is None else f"{place}:{self.column}"
+
+
+def user_location() -> SourceLocation | None:
+    """The innermost caller outside this project's packages, or None (an embedded interpreter)."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    return SourceLocation(_shorten(frame.f_code.co_filename), frame.f_lineno)
+
+
+def _is_own(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__", "")
+    return module.split(".", 1)[0] in _OWN_PACKAGES or "contextlib" in module
+
+
+def _shorten(file: str) -> str:
+    """Relative to the working directory where the file is below it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return file
