@@ -152,9 +152,8 @@ def _mismatch(actual: Array, expected: Array) -> str | None:
 def _compare_elements(
     actual: Array, expected: Array, rtol: float, atol: float, name: str
 ) -> Comparison:
-    equal = _equal(actual, expected)
-    errors, tolerances = _errors(actual, expected, equal), atol + rtol * _magnitudes(expected)
-    wrong = ~(equal | (errors <= tolerances))
+    errors, tolerances = _errors(actual, expected), atol + rtol * _magnitudes(expected)
+    wrong = ~(errors <= tolerances)  # so that a NaN is wrong
     at = np.unravel_index(int(np.argmax(_ranks(errors, tolerances, wrong))), expected.shape)
     index = tuple(int(i) for i in at)
     found, wanted = _scalar(actual[index]), _scalar(expected[index])
@@ -186,14 +185,14 @@ def _equal(actual: Array, expected: Array) -> Mask:
     return np.asarray(same | (np.isnan(wide) & np.isnan(reference)))
 
 
-def _errors(actual: Array, expected: Array, equal: Mask) -> Floats:
+def _errors(actual: Array, expected: Array) -> Floats:
     """|actual - expected|; 0 where both are the same infinity or NaN, NaN where only one is NaN."""
     wide, reference = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(wide - reference)
     if kind_of(actual.dtype) != "float":
         errors = np.maximum(errors, 1.0)  # large neighbours may round to the same float64
-    return np.where(equal, 0.0, errors)
+    return np.where(_equal(actual, expected), 0.0, errors)
 
 
 def _magnitudes(expected: Array) -> Floats:
