@@ -96,6 +96,20 @@ def test_no_element_type_is_named_where_none_is_known() -> None:
     assert "of the measured FMA peak" in str(measure(work, flops=1.0, peak=lambda: 1e3))
 
 
+@pytest.mark.usefixtures("a_millisecond")
+def test_a_small_fraction_is_not_rounded_to_nothing() -> None:
+    text = str(measure(work, flops=4.5e2, peak=lambda: 1e9))
+    assert "0.00045 of the measured FMA peak" in text
+
+
+def test_counters_that_are_no_events_have_a_unit() -> None:
+    result = Measurement(MILLISECOND, counters={"task_clock": 1500.0, "page_faults": 2.5})
+    assert str(result).splitlines()[1:] == [
+        "  task_clock 1,500 ns per call",
+        "  page_faults 2.5 per call",
+    ]
+
+
 def test_every_modelled_line_says_so() -> None:
     result = Measurement(MILLISECOND, modelled={"cycles": 7.0, "dma_bytes": 8.0})
     lines = str(result).splitlines()[1:]

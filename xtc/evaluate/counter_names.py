@@ -55,7 +55,10 @@ COUNTERS: dict[str, Event] = {
     "context_switches": Event(TYPE_SOFTWARE, 3, in_kernel=True),
     "migrations": Event(TYPE_SOFTWARE, 4, in_kernel=True),
 }
-"""Every counter by name. `task_clock` is in nanoseconds, all others are events."""
+"""Every counter by name."""
+
+UNITS = {"task_clock": "ns"}
+"""The units of those counters that are no plain number of events."""
 
 
 def check_names(names: Iterable[str]) -> None:

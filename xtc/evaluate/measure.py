@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xtc.core.errors import UserError, XtcError
+from xtc.evaluate.counter_names import UNITS
 from xtc.evaluate.counters import Counters
 from xtc.evaluate.timing import Timing, time_calls
 from xtc.evaluate.units import number_text
@@ -67,12 +68,13 @@ class Measurement:
             rates.append(f"{self.gbytes_per_s:.4g} GB/s")
         if self.fraction_of_peak is not None:
             kind = f"{self.dtype} FMA" if self.dtype else "FMA"
-            rates.append(f"{self.fraction_of_peak:.2f} of the measured {kind} peak")
+            rates.append(f"{_fraction_text(self.fraction_of_peak)} of the measured {kind} peak")
         return rates
 
     def _counter_line(self, name: str, value: float) -> str:
         note = " (estimated: counted part of the time)" if name in self.estimated else ""
-        return f"  {name} {number_text(value)} per call{note}"
+        quantity = f"{number_text(value)} {UNITS[name]}" if name in UNITS else number_text(value)
+        return f"  {name} {quantity} per call{note}"
 
 
 def measure(
@@ -132,6 +134,10 @@ def _validate(
         raise UserError(
             "a peak is given without flops", hints=["say how many operations one call makes"]
         )
+
+
+def _fraction_text(fraction: float) -> str:
+    return f"{fraction:.2f}" if fraction >= 0.1 else f"{fraction:.2g}"
 
 
 def _per_second(amount: float | None, timing: Timing, unit: float = 1.0) -> float | None:
