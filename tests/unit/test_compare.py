@@ -135,15 +135,29 @@ def test_overflow_of_a_narrow_type_is_what_that_type_holds() -> None:
     assert not compare(infinite, np.array([-70_000.0, 1.0]), name="C").ok
 
 
+def summed_one_by_one(a: Array, b: Array, accumulator: str) -> Array:
+    """a @ b with every partial sum rounded to `accumulator`."""
+    total = np.zeros((a.shape[0], b.shape[1]), accumulator)
+    wide_a, wide_b = a.astype(accumulator), b.astype(accumulator)
+    for k in range(a.shape[1]):
+        total = (total + wide_a[:, k : k + 1] * wide_b[k : k + 1, :]).astype(accumulator)
+    return total
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-@pytest.mark.parametrize("terms", [1, 2, 8, 64, 512])
+@pytest.mark.parametrize("terms", [1, 2, 8, 64, 2048])
 def test_rounding_alone_is_within_the_defaults(dtype: str, terms: int) -> None:
     a, b = sample((48, terms), dtype, 1), sample((terms, 48), dtype, 2)
-    actual = np.zeros((48, 48), dtype)
-    for k in range(terms):
-        actual = (actual + a[:, k : k + 1] * b[k : k + 1, :]).astype(dtype)
     expected = a.astype(np.float64) @ b.astype(np.float64)
+    actual = summed_one_by_one(a, b, "float32").astype(dtype)
     compare(actual, expected, name="C", reduction=terms).raise_if_wrong()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_summing_in_the_narrow_type_is_found(dtype: str) -> None:
+    a, b = sample((48, 2048), dtype, 1), sample((2048, 48), dtype, 2)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    assert not compare(summed_one_by_one(a, b, dtype), expected, name="C", reduction=2048).ok
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -161,6 +175,10 @@ def test_default_formula() -> None:
     assert rtol == pytest.approx(4 * 2.0**-24 * (4 + 4))
     assert atol == pytest.approx(rtol, rel=1e-6)
     assert default_tolerances(ones, ones, reduction=10**14)[0] == 0.25
+    half = ones.astype(np.float16)
+    assert default_tolerances(half, ones, reduction=16)[0] == pytest.approx(
+        4 * (4 * 2.0**-11 + 4 * 2.0**-24)
+    )
     given_scale = default_tolerances(ones, ones, reduction=16, scale=100.0)
     assert given_scale[1] == pytest.approx(100 * rtol)
 

@@ -97,6 +97,14 @@ def test_no_element_type_is_named_where_none_is_known() -> None:
 
 
 @pytest.mark.usefixtures("a_millisecond")
+def test_a_modelled_peak_says_so() -> None:
+    result = measure(work, flops=1.0, dtype="float16", peak=lambda: 1e3, modelled_peak=True)
+    assert "of the modelled float16 FMA peak" in str(result)
+    assert "measured" not in str(result)
+    assert result.as_dict()["modelled_peak"] is True
+
+
+@pytest.mark.usefixtures("a_millisecond")
 def test_a_small_fraction_is_not_rounded_to_nothing() -> None:
     text = str(measure(work, flops=4.5e2, peak=lambda: 1e9))
     assert "0.00045 of the measured FMA peak" in text

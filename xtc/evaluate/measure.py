@@ -19,8 +19,9 @@ class Measurement:
     """What was measured, per call, and what a model says beside it.
 
     `gflops` and `gbytes_per_s` are taken from the median time; they and `fraction_of_peak` are
-    None where the work or the peak is not known. `estimated` names the counters that shared the
-    hardware and were scaled up. `modelled` was computed by a model of the machine, not measured.
+    None where the work or the peak is not known; `modelled_peak` tells that the peak is a model's.
+    `estimated` names the counters that shared the hardware and were scaled up. `modelled` was
+    computed by a model of the machine, not measured.
     """
 
     timing: Timing
@@ -28,6 +29,7 @@ class Measurement:
     gflops: float | None = None
     gbytes_per_s: float | None = None
     fraction_of_peak: float | None = None
+    modelled_peak: bool = False
     counters: Mapping[str, float] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     modelled: Mapping[str, float] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Measurement:
             "gflops": self.gflops,
             "gbytes_per_s": self.gbytes_per_s,
             "fraction_of_peak": self.fraction_of_peak,
+            "modelled_peak": self.modelled_peak,
             "counters": dict(self.counters),
             "estimated": list(self.estimated),
             "modelled": dict(self.modelled),
@@ -68,7 +71,8 @@ class Measurement:
             rates.append(f"{self.gbytes_per_s:.4g} GB/s")
         if self.fraction_of_peak is not None:
             kind = f"{self.dtype} FMA" if self.dtype else "FMA"
-            rates.append(f"{_fraction_text(self.fraction_of_peak)} of the measured {kind} peak")
+            origin = "modelled" if self.modelled_peak else "measured"
+            rates.append(f"{_fraction_text(self.fraction_of_peak)} of the {origin} {kind} peak")
         return rates
 
     def _counter_line(self, name: str, value: float) -> str:
@@ -89,6 +93,7 @@ def measure(
     warmup: int = 1,
     counters: Sequence[str] = (),
     peak: Callable[[], float] | None = None,
+    modelled_peak: bool = False,
     modelled: Mapping[str, float] | None = None,
 ) -> Measurement:
     """Time `call`, then count `counters` over as many calls as one repeat makes.
@@ -100,7 +105,8 @@ def measure(
         dtype: the element type that the operations are of, for the text.
         repeat: samples to take; as `number`, `min_repeat_ms` and `warmup`: see time_calls.
         counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
-        peak: gives the measured FMA peak in FLOP/s to hold `flops` against; asked after timing.
+        peak: gives the FMA peak in FLOP/s to hold `flops` against; asked after timing.
+        modelled_peak: the peak comes from a machine's description and was not measured.
         modelled: figures of a machine model, carried along and labelled so.
 
     Raises UserError for an unusable argument and CountersUnavailable where counting is refused.
@@ -118,6 +124,7 @@ def measure(
         gflops=None if rate is None else rate / 1e9,
         gbytes_per_s=_per_second(bytes_moved, timing, unit=1e9),
         fraction_of_peak=None if rate is None or peak is None else rate / peak(),
+        modelled_peak=modelled_peak,
         counters=counts,
         estimated=counting.estimated if counting else (),
         modelled=dict(modelled or {}),

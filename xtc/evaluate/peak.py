@@ -75,13 +75,10 @@ def _measured(dtype: str, threads: int, seconds: float) -> float:
 @contextmanager
 def loaded_function(shape: Shape) -> Iterator[Function]:
     """The kernel compiled for this machine and loaded; unusable once the block is left."""
-    objects = LoadedObjects([compile_ir(kernel_ir(shape), Machine.host())])
-    try:
-        element = _C_TYPE[shape.dtype]
-        prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, element, element)
+    element = _C_TYPE[shape.dtype]
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, element, element)
+    with LoadedObjects([compile_ir(kernel_ir(shape), Machine.host())]) as objects:
         yield prototype(objects.address(SYMBOL))
-    finally:
-        objects.close()
 
 
 def _timed(function: Function, shape: Shape, iterations: int) -> tuple[int, int]:
