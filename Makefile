@@ -29,8 +29,8 @@ title = @printf '== %s\n' '$@'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv links demo check check-fast check-long lint format types floors check-lit unit \
-  docs-paths update-checks docs clean
+.PHONY: help venv links demo check check-fast check-long lint format types floors check-lit \
+  check-lit-fast check-lit-host unit unit-fast unit-long docs-paths update-checks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {sub("%", "<name>", $$1); \
