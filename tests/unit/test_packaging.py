@@ -48,8 +48,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, copy)
     for folder in FOLDER_OF.values():
         shutil.copytree(ROOT / folder, copy / folder, ignore=CACHES)
-    (copy / "tests").mkdir()
-    (copy / "tests" / "__init__.py").touch()
+    for made_up in ("tests/__init__.py", "targets/null/csrc/driver.c", "xtc/core/csrc/sub/a.h"):
+        (copy / made_up).parent.mkdir(parents=True, exist_ok=True)
+        (copy / made_up).touch()
     return copy
 
 
