@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from xtc.core import discover
 from xtc.core.knobs import KNOBS
+from xtc.core.passes import Pass
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDER_OF = {"xtc_passes": "mlir_passes", "xtc_targets": "targets"}
 NOTICE = "<!-- Made from the code by `make docs`: change the code instead. -->\n"
 
 
@@ -33,7 +39,33 @@ def knobs_page() -> str:
     )
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/knobs.md": knobs_page}
+def passes_page() -> str:
+    """What every pass does, with its options."""
+    head = (
+        f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's own run beside them. "
+        "`xtc-opt file.mlir --name{option=value}` runs one.\n"
+    )
+    return "".join([head, *(pass_section(one) for _, one in sorted(discover.passes().items()))])
+
+
+def pass_section(one: type[Pass]) -> str:
+    """The part of the page about one pass."""
+    package, _, rest = one.__module__.partition(".")
+    path = f"{FOLDER_OF[package]}/{rest.replace('.', '/')}.py"
+    options = [
+        (f"`{field.name.replace('_', '-')}`", f"`{field.type}`", default_text(field))
+        for field in dataclasses.fields(one)
+    ]
+    rows = f"\n{table(('option', 'type', 'default'), options)}" if options else ""
+    return f"\n## {one.name}\n\n{inspect.getdoc(one)}\n{rows}\nIn `{path}`.\n"
+
+
+def default_text(field: dataclasses.Field[Any]) -> str:
+    """The default of a pass's option, or that it must be given."""
+    return "required" if field.default is dataclasses.MISSING else f"`{field.default}`"
+
+
+PAGES: dict[str, Callable[[], str]] = {"docs/knobs.md": knobs_page, "docs/passes.md": passes_page}
 
 
 def stale_pages(root: Path) -> list[str]:

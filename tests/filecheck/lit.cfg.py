@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import shlex
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import lit.formats
@@ -43,6 +45,9 @@ config.suffixes = [".py", ".mlir", ".test"]
 config.excludes = ["Inputs", "Output", "lit.cfg.py", "lit.local.cfg.py"]
 
 config.environment["PYTHONPATH"] = f"{ROOT}:{ROOT / '.types'}"
+cache = tempfile.mkdtemp(prefix="xtc-lit-")  # nothing of an earlier run is found again
+atexit.register(shutil.rmtree, cache, ignore_errors=True)
+config.environment["XDG_CACHE_HOME"] = cache
 config.environment["PYTHONUNBUFFERED"] = "1"  # output and messages come in the order of writing
 
 config.substitutions += [

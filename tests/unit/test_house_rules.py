@@ -47,12 +47,23 @@ def test_a_pass_needs_its_lit_twin(tmp_path: Path, folder: str) -> None:
     assert rules.passes_without_twin(tmp_path) == []
 
 
+MATMUL = "class Matmul(Operator):\n    name: ClassVar[str] = 'matmul'\n"
+
+
 def test_an_operator_needs_its_lit_twin(tmp_path: Path) -> None:
-    write(tmp_path, {"xtc/ops/__init__.py": "", "xtc/ops/matmul.py": "", "xtc/ops/kind.py": ""})
-    found = rules.operators_without_twin(tmp_path, {"__init__.py", "kind.py"})
-    assert found == ["xtc/ops/matmul.py: no tests/filecheck/ops/matmul.py"]
+    write(tmp_path, {"xtc/ops/__init__.py": "", "xtc/ops/matmul.py": MATMUL})
+    assert rules.operators_without_twin(tmp_path) == [
+        "xtc/ops/matmul.py: no tests/filecheck/ops/matmul.py"
+    ]
     write(tmp_path, {"tests/filecheck/ops/matmul.py": ""})
-    assert rules.operators_without_twin(tmp_path, {"__init__.py", "kind.py"}) == []
+    assert rules.operators_without_twin(tmp_path) == []
+
+
+def test_a_file_of_operators_is_one_or_is_listed(tmp_path: Path) -> None:
+    write(tmp_path, {"xtc/ops/mat_mul.py": MATMUL, "xtc/ops/kind.py": "class Kind:\n    n: int"})
+    assert rules.operators_without_twin(tmp_path, {"kind.py"}) == [
+        "xtc/ops/mat_mul.py: no operator 'mat_mul', nor is it listed as infrastructure"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +116,10 @@ def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
     "line",
     [
         "import importlib",
-        "import importlib.util",
+        "importlib.import_module(name)",
+        "importlib.util.module_from_spec(spec)",
         "from importlib import import_module",
+        "from importlib.util import module_from_spec",
         "import pkgutil",
         "from pkgutil import iter_modules",
         'found = __import__("os")',
@@ -121,9 +134,16 @@ def test_one_file_imports_dynamically(tmp_path: Path, line: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["import importlib.metadata", "from importlib import resources", "from importlib_x import y"],
+    [
+        "import importlib.metadata",
+        "from importlib import resources",
+        "from importlib_x import y",
+        "import importlib.util",
+        "importlib.util.find_spec('llvm')",
+        "device.load_module(image)",
+    ],
 )
-def test_package_data_is_no_dynamic_import(tmp_path: Path, line: str) -> None:
+def test_finding_a_file_is_no_dynamic_import(tmp_path: Path, line: str) -> None:
     assert rules.dynamic_imports(write(tmp_path, {"xtc/code.py": line})) == []
 
 
