@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes linalg on tensors as MLIR text: what an operator emits is built with this.
+
+Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a loop
+is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xtc.core.scalar import Scalar, ScalarBuilder, literal
+from xtc.core.types import ElementType, TensorType
+
+Body = Callable[..., Scalar]
+IndexMap = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor in SSA form."""
+
+    ssa: str
+    type: TensorType
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a linalg operation: its name in schedules, and whether it reduces."""
+
+    name: str
+    reduction: bool = False
+
+    @property
+    def iterator(self) -> str:
+        """The name linalg gives this kind of loop."""
+        return "reduction" if self.reduction else "parallel"
+
+
+def parallel(*names: str) -> tuple[Loop, ...]:
+    """Loops whose iterations are independent."""
+    return tuple(Loop(name) for name in names)
+
+
+def reduction(*names: str) -> tuple[Loop, ...]:
+    """Loops over which results are accumulated."""
+    return tuple(Loop(name, reduction=True) for name in names)
+
+
+@dataclass
+class LinalgBuilder:
+    """Appends operations for one graph node after another.
+
+    Attributes:
+        lines: the text so far, one operation an entry.
+        node: id of the node being emitted; its main operation gets `__xtc_id_<node>_` and
+            `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
+        device: name of the device the node runs on, recorded as `xtc.device`.
+        location: text of an MLIR location, ` loc("file":line:column)`, or "".
+    """
+
+    lines: list[str] = field(default_factory=list)
+    node: str = ""
+    device: str | None = None
+    location: str = ""
+    _count: int = 0
+
+    def _emit(self, text: str, type: TensorType) -> Value:
+        ssa = self._name()
+        self.lines.append(f"{ssa} = {text}{self.location}")
+        return Value(ssa, type)
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"%t{self._count}"
+
+    def _attributes(self, step: str | None, loops: Sequence[Loop] = ()) -> list[str]:
+        name = self.node if step is None else f"{self.node}.{step}"
+        attributes = [f"__xtc_id_{name}_"]
+        if step is None and loops:
+            names = ", ".join(f'"{loop.name}"' for loop in loops)
+            attributes.append(f"loop.dims = [{names}]")
+        if self.device is not None:
+            attributes.append(f'xtc.device = "{self.device}"')
+        return attributes
+
+    def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
+        """A constant outside of any linalg body."""
+        ssa = self._name()
+        self.lines.append(f"{ssa} = arith.constant {literal(value, element)} : {element.mlir}")
+        return Scalar(ssa, element)
+
+    def splat(self, value: float | int | bool, type: TensorType) -> Value:
+        """A constant tensor, every element `value`."""
+        text = literal(value, type.element)
+        return self._emit(f"arith.constant dense<{text}> : {type.mlir()}", type)
+
+    def vector(self, values: Sequence[float], element: ElementType) -> Value:
+        """A small constant of rank 1."""
+        type = TensorType((len(values),), element)
+        texts = ", ".join(literal(value, element) for value in values)
+        return self._emit(f"arith.constant dense<[{texts}]> : {type.mlir()}", type)
+
+    def empty(self, type: TensorType) -> Value:
+        """A tensor without contents, a destination to write."""
+        return self._emit(f"tensor.empty() : {type.mlir()}", type)
+
+    def fill(self, value: float | int | bool, type: TensorType) -> Value:
+        """A destination filled with `value`, as reductions start from."""
+        scalar, init = self.scalar(value, type.element), self.empty(type)
+        attributes = ", ".join(self._attributes("init"))
+        text = (
+            f"linalg.fill {{{attributes}}} ins({scalar.ssa} : {scalar.mlir}) "
+            f"outs({init.ssa} : {type.mlir()}) -> {type.mlir()}"
+        )
+        return self._emit(text, type)
+
+    def named(
+        self,
+        name: str,
+        inputs: Sequence[Value],
+        init: Value,
+        loops: Sequence[Loop],
+        *,
+        maps: Sequence[IndexMap] = (),
+        attributes: Sequence[str] = (),
+        step: str | None = None,
+    ) -> Value:
+        """A named operation such as `linalg.matmul`, with index maps where they are not its own."""
+        maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
+        all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
+        text = (
+            f"{name}{maps_text} {{{all_attributes}}} ins({_operands(inputs)}) "
+            f"outs({_operands([init])}) -> {init.type.mlir()}"
+        )
+        return self._emit(text, init.type)
+
+    def generic(
+        self,
+        inputs: Sequence[tuple[Value, IndexMap]],
+        init: tuple[Value, IndexMap],
+        loops: Sequence[Loop],
+        body: Body,
+        *,
+        step: str | None = None,
+    ) -> Value:
+        """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
+        out, out_map = init
+        iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
+        maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
+        header = ", ".join(
+            [f"indexing_maps = [{maps}]", f"iterator_types = [{iterators}]"]
+            + self._attributes(step, loops)
+        )
+        values = [value for value, _ in inputs]
+        ins = f" ins({_operands(values)})" if values else ""
+        region = _region([*values, out], out.type.element, body)
+        text = f"linalg.generic {{{header}}}{ins} outs({_operands([out])}) {region}"
+        return self._emit(f"{text} -> {out.type.mlir()}", out.type)
+
+    def transpose(self, value: Value, axes: Sequence[int], loops: Sequence[Loop]) -> Value:
+        """`linalg.transpose`: result dimension d is input dimension axes[d]."""
+        type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
+        init = self.empty(type)
+        attributes = ", ".join(self._attributes(None, loops))
+        text = (
+            f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "
+            f"outs({init.ssa} : {type.mlir()}) permutation = [{', '.join(map(str, axes))}] "
+            f"{{{attributes}}}"
+        )
+        return self._emit(text, type)
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        """The same elements in row-major order in another shape."""
+        target = value.type.with_shape(tuple(shape))
+        if target == value.type:
+            return value
+        flat = self._collapse(value)
+        if target.rank == 1:
+            return flat
+        groups = ", ".join(map(str, range(target.rank)))
+        reassociation = f"[[{groups}]]" if target.rank else "[]"
+        if target.rank == 0:
+            return self._emit(
+                f"tensor.collapse_shape {flat.ssa} [] : {flat.type.mlir()} into {target.mlir()}",
+                target,
+            )
+        sizes = ", ".join(map(str, target.sizes))
+        text = (
+            f"tensor.expand_shape {flat.ssa} {reassociation} output_shape [{sizes}] : "
+            f"{flat.type.mlir()} into {target.mlir()}"
+        )
+        return self._emit(text, target)
+
+    def _collapse(self, value: Value) -> Value:
+        flat = value.type.with_shape((value.type.size,))
+        if value.type.rank == 1:
+            return value
+        if value.type.rank == 0:
+            text = f"tensor.expand_shape {value.ssa} [] output_shape [1] : "
+            return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
+        groups = ", ".join(map(str, range(value.type.rank)))
+        text = f"tensor.collapse_shape {value.ssa} [[{groups}]] : "
+        return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
+
+    def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
+        """`into` with `source` written at `offsets`, step 1."""
+        window = _window(offsets, source.type.sizes, [1] * len(offsets))
+        types = f"{source.type.mlir()} into {into.type.mlir()}"
+        return self._emit(
+            f"tensor.insert_slice {source.ssa} into {into.ssa}{window} : {types}", into.type
+        )
+
+    def extract_slice(
+        self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
+    ) -> Value:
+        """The elements `offsets[d] + i * strides[d]`, i below `sizes[d]`, of each dimension d."""
+        type = source.type.with_shape(tuple(sizes))
+        window = _window(offsets, sizes, strides)
+        types = f"{source.type.mlir()} to {type.mlir()}"
+        return self._emit(f"tensor.extract_slice {source.ssa}{window} : {types}", type)
+
+
+def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> str:
+    return "".join(
+        f" [{', '.join(map(str, numbers))}]" for numbers in (offsets, sizes, strides)
+    ).replace(" ", "", 1)
+
+
+def _operands(values: Sequence[Value]) -> str:
+    names = ", ".join(value.ssa for value in values)
+    types = ", ".join(value.type.mlir() for value in values)
+    return f"{names} : {types}"
+
+
+def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
+    names = ", ".join(loop.name for loop in loops)
+    return ", ".join(f"affine_map<({names}) -> ({', '.join(index_map)})>" for index_map in maps)
+
+
+def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:
+    builder = ScalarBuilder()
+    arguments = [
+        Scalar(f"%e{position}", operand.type.element) for position, operand in enumerate(operands)
+    ]
+    stored = body(builder, *arguments)
+    if stored.element != result:
+        raise TypeError(f"a body of type {stored.element} cannot be stored as {result}")
+    heads = ", ".join(f"{argument.ssa}: {argument.mlir}" for argument in arguments)
+    lines = "\n  ".join([*builder.lines, f"linalg.yield {stored.ssa} : {stored.mlir}"])
+    return f"{{\n^bb0({heads}):\n  {lines}\n}}"

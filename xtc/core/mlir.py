@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only door to the MLIR bindings, so that another build of them can be swapped in.
+
+Import this module inside functions: loading the bindings takes a tenth of a second that users who
+only build or print a graph need not pay.
+"""
+
+from mlir.ir import (
+    ArrayAttr,
+    Attribute,
+    Block,
+    Context,
+    DictAttr,
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    IntegerAttr,
+    Location,
+    MemRefType,
+    MLIRError,
+    Module,
+    Operation,
+    OpView,
+    RankedTensorType,
+    StringAttr,
+    Type,
+    UnitAttr,
+    Value,
+    WalkOrder,
+    WalkResult,
+)
+from mlir.passmanager import PassManager
+
+__all__ = [
+    "ArrayAttr",
+    "Attribute",
+    "Block",
+    "Context",
+    "DictAttr",
+    "FlatSymbolRefAttr",
+    "InsertionPoint",
+    "IntegerAttr",
+    "Location",
+    "MLIRError",
+    "MemRefType",
+    "Module",
+    "OpView",
+    "Operation",
+    "PassManager",
+    "RankedTensorType",
+    "StringAttr",
+    "Type",
+    "UnitAttr",
+    "Value",
+    "WalkOrder",
+    "WalkResult",
+    "translate_to_llvm_ir",
+]
+
+
+def translate_to_llvm_ir(module: Operation) -> str:
+    """LLVM IR text of a module in the llvm dialect."""
+    from mlir.dialects.llvm import translate_module_to_llvmir
+
+    return str(translate_module_to_llvmir(module))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph becomes one MLIR module: a function over memrefs with linalg on tensors inside.
+
+Arguments are the inputs, then the outputs. `memref.on_device` marks those that live on a device when
+the call starts: a unit attribute where the graph uses one device, the device's name where several.
+Constants are `memref.global` declarations whose bytes travel beside the code; a constant of rank 0 is
+written into the code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.core.errors import UserError
+from xtc.core.linalg import LinalgBuilder, Value
+from xtc.core.location import SourceLocation
+from xtc.graph.graph import Graph
+from xtc.graph.node import Node
+from xtc.graph.tensor import Tensor
+
+CONSTANT_ALIGNMENT = 64
+
+
+@dataclass
+class _Emission:
+    graph: Graph
+    builder: LinalgBuilder
+    values: dict[Tensor, Value]
+    many_devices: bool
+
+    def on_device(self, tensor: Tensor) -> list[str]:
+        if tensor.placement is None:
+            return []
+        if self.many_devices:
+            return [f'memref.on_device = "{tensor.placement}"']
+        return ["memref.on_device"]
+
+
+def module_text(graph: Graph) -> str:
+    """The `source` stage of `graph`, whose dimensions are all known, as MLIR text."""
+    if graph.symbols:
+        raise UserError(
+            f"graph '{graph.name}' has the symbolic dimension '{graph.symbols[0]}'",
+            hints=[f"give its size: dims={{'{graph.symbols[0]}': 32}}"],
+        )
+    emission = _Emission(graph, LinalgBuilder(), {}, len(device_names(graph)) > 1)
+    globals_text = [_global(emission, tensor) for tensor in stored_constants(graph)]
+    signature = ", ".join(_arguments(emission))
+    body = _body(emission)
+    lines = [
+        "module {",
+        *globals_text,
+        f"func.func @{graph.name}({signature}) {{",
+        *body,
+        "return",
+        "}",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def device_names(graph: Graph) -> tuple[str, ...]:
+    """Names of the devices that the graph's tensors and operators use, in order of appearance."""
+    tensors = [*graph.inputs, *graph.constants, *graph.outputs]
+    places = [item.placement for item in (*tensors, *graph.nodes)]
+    return tuple(dict.fromkeys(place.name for place in places if place is not None))
+
+
+def stored_constants(graph: Graph) -> tuple[Tensor, ...]:
+    """Constants whose bytes travel beside the code."""
+    return tuple(tensor for tensor in graph.constants if not tensor.is_scalar_constant)
+
+
+def constant_symbol(graph: Graph, tensor: Tensor) -> str:
+    """The symbol that carries a constant's bytes."""
+    return f"{graph.name}.{tensor.name}"
+
+
+def _arguments(emission: _Emission) -> list[str]:
+    tensors = (*emission.graph.inputs, *emission.graph.outputs)
+    return [
+        f"%arg{position}: {tensor.type.mlir('memref')} "
+        f"{{{', '.join(['llvm.noalias', *emission.on_device(tensor)])}}}"
+        for position, tensor in enumerate(tensors)
+    ]
+
+
+def _global(emission: _Emission, tensor: Tensor) -> str:
+    attributes = ", ".join([f"alignment = {CONSTANT_ALIGNMENT} : i64", *emission.on_device(tensor)])
+    symbol = constant_symbol(emission.graph, tensor)
+    return f'memref.global "private" constant @{symbol} : {tensor.type.mlir("memref")} {{{attributes}}}'
+
+
+def _body(emission: _Emission) -> list[str]:
+    graph, builder = emission.graph, emission.builder
+    for position, tensor in enumerate(graph.inputs):
+        emission.values[tensor] = _load(builder, f"%arg{position}", tensor)
+    for node in graph.nodes:
+        _emit_node(emission, node)
+    for position, tensor in enumerate(graph.outputs):
+        value = emission.values[tensor]
+        destination = f"%arg{len(graph.inputs) + position}"
+        builder.lines.append(
+            f"bufferization.materialize_in_destination {value.ssa} in restrict writable {destination}"
+            f" : ({tensor.type.mlir()}, {tensor.type.mlir('memref')}) -> ()"
+        )
+    return builder.lines
+
+
+def _load(builder: LinalgBuilder, memref: str, tensor: Tensor) -> Value:
+    types = f"{tensor.type.mlir('memref')} to {tensor.type.mlir()}"
+    ssa = f"%{tensor.name}.in"
+    builder.lines.append(f"{ssa} = bufferization.to_tensor {memref} restrict : {types}")
+    return Value(ssa, tensor.type)
+
+
+def _emit_node(emission: _Emission, node: Node) -> None:
+    builder = emission.builder
+    builder.node = node.name
+    builder.device = str(node.placement) if node.placement else None
+    builder.location = _location(node.where)
+    inputs = [_operand(emission, tensor) for tensor in node.inputs]
+    emission.values[node.output] = node.op.emit(builder, inputs, node.output.type)
+    builder.location = ""
+
+
+def _operand(emission: _Emission, tensor: Tensor) -> Value:
+    if tensor not in emission.values:
+        emission.values[tensor] = _constant(emission, tensor)
+    return emission.values[tensor]
+
+
+def _constant(emission: _Emission, tensor: Tensor) -> Value:
+    builder = emission.builder
+    if tensor.is_scalar_constant and tensor.const is not None:
+        return builder.splat(tensor.const.item(), tensor.type)
+    symbol = constant_symbol(emission.graph, tensor)
+    memref = f"%{tensor.name}.const"
+    builder.lines.append(f"{memref} = memref.get_global @{symbol} : {tensor.type.mlir('memref')}")
+    return _load(builder, memref, tensor)
+
+
+def _location(where: SourceLocation | None) -> str:
+    if where is None:
+        return ""
+    file = Path(where.file).as_posix().replace("\\", "\\\\").replace('"', '\\"')
+    return f' loc("{file}":{where.line}:{where.column or 1})'

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gives symbolic dimensions their sizes: a copy of the graph with every type inferred anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.types import tensor_type
+from xtc.graph.node import Node
+from xtc.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
+
+
+def bind_graph(graph: Graph, dims: Mapping[str, int]) -> Graph:
+    """`graph` with the dimensions in `dims` fixed. Raises UserError for an unknown name."""
+    for name in dims:
+        if name not in graph.symbols:
+            raise UserError(
+                f"graph '{graph.name}' has no symbolic dimension '{name}'",
+                hints=did_you_mean(name, graph.symbols),
+            )
+    if not dims:
+        return graph
+    bound: dict[Tensor, Tensor] = {}
+    nodes = tuple(_bind_node(node, dims, bound) for node in graph.nodes)
+    return replace(
+        graph,
+        inputs=tuple(_bind_leaf(tensor, dims, bound) for tensor in graph.inputs),
+        outputs=tuple(bound[tensor] for tensor in graph.outputs),
+        nodes=nodes,
+    )
+
+
+def _bind_leaf(tensor: Tensor, dims: Mapping[str, int], bound: dict[Tensor, Tensor]) -> Tensor:
+    if tensor not in bound:
+        type = tensor.type.bind(dims)
+        tensor_type(type.shape, type.element.name)
+        bound[tensor] = replace(tensor, type=type)
+    return bound[tensor]
+
+
+def _bind_node(node: Node, dims: Mapping[str, int], bound: dict[Tensor, Tensor]) -> Node:
+    inputs = tuple(_bind_leaf(tensor, dims, bound) for tensor in node.inputs)
+    output = replace(node.output, type=node.op.infer(*(tensor.type for tensor in inputs)))
+    result = replace(node, inputs=inputs, output=output)
+    output.producer = result
+    bound[node.output] = output
+    return result

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`with O.graph() as gb:` collects operators; leaving the block checks and finishes the graph."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.core.location import SourceLocation, user_location
+from xtc.core.types import TensorType, element_type, tensor_type
+from xtc.graph.graph import Graph
+from xtc.graph.names import check_name
+from xtc.graph.node import Node
+from xtc.graph.operator import Operator
+from xtc.graph.placement import placement
+from xtc.graph.tensor import Tensor
+
+_current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
+
+
+@dataclass(eq=False)
+class GraphBuilder:
+    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards."""
+
+    name: str
+    where: SourceLocation | None
+    nodes: list[Node] = field(default_factory=list)
+    declared: list[Tensor] = field(default_factory=list)
+    inputs: tuple[Tensor, ...] | None = None
+    outputs: tuple[Tensor, ...] | None = None
+    _graph: Graph | None = None
+    _outer: GraphBuilder | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The finished graph. Raises UserError inside the block."""
+        if self._graph is None:
+            raise UserError(
+                f"graph '{self.name}' is not finished",
+                where=user_location(),
+                hints=["use it after the `with O.graph(...)` block"],
+            )
+        return self._graph
+
+    def __enter__(self) -> GraphBuilder:
+        self._outer = _current.get()
+        _current.set(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _current.set(self._outer)
+        if kind is None:
+            self._graph = _finish(self)
+
+    def apply(
+        self, op: Operator, inputs: tuple[Tensor, ...], name: str | None, device: object
+    ) -> Tensor:
+        """Add one node and return its result."""
+        where = user_location()
+        for tensor in inputs:
+            self._check_operand(tensor, op, where)
+        place = _located(placement, where, device)
+        type = _infer(op, tuple(tensor.type for tensor in inputs), where)
+        output = Tensor(name, type, placement=place, where=where)
+        node = Node(op, inputs, output, place, where)
+        output.producer = node
+        self.nodes.append(node)
+        return output
+
+    def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
+        if tensor.producer is not None and tensor.producer not in self.nodes:
+            raise UserError(
+                f"an operand of {op.name} belongs to another graph",
+                where=where,
+                notes=[
+                    f"'{tensor.name or tensor.producer.op.name}' was computed at {tensor.where}"
+                ],
+                hints=["pass it as an input: declare an O.tensor of its type"],
+            )
+
+
+def tensor(
+    shape: object,
+    dtype: object = "float32",
+    name: str | None = None,
+    *,
+    device: object = None,
+    const: object = None,
+) -> Tensor:
+    """Declare a tensor: an input of the graphs that use it, or a constant.
+
+    Args:
+        shape: sizes, 1 or more each; the first may be a name (a symbolic dimension).
+        dtype: element type, a name such as "float32" or a NumPy type.
+        name: unique in the graph; made up where None.
+        device: where the tensor lives when a call starts; None is the host.
+        const: the value; the array is copied, so later changes to it change nothing.
+
+    Raises UserError naming the caller's line.
+    """
+    where = user_location()
+    try:
+        type = tensor_type(shape, dtype)
+        if name is not None:
+            check_name(name, "a tensor")
+        result = Tensor(name, type, placement(device), _const(const, type), where=where)
+    except UserError as error:
+        error.where = error.where or where
+        raise
+    builder = _current.get()
+    if builder is not None:
+        builder.declared.append(result)
+    return result
+
+
+def graph(name: str = "graph") -> GraphBuilder:
+    """Start a graph: `with O.graph(name="matmul") as gb: ...`, then `gb.graph`."""
+    where = user_location()
+    _located(check_name, where, name, "a graph")
+    return GraphBuilder(name, where)
+
+
+def inputs(*tensors: Tensor) -> None:
+    """Fix the order of the graph's inputs; every one must be used."""
+    builder = _open_builder("O.inputs")
+    builder.inputs = _all_tensors(tensors, "O.inputs")
+
+
+def outputs(*tensors: Tensor) -> None:
+    """Say what the graph gives back; without it, every result that no operator uses."""
+    builder = _open_builder("O.outputs")
+    builder.outputs = _all_tensors(tensors, "O.outputs")
+
+
+def apply(
+    op: Operator, *operands: object, name: str | None = None, device: object = None
+) -> Tensor:
+    """Add `op` to the open graph; Python numbers become constants of the tensors' element type."""
+    builder = _open_builder(f"O.{op.name}")
+    where = user_location()
+    if name is not None:
+        _located(check_name, where, name, "a tensor")
+    element = next((t.element.name for t in operands if isinstance(t, Tensor)), None)
+    tensors = tuple(_operand(value, element, op, where) for value in operands)
+    return builder.apply(op, tensors, name, device)
+
+
+def _operand(
+    value: object, element: str | None, op: Operator, where: SourceLocation | None
+) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, bool | int | float | np.number) and element is not None:
+        type = TensorType((), element_type(element))
+        try:
+            return Tensor(None, type, const=_scalar(value, type), where=where)
+        except UserError as error:
+            error.where = where
+            raise
+    raise UserError(
+        f"an operand of {op.name} is {type_name(value)}, not a tensor",
+        where=where,
+        hints=["make a constant of it: O.tensor(array.shape, array.dtype, const=array)"],
+    )
+
+
+def type_name(value: object) -> str:
+    """The name of a value's Python type."""
+    return type(value).__name__
+
+
+def _scalar(value: bool | int | float | np.number, type: TensorType) -> np.ndarray:
+    kind = type.element.kind
+    if kind != "float" and float(value) != int(value):
+        raise UserError(f"the number {value!r} is not {type.element}")
+    return _const(np.asarray(value).astype(_checked_range(value, type)), type)  # type: ignore[return-value]
+
+
+def _checked_range(value: bool | int | float | np.number, type: TensorType) -> np.dtype[np.generic]:
+    if type.element.kind == "int":
+        limits = np.iinfo(type.element.numpy)  # type: ignore[type-var]
+        if not limits.min <= int(value) <= limits.max:
+            raise UserError(f"the number {value!r} does not fit {type.element}")
+    return type.element.numpy
+
+
+def _const(value: object, type: TensorType) -> np.ndarray | None:
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.shape != type.shape:
+        raise UserError(f"the constant has shape {array.shape}, not {type.shape}")
+    if array.dtype != type.element.numpy:
+        raise UserError(
+            f"the constant is {array.dtype}, not {type.element}",
+            hints=[f"convert it: array.astype({str(type.element.numpy)!r})"],
+        )
+    copy = np.array(array, order="C", copy=True)
+    copy.flags.writeable = False
+    return copy
+
+
+def _infer(op: Operator, types: tuple[TensorType, ...], where: SourceLocation | None) -> TensorType:
+    try:
+        result = op.infer(*types)
+        return tensor_type(result.shape, result.element.name)
+    except UserError as error:
+        error.where = error.where or where
+        operands = ", ".join(map(str, types))
+        error.notes = (*error.notes, f"operands of {op.name}: {operands}")
+        raise
+
+
+def _located(function, where, *args):  # type: ignore[no-untyped-def]
+    try:
+        return function(*args)
+    except UserError as error:
+        error.where = error.where or where
+        raise
+
+
+def _open_builder(what: str) -> GraphBuilder:
+    builder = _current.get()
+    if builder is None:
+        raise UserError(
+            f"{what} is called outside of a graph",
+            where=user_location(),
+            hints=["write it inside `with O.graph(name=...) as gb:`"],
+        )
+    return builder
+
+
+def _all_tensors(tensors: tuple[object, ...], what: str) -> tuple[Tensor, ...]:
+    for value in tensors:
+        if not isinstance(value, Tensor):
+            raise UserError(f"{what} takes tensors, not {type_name(value)}", where=user_location())
+    return tensors  # type: ignore[return-value]
+
+
+def _finish(builder: GraphBuilder) -> Graph:
+    from xtc.graph.finish import finish_graph
+
+    return finish_graph(
+        builder.name,
+        builder.where,
+        builder.nodes,
+        builder.declared,
+        builder.inputs,
+        builder.outputs,
+    )

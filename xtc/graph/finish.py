@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns collected nodes into a checked graph: inputs, outputs, names, nothing unused."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from xtc.core.errors import UserError
+from xtc.core.location import SourceLocation
+from xtc.graph.graph import Graph
+from xtc.graph.names import check_function_name
+from xtc.graph.node import Node
+from xtc.graph.tensor import Tensor
+
+
+def finish_graph(
+    name: str,
+    where: SourceLocation | None,
+    nodes: Sequence[Node],
+    declared: Sequence[Tensor],
+    inputs: Sequence[Tensor] | None,
+    outputs: Sequence[Tensor] | None,
+) -> Graph:
+    """The graph of `nodes`, which are in the order written. Raises UserError where it is not sound."""
+    try:
+        check_function_name(name)
+        if not nodes:
+            raise UserError(f"graph '{name}' has no operator")
+        used = list(dict.fromkeys(tensor for node in nodes for tensor in node.inputs))
+        chosen_outputs = tuple(outputs) if outputs is not None else _unused_results(nodes, used)
+        _check_outputs(chosen_outputs, nodes)
+        _check_all_needed(nodes, chosen_outputs)
+        chosen_inputs = _choose_inputs(used, inputs)
+        _check_used([*declared, *(inputs or ())], used)
+        named = _name_tensors([*chosen_inputs, *used, *(node.output for node in nodes)])
+    except UserError as error:
+        error.where = error.where or where
+        raise
+    for node in nodes:
+        node.inputs = tuple(named[tensor] for tensor in node.inputs)
+    return Graph(
+        name, tuple(named[tensor] for tensor in chosen_inputs), chosen_outputs, tuple(nodes)
+    )
+
+
+def _unused_results(nodes: Sequence[Node], used: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(node.output for node in nodes if node.output not in used)
+
+
+def _is_input(tensor: Tensor) -> bool:
+    return tensor.producer is None and tensor.const is None
+
+
+def _choose_inputs(used: Sequence[Tensor], inputs: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
+    needed = tuple(tensor for tensor in used if _is_input(tensor))
+    if inputs is None:
+        return needed
+    for tensor in inputs:
+        if not _is_input(tensor):
+            raise UserError(
+                f"{_label(tensor)} is not an input",
+                where=tensor.where,
+                notes=["an input has neither a producer nor a constant value"],
+            )
+    if len(set(inputs)) != len(inputs):
+        raise UserError("O.inputs names a tensor twice")
+    missing = [tensor for tensor in needed if tensor not in inputs]
+    if missing:
+        raise UserError(
+            f"{_label(missing[0])} is used but not among O.inputs", where=missing[0].where
+        )
+    return tuple(inputs)
+
+
+def _check_outputs(outputs: Sequence[Tensor], nodes: Sequence[Node]) -> None:
+    if not outputs:
+        raise UserError("O.outputs names no tensor")
+    results = {node.output for node in nodes}
+    for tensor in outputs:
+        if tensor not in results:
+            raise UserError(
+                f"{_label(tensor)} is not computed by this graph, so it cannot be an output",
+                where=tensor.where,
+            )
+    if len(set(outputs)) != len(outputs):
+        raise UserError("O.outputs names a tensor twice")
+
+
+def _check_all_needed(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> None:
+    needed = set(outputs)
+    for node in reversed(nodes):
+        if node.output not in needed:
+            raise UserError(
+                f"the result of {node.op.name} is neither used nor an output",
+                where=node.where,
+                hints=["remove it, or name it in O.outputs"],
+            )
+        needed.update(node.inputs)
+
+
+def _check_used(declared: Iterable[Tensor], used: Sequence[Tensor]) -> None:
+    for tensor in declared:
+        if tensor not in used:
+            raise UserError(
+                f"{_label(tensor)} is declared but never used",
+                where=tensor.where,
+                hints=["remove it, or use it"],
+            )
+
+
+def _name_tensors(tensors: Iterable[Tensor]) -> dict[Tensor, Tensor]:
+    """Each tensor under a unique name: the user's own where given, else one made up in graph order.
+
+    An input or constant without a name is copied, for the user may use it in other graphs too.
+    """
+    all_tensors = list(dict.fromkeys(tensors))
+    taken = _user_names(all_tensors)
+    named = {}
+    for tensor in all_tensors:
+        named[tensor] = tensor
+        if tensor.name is None:
+            name = next(name for name in _candidates(tensor) if name not in taken)
+            taken.add(name)
+            if tensor.producer is None:
+                named[tensor] = replace(tensor, name=name)
+            else:
+                tensor.name = name
+    return named
+
+
+def _user_names(tensors: Iterable[Tensor]) -> set[str]:
+    taken: dict[str, Tensor] = {}
+    for tensor in tensors:
+        if tensor.name is None:
+            continue
+        other = taken.setdefault(tensor.name, tensor)
+        if other is not tensor:
+            raise UserError(
+                f"two tensors are called '{tensor.name}'",
+                where=tensor.where,
+                notes=[f"the other one: {other.where}"],
+            )
+    return set(taken)
+
+
+def _candidates(tensor: Tensor) -> Iterator[str]:
+    if tensor.producer is not None:
+        stem = tensor.producer.op.name
+    else:
+        stem = "input" if tensor.const is None else "const"
+    return (f"{stem}{count}" for count in itertools.count())
+
+
+def _label(tensor: Tensor) -> str:
+    if tensor.name is not None:
+        return f"tensor '{tensor.name}'"
+    return f"the result of {tensor.producer.op.name}" if tensor.producer else "an unnamed tensor"

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph: nodes in an order in which they can run, with named inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.graph.bind import bind_graph
+from xtc.graph.node import Node
+from xtc.graph.reference import evaluate_graph
+from xtc.graph.tensor import Tensor
+
+
+@dataclass(eq=False)
+class Graph:
+    """A named tensor graph, finished and checked; made by `O.graph` or `Graph.load`.
+
+    Attributes:
+        name: the name of the compiled function.
+        inputs: tensors the caller passes, in order.
+        outputs: tensors the caller gets back, in order.
+        nodes: operators in topological order.
+    """
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    nodes: tuple[Node, ...] = field(repr=False)
+
+    @property
+    def constants(self) -> tuple[Tensor, ...]:
+        """Constant operands in the order of first use."""
+        return tuple(dict.fromkeys(t for t in self._operands() if t.const is not None))
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of symbolic dimensions, in the order of the inputs."""
+        names = (dim for tensor in self.inputs for dim in tensor.shape if isinstance(dim, str))
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic operations of one run; every dimension must be known."""
+        return sum(node.flops for node in self.nodes)
+
+    @property
+    def reduction_size(self) -> int:
+        """Terms summed along all nodes; the scale of rounding errors to expect."""
+        return sum(node.op.reduction_size(*node.input_types) for node in self.nodes)
+
+    def node(self, name: str) -> Node:
+        """The node whose result is called `name`. Raises UserError where there is none."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise UserError(
+            f"graph '{self.name}' has no node '{name}'",
+            hints=did_you_mean(name, [node.name for node in self.nodes]),
+        )
+
+    def bind(self, dims: Mapping[str, int] | None = None, **more: int) -> Graph:
+        """This graph with symbolic dimensions fixed, every type inferred anew.
+
+        Raises UserError for unknown names and sizes below 1.
+        """
+        return bind_graph(self, {**(dims or {}), **more})
+
+    def evaluate(self, *args: Any, precise: bool = False, **arrays: Any) -> Any:
+        """The graph's meaning in NumPy on arrays given by position or by input name.
+
+        With `precise`, floats are computed in float64 throughout. Returns the output array, or a
+        dict by name where there are several. Raises UserError for missing or misshapen arrays.
+        """
+        results = evaluate_graph(self, args, arrays, precise=precise)
+        return results[str(self.outputs[0].name)] if len(self.outputs) == 1 else results
+
+    def save(self, path: str | Path) -> None:
+        """Write the graph as YAML, constants included, whole or not at all."""
+        from xtc.graph.yaml_file import save_graph
+
+        save_graph(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Graph:
+        """Read a graph that `save` wrote. Raises UserError on anything else."""
+        from xtc.graph.yaml_file import load_graph
+
+        return load_graph(Path(path))
+
+    def to_dot(self) -> str:
+        """Graphviz text of the graph."""
+        from xtc.graph.dot import dot_text
+
+        return dot_text(self)
+
+    def to_svg(self) -> str:
+        """An SVG drawing of the graph, laid out here: Graphviz is not needed."""
+        from xtc.graph.svg import svg_text
+
+        return svg_text(self)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __str__(self) -> str:
+        ins = ", ".join(str(tensor) for tensor in self.inputs)
+        constants = [f"  {tensor} = const{_const_text(tensor)}" for tensor in self.constants]
+        body = [f"  {node}" for node in self.nodes]
+        results = ", ".join(f"%{tensor.name}" for tensor in self.outputs)
+        lines = [f"graph {self.name}({ins}) {{", *constants, *body, f"  return {results}", "}"]
+        return "\n".join(lines)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and str(self) == str(other) and _same_constants(self, other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def _operands(self) -> Iterator[Tensor]:
+        return (tensor for node in self.nodes for tensor in node.inputs)
+
+
+def _const_text(tensor: Tensor) -> str:
+    return (
+        f" {tensor.const.item()!r}"
+        if tensor.is_scalar_constant and tensor.const is not None
+        else ""
+    )
+
+
+def _same_constants(a: Graph, b: Graph) -> bool:
+    pairs = zip(a.constants, b.constants, strict=True)
+    return all(_same_bytes(x.const, y.const) for x, y in pairs)
+
+
+def _same_bytes(a: np.ndarray[Any, Any] | None, b: np.ndarray[Any, Any] | None) -> bool:
+    return a is not None and b is not None and a.tobytes() == b.tobytes()

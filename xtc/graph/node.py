@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One operator applied to tensors."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+from xtc.core.location import SourceLocation
+from xtc.core.types import TensorType
+from xtc.graph.operator import Operator
+from xtc.graph.placement import Placement
+from xtc.graph.tensor import Tensor
+
+
+@dataclass(eq=False)
+class Node:
+    """An operator, its operands and its only result.
+
+    The node's id in IR and schedules is the result's name.
+    """
+
+    op: Operator
+    inputs: tuple[Tensor, ...]
+    output: Tensor = field(repr=False)
+    placement: Placement | None = None
+    where: SourceLocation | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The result's name."""
+        return self.output.name or ""
+
+    @property
+    def input_types(self) -> tuple[TensorType, ...]:
+        """The operands' types."""
+        return tuple(tensor.type for tensor in self.inputs)
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic operations of one run."""
+        return self.op.flops(*self.input_types)
+
+    def __str__(self) -> str:
+        operands = [f"%{tensor.name}" for tensor in self.inputs]
+        place = f" @{self.placement}" if self.placement else ""
+        arguments = ", ".join([*operands, *attributes_text(self.op)])
+        return f"%{self.name} = {self.op.name}({arguments}){place} : {self.output.type}"
+
+
+def attributes_text(op: Operator) -> list[str]:
+    """`name=value` of each attribute that differs from its default."""
+    return [
+        f"{field.name}={getattr(op, field.name)!r}"
+        for field in dataclasses.fields(op)
+        if getattr(op, field.name) != field.default
+    ]

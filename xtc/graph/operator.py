@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator must say of itself: its type rule, its meaning, its MLIR, its loop names."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from xtc.core.linalg import LinalgBuilder, Loop, Value
+from xtc.core.types import TensorType
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Operator(ABC):
+    """One operator with its attributes, which are the fields of the (frozen) subclass.
+
+    Attributes are plain data (numbers, strings, None, tuples of them): they are printed, saved and
+    compared as they stand. A subclass lives in the file of `xtc/ops` that carries its name.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def infer(self, *inputs: TensorType) -> TensorType:
+        """The result's type. Raises UserError saying which operand or attribute does not fit.
+
+        The first dimension of an operand may be symbolic; the rule must carry it through or refuse.
+        """
+
+    @abstractmethod
+    def reference(self, *arrays: Array) -> Array:
+        """The meaning in NumPy, on arrays of the operands' shapes.
+
+        Float operands come in their own type or all in float64; the result is rounded to the
+        declared type by the caller. Intermediate sums use the accumulator of the operand's type.
+        """
+
+    @abstractmethod
+    def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
+        """Append the linalg operations; `result` is the static type `infer` gave."""
+
+    @abstractmethod
+    def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
+        """Loops of the main operation, outermost first; () where nothing is left to schedule."""
+
+    def flops(self, *inputs: TensorType) -> int:
+        """Arithmetic operations, a multiply-add being two; by default one for each result element."""
+        return self.infer(*inputs).size
+
+    def reduction_size(self, *inputs: TensorType) -> int:
+        """How many products or terms one result element sums; scales the tolerance of checks."""
+        return 1
+
+
+def product(sizes: Sequence[int]) -> int:
+    """The product of sizes, 1 for none."""
+    return math.prod(sizes)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a graph's NumPy meaning, node by node: what every target's results are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.types import TensorType
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
+
+
+def evaluate_graph(
+    graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any], *, precise: bool
+) -> dict[str, Array]:
+    """Outputs by name; see `Graph.evaluate`."""
+    given = named_arguments(graph, args, arrays)
+    graph = graph.bind(_sizes_of_symbols(graph, given))
+    values: dict[Tensor, Array] = {
+        tensor: _as_operand(checked_array(given[str(tensor.name)], tensor), tensor.type, precise)
+        for tensor in graph.inputs
+    }
+    values |= {
+        tensor: _as_operand(np.asarray(tensor.const), tensor.type, precise)
+        for tensor in graph.constants
+    }
+    with np.errstate(all="ignore"):
+        for node in graph.nodes:
+            result = node.op.reference(*(values[tensor] for tensor in node.inputs))
+            values[node.output] = _as_operand(result, node.output.type, precise)
+    return {str(tensor.name): values[tensor] for tensor in graph.outputs}
+
+
+def named_arguments(graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Positional and keyword arguments by input name. Raises UserError where they do not match."""
+    names = [str(tensor.name) for tensor in graph.inputs]
+    if len(args) > len(names):
+        raise UserError(
+            f"graph '{graph.name}' takes {len(names)} arrays ({', '.join(names)}), not {len(args)}"
+        )
+    given = dict(zip(names, args, strict=False))
+    for name in arrays:
+        if name not in names:
+            raise UserError(
+                f"graph '{graph.name}' has no input '{name}'", hints=did_you_mean(name, names)
+            )
+        if name in given:
+            raise UserError(f"input '{name}' of graph '{graph.name}' is given twice")
+    given.update(arrays)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise UserError(
+            f"graph '{graph.name}' is called without {', '.join(repr(name) for name in missing)}",
+            notes=[f"it takes {', '.join(names)}"],
+        )
+    return given
+
+
+def checked_array(value: Any, tensor: Tensor) -> Array:
+    """`value` as an array of the tensor's shape and element type. Raises UserError otherwise."""
+    array = np.asarray(value)
+    if array.dtype != tensor.element.numpy:
+        raise UserError(
+            f"input '{tensor.name}' is {tensor.dtype}, not {array.dtype}",
+            hints=[f"convert it: array.astype({str(tensor.element.numpy)!r})"],
+        )
+    if array.shape != tensor.shape:
+        raise UserError(
+            f"input '{tensor.name}' has shape {tensor.shape}, not {array.shape}",
+            notes=["nothing is broadcast or reshaped at a call"],
+        )
+    return array
+
+
+def _sizes_of_symbols(graph: Graph, given: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes that the arrays themselves give to symbolic dimensions."""
+    sizes: dict[str, int] = {}
+    for tensor in graph.inputs:
+        shape = np.shape(given[str(tensor.name)])
+        if tensor.shape and isinstance(tensor.shape[0], str) and shape:
+            sizes.setdefault(tensor.shape[0], int(shape[0]))
+    return sizes
+
+
+def _as_operand(array: Array, type: TensorType, precise: bool) -> Array:
+    wanted = np.dtype(np.float64) if precise and type.element.is_float else type.element.numpy
+    return np.asarray(array).astype(wanted, copy=False).reshape(type.sizes)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What elementwise operators share: NumPy broadcasting and one loop per result dimension.
+
+float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation rule
+of every operator in this family.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError
+from xtc.core.linalg import LinalgBuilder, Loop, Value, parallel
+from xtc.core.scalar import Scalar, ScalarBuilder
+from xtc.core.types import Dim, TensorType
+from xtc.graph.operator import Operator
+
+DIM_NAMES = ("i", "j", "k", "l", "m", "n", "o", "p")
+
+
+def dim_loops(rank: int) -> tuple[Loop, ...]:
+    """The loops i, j, k, ... over the dimensions of a result."""
+    return parallel(*DIM_NAMES[:rank])
+
+
+@dataclass(frozen=True)
+class Elementwise(Operator):
+    """Applies one scalar function to the broadcast elements of its operands."""
+
+    @abstractmethod
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        """The function on one element of each operand, in the type of the computation."""
+
+    def infer(self, *inputs: TensorType) -> TensorType:
+        require_same_element(self.name, inputs)
+        self.check_element(inputs[0])
+        return TensorType(broadcast_shape(self.name, inputs), inputs[0].element)
+
+    def check_element(self, type: TensorType) -> None:
+        """Raise UserError for element types the function is not defined on."""
+        if type.element.kind == "bool":
+            raise UserError(
+                f"{self.name} is not defined on bool", hints=["O.cast(x, 'int32') makes numbers"]
+            )
+
+    def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
+        def body(scalars: ScalarBuilder, *elements: Scalar) -> Scalar:
+            wide = [scalars.cast(x, x.element.accumulator) for x in elements[:-1]]
+            if not result.element.is_float:
+                wide = list(elements[:-1])
+            return scalars.cast(self.scalar(scalars, *wide), result.element)
+
+        return emit_elementwise(builder, inputs, result, body)
+
+    def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
+        return dim_loops(self.infer(*inputs).rank)
+
+
+@dataclass(frozen=True)
+class FloatElementwise(Elementwise):
+    """An elementwise function of real numbers."""
+
+    def check_element(self, type: TensorType) -> None:
+        require_float(self.name, type)
+
+
+def emit_elementwise(
+    builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType, body
+) -> Value:  # type: ignore[no-untyped-def]
+    """One linalg.generic over the result's dimensions with `body(scalars, *elements, old)`."""
+    loops = dim_loops(result.rank)
+    operands = [broadcast_operand(builder, value, result) for value in inputs]
+    names = tuple(loop.name for loop in loops)
+    return builder.generic(operands, (builder.empty(result), names), loops, body)
+
+
+def broadcast_operand(
+    builder: LinalgBuilder, value: Value, result: TensorType
+) -> tuple[Value, tuple[str, ...]]:
+    """`value` without its broadcast dimensions, and its index map in the result's loops."""
+    first = result.rank - value.type.rank
+    kept = [
+        position
+        for position, size in enumerate(value.type.sizes)
+        if size == result.sizes[first + position]
+    ]
+    shape = tuple(value.type.sizes[position] for position in kept)
+    return builder.reshape(value, shape), tuple(DIM_NAMES[first + position] for position in kept)
+
+
+def broadcast_shape(name: str, inputs: Sequence[TensorType]) -> tuple[Dim, ...]:
+    """NumPy's broadcast of the operands' shapes. Raises UserError where they do not agree."""
+    rank = max(type.rank for type in inputs)
+    padded = [(1,) * (rank - type.rank) + type.shape for type in inputs]
+    return tuple(_broadcast_dim(name, inputs, dims) for dims in zip(*padded, strict=True))
+
+
+def _broadcast_dim(name: str, inputs: Sequence[TensorType], dims: Sequence[Dim]) -> Dim:
+    sizes = dict.fromkeys(dim for dim in dims if dim != 1)
+    if len(sizes) > 1:
+        shapes = " and ".join(str(type.shape) for type in inputs)
+        raise UserError(
+            f"shapes {shapes} of {name} do not broadcast",
+            notes=["aligned at the last dimension, sizes must be equal or 1"],
+        )
+    return next(iter(sizes), 1)
+
+
+def require_same_element(name: str, inputs: Sequence[TensorType]) -> None:
+    """Raise UserError unless all operands have one element type: nothing is promoted silently."""
+    names = list(dict.fromkeys(type.element.name for type in inputs))
+    if len(names) > 1:
+        raise UserError(
+            f"operands of {name} have different element types: {' and '.join(names)}",
+            hints=[f"O.cast(x, '{names[0]}') converts one of them"],
+        )
+
+
+def require_float(name: str, type: TensorType) -> None:
+    """Raise UserError unless `type` is floating-point."""
+    if not type.element.is_float:
+        raise UserError(
+            f"{name} is not defined on {type.element}",
+            hints=["O.cast(x, 'float32') converts the operand"],
+        )
