@@ -140,6 +140,10 @@ class ScalarBuilder:
         """`a` as another element type: see `xtc.ops.cast` for the rules."""
         if a.element == to:
             return a
+        if _is_half(a.element) or _is_half(to):
+            single = ELEMENT_TYPES["float32"]
+            if single not in (a.element, to):
+                return self.cast(self.cast(a, single), to)
         if to == BOOL:
             return self._emit(f"arith.extui {self.is_true(a).ssa} : i1 to i8", BOOL)
         if a.element.is_float:
@@ -159,15 +163,8 @@ class ScalarBuilder:
         return self._emit(f"{name} {a.ssa} : {a.mlir} to {to.mlir}", to)
 
     def _from_float(self, a: Scalar, to: ElementType) -> Scalar:
-        if to.is_float:
-            return self._float_to_float(a, to)
-        if a.element.bits == 16:
-            a = self.cast(a, ELEMENT_TYPES["float32"])
-        return self._saturate(a, to)
-
-    def _float_to_float(self, a: Scalar, to: ElementType) -> Scalar:
-        if a.element.bits == 16 and to.bits == 16:
-            return self.cast(self.cast(a, ELEMENT_TYPES["float32"]), to)
+        if not to.is_float:
+            return self._saturate(a, to)
         name = "arith.extf" if to.bits > a.element.bits else "arith.truncf"
         return self._emit(f"{name} {a.ssa} : {a.mlir} to {to.mlir}", to)
 
@@ -187,3 +184,8 @@ class ScalarBuilder:
         whole = self._emit(f"arith.fptosi {safe.ssa} : {a.mlir} to {to.mlir}", to)
         capped = self.select(over, self.constant(limit - 1, to), whole)
         return self.select(under, self.constant(-limit, to), capped)
+
+
+def _is_half(element: ElementType) -> bool:
+    """Half floats convert by way of float32, on every machine the same."""
+    return element.is_float and element.bits == 16

@@ -48,6 +48,13 @@ def operand_type(op: str, value: object) -> TensorType:
     return value.type
 
 
+def check_operands(op: str, inputs: Sequence[TensorType], count: int) -> tuple[TensorType, ...]:
+    """The operands' types, `count` of them."""
+    if len(inputs) != count:
+        raise UserError(f"{op} takes {count} operand{'s' * (count != 1)}, not {len(inputs)}")
+    return tuple(inputs)
+
+
 def check_flag(op: str, attribute: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
