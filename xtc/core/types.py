@@ -87,7 +87,7 @@ def element_type(name: object) -> ElementType:
 def _numpy_name(dtype: object) -> str:
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
-    except TypeError:
+    except (TypeError, ValueError):
         return repr(dtype)
 
 

@@ -70,8 +70,8 @@ def cast(x: Tensor, dtype: object, *, name: str | None = None, device: object = 
     """`x` in the element type `dtype`, a name such as "int8" or a NumPy type.
 
     Floats become integers by truncation toward zero, saturating, NaN giving 0; integers wrap;
-    anything becomes bool by x != 0; see the table in `xtc.ops.cast`. Raises UserError for an unknown
-    element type.
+    anything becomes bool by x != 0; see the table in `xtc.ops.cast`. Raises UserError for an
+    unknown element type.
     """
     return apply(Cast(_element(dtype).name), x, name=name, device=device)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What elementwise operators share: NumPy broadcasting and one loop per result dimension.
 
-float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation rule
-of every operator in this family.
+float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation
+rule of every operator in this family.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Exp(FloatElementwise):
 
 
 def exp(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """e to the power of `x`, of any shape and any float type; overflow gives infinity, NaN stays NaN.
+    """e to the power of `x`, of any shape and any float type; overflow gives infinity.
 
     Raises UserError for integers and bool.
     """

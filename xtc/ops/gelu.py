@@ -24,8 +24,8 @@ APPROXIMATIONS = ("none", "tanh")
 _CUBIC = 0.044715
 _SCALE = math.sqrt(2 / math.pi)
 
-# NumPy has no error function. The C library's is correct to the last bits of a double, and calling it
-# for each element costs about as much as summing a series over whole arrays would.
+# NumPy has no error function. The C library's is correct to the last bits of a double, and calling
+# it for each element costs about as much as summing a series over whole arrays would.
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -76,9 +76,9 @@ def gelu(
 ) -> Tensor:
     """The Gaussian error linear unit of `x`, of any shape and any float type.
 
-    `approximate` is "none" for x / 2 * (1 + erf(x / sqrt(2))) or "tanh" for
-    x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))). Half floats are computed in float32 and
-    rounded once. Raises UserError for integers and bool, and for another `approximate`.
+    `approximate` is "none" for x / 2 * (1 + erf(x / sqrt(2))) or "tanh" for x / 2 * (1 +
+    tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))). Half floats are computed in float32 and rounded
+    once. Raises UserError for integers and bool, and for another `approximate`.
     """
     op = Gelu(check_choice("gelu", "approximate", approximate, APPROXIMATIONS))
     return apply(op, x, name=name, device=device)

@@ -45,8 +45,8 @@ def leaky_relu(
 ) -> Tensor:
     """`x` where positive, `slope * x` elsewhere, of any shape and any float type.
 
-    Half floats are computed in float32 and rounded once. Raises UserError for integers and bool, and
-    for a slope that is not a finite number.
+    Half floats are computed in float32 and rounded once. Raises UserError for integers and bool,
+    and for a slope that is not a finite number.
     """
     op = LeakyRelu(check_real("leaky_relu", "slope", slope))
     return apply(op, x, name=name, device=device)

@@ -32,8 +32,8 @@ class Log(FloatElementwise):
 
 
 def log(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
-    """The natural logarithm of `x`, of any shape and any float type; 0 gives -infinity, a negative number NaN.
+    """The natural logarithm of `x`, of any shape and any float type; 0 gives -infinity.
 
-    Raises UserError for integers and bool.
+    A negative number gives NaN. Raises UserError for integers and bool.
     """
     return apply(Log(), x, name=name, device=device)

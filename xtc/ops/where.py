@@ -68,8 +68,8 @@ def where(
 ) -> Tensor:
     """`a` where the bool `condition` holds, else `b`; all three broadcast as in NumPy.
 
-    `a` and `b` have one element type, any; one of them may be a Python number, which takes the other
-    one's. Raises UserError where they do not fit.
+    `a` and `b` have one element type, any; one of them may be a Python number, which takes the
+    other one's. Raises UserError where they do not fit.
     """
     like = next((value for value in (a, b) if isinstance(value, Tensor)), None)
     if like is None:
