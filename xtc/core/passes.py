@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own passes: a frozen dataclass whose fields are the options, printed as MLIR prints passes."""
+"""Our own passes: frozen dataclasses whose fields are the options, printed as MLIR prints them."""
 
 from __future__ import annotations
 
@@ -48,9 +48,12 @@ class Pass(ABC):
             option, _, value = item.partition("=")
             if option not in fields:
                 raise UserError(
-                    f"pass '{cls.name}' has no option '{option}'", hints=did_you_mean(option, fields)
+                    f"pass '{cls.name}' has no option '{option}'",
+                    hints=did_you_mean(option, fields),
                 )
-            values[fields[option].name] = _parse_value(cls.name, option, str(fields[option].type), value)
+            values[fields[option].name] = _parse_value(
+                cls.name, option, str(fields[option].type), value
+            )
         return cls(**values)
 
 

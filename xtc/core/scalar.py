@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on single elements: the bodies of linalg operations, typed and written as MLIR text."""
+"""Arithmetic on single elements: bodies of linalg operations, typed, written as MLIR text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scalar:
 
 
 def literal(value: float | int | bool, element: ElementType) -> str:
-    """`value` as an MLIR constant of `element`, exact for every float, infinities and NaN included."""
+    """`value` as an MLIR constant of `element`, exact for floats, infinities and NaN included."""
     if not element.is_float:
         return str(int(value))
     number = float(value)
@@ -140,10 +140,8 @@ class ScalarBuilder:
         """`a` as another element type: see `xtc.ops.cast` for the rules."""
         if a.element == to:
             return a
-        if _is_half(a.element) or _is_half(to):
-            single = ELEMENT_TYPES["float32"]
-            if single not in (a.element, to):
-                return self.cast(self.cast(a, single), to)
+        if _by_way_of_float32(a.element, to):
+            return self.cast(self.cast(a, ELEMENT_TYPES["float32"]), to)
         if to == BOOL:
             return self._emit(f"arith.extui {self.is_true(a).ssa} : i1 to i8", BOOL)
         if a.element.is_float:
@@ -186,6 +184,8 @@ class ScalarBuilder:
         return self.select(under, self.constant(-limit, to), capped)
 
 
-def _is_half(element: ElementType) -> bool:
-    """Half floats convert by way of float32, on every machine the same."""
-    return element.is_float and element.bits == 16
+def _by_way_of_float32(source: ElementType, to: ElementType) -> bool:
+    """Half floats convert by way of float32, as in NumPy; only float64 gives float16 at once."""
+    names = {source.name, to.name}
+    half = bool(names & {"float16", "bfloat16"})
+    return half and "float32" not in names and names != {"float64", "float16"}

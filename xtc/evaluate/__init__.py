@@ -6,7 +6,6 @@ from xtc.evaluate.counter_names import COUNTERS
 from xtc.evaluate.counters import Counters, CountersUnavailable, available_counters
 from xtc.evaluate.data import sample
 from xtc.evaluate.measure import Measurement, measure
-from xtc.evaluate.peak import peak_flops
 from xtc.evaluate.timing import Timing, time_calls
 from xtc.evaluate.tolerances import default_tolerances
 
@@ -22,7 +21,6 @@ __all__ = [
     "compare",
     "default_tolerances",
     "measure",
-    "peak_flops",
     "sample",
     "time_calls",
 ]

@@ -9,7 +9,7 @@ from types import TracebackType
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.graph import Graph
@@ -69,8 +69,9 @@ class GraphBuilder:
         where = user_location()
         for tensor in inputs:
             self._check_operand(tensor, op, where)
-        place = _located(placement, where, device)
-        type = _infer(op, tuple(tensor.type for tensor in inputs), where)
+        with located(where):
+            place = placement(device)
+            type = _infer(op, tuple(tensor.type for tensor in inputs))
         output = Tensor(name, type, placement=place, where=where)
         node = Node(op, inputs, output, place, where)
         output.producer = node
@@ -109,14 +110,11 @@ def tensor(
     Raises UserError naming the caller's line.
     """
     where = user_location()
-    try:
+    with located(where):
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
         result = Tensor(name, type, placement(device), _const(const, type), where=where)
-    except UserError as error:
-        error.where = error.where or where
-        raise
     builder = _current.get()
     if builder is not None:
         builder.declared.append(result)
@@ -126,7 +124,8 @@ def tensor(
 def graph(name: str = "graph") -> GraphBuilder:
     """Start a graph: `with O.graph(name="matmul") as gb: ...`, then `gb.graph`."""
     where = user_location()
-    _located(check_name, where, name, "a graph")
+    with located(where):
+        check_name(name, "a graph")
     return GraphBuilder(name, where)
 
 
@@ -156,7 +155,8 @@ def apply(
     builder = _open_builder(f"O.{op.name}")
     where = user_location()
     if name is not None:
-        _located(check_name, where, name, "a tensor")
+        with located(where):
+            check_name(name, "a tensor")
     candidates = (like, *operands)
     element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
@@ -169,7 +169,8 @@ def _operand(
     if isinstance(value, Tensor):
         return value
     if is_number(value) and element is not None:
-        const = _const(_located(number_array, where, value, element), TensorType((), element))
+        with located(where):
+            const = _const(number_array(value, element), TensorType((), element))
         return Tensor(None, TensorType((), element), const=const, where=where)
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
@@ -199,22 +200,13 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
     return copy
 
 
-def _infer(op: Operator, types: tuple[TensorType, ...], where: SourceLocation | None) -> TensorType:
+def _infer(op: Operator, types: tuple[TensorType, ...]) -> TensorType:
     try:
         result = op.infer(*types)
         return tensor_type(result.shape, result.element.name)
     except UserError as error:
-        error.where = error.where or where
         operands = ", ".join(map(str, types))
         error.notes = (*error.notes, f"operands of {op.name}: {operands}")
-        raise
-
-
-def _located(function, where, *args):  # type: ignore[no-untyped-def]
-    try:
-        return function(*args)
-    except UserError as error:
-        error.where = error.where or where
         raise
 
 

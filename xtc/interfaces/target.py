@@ -37,7 +37,7 @@ class BuildRequest:
 
 
 class Target(ABC):
-    """One kind of machine. `TARGET` in `targets/<name>/__init__.py` is an instance; cheap to import."""
+    """One kind of machine; `TARGET` in `targets/<name>/__init__.py` is an instance."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Any]]
@@ -48,16 +48,19 @@ class Target(ABC):
         for option in given:
             if option not in known:
                 raise UserError(
-                    f"target '{self.name}' has no option '{option}'", hints=did_you_mean(option, known)
+                    f"target '{self.name}' has no option '{option}'",
+                    hints=did_you_mean(option, known),
                 )
         return self.Options(**given)
 
     @abstractmethod
     def pipeline(self, options: Any) -> Pipeline:
-        """Stages from `source` to `lowered`, each an ordered list of passes. No files, no processes."""
+        """Stages from `source` to `lowered`, ordered lists of passes. No files, no processes."""
 
     @abstractmethod
-    def build(self, lowered: Operation, request: BuildRequest, options: Any, folder: Path) -> Artifact:
+    def build(
+        self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
+    ) -> Artifact:
         """Write the artefact's files and manifest into the empty `folder`. Needs no hardware."""
 
     @abstractmethod
@@ -77,7 +80,7 @@ class Target(ABC):
         """None where `runtime` would succeed on this machine, else the reason why not."""
 
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
-        """An artefact of objects in memory, without a link step. Raises UserError where unsupported."""
+        """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
         raise UserError(
             f"target '{self.name}' cannot load code from memory",
             hints=["compile without in_memory=True"],

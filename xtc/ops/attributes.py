@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import user_location
 from xtc.core.types import TensorType
 from xtc.graph.tensor import Tensor
@@ -28,14 +28,11 @@ def user_function(function: Callable[P, R]) -> Callable[P, R]:
     """Marks a function users call: its UserErrors name the caller's line."""
 
     @functools.wraps(function)
-    def located(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        with located(user_location()):
             return function(*args, **kwargs)
-        except UserError as error:
-            error.where = error.where or user_location()
-            raise
 
-    return located
+    return called
 
 
 def operand_type(op: str, value: object) -> TensorType:

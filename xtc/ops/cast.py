@@ -9,7 +9,7 @@
 | anything | bool | x != 0, so NaN is true |
 | bool | number | 0 or 1 |
 
-Half floats convert by way of float32, so a float64 or a large integer is rounded twice.
+bfloat16 and integers beside half floats convert by way of float32, as in NumPy and ml_dtypes.
 """
 
 from __future__ import annotations
@@ -60,8 +60,6 @@ class Cast(Elementwise):
             return np.asarray(x != 0)
         if element_type(x.dtype).is_float and to.kind == "int":
             return _saturated(widened(x), to)
-        if to.accumulator_name == "float32":
-            return x.astype(np.float32).astype(to.numpy)
         return x.astype(to.numpy)
 
 

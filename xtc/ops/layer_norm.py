@@ -173,7 +173,7 @@ def _scale(builder: LinalgBuilder, x: Value, mean: Value, axes: Sequence[int], e
         shifted = body.add(variance, body.constant(eps, variance.element))
         return body.div(body.constant(1, variance.element), body.math("sqrt", shifted))
 
-    init = (builder.fill(0, mean.type, step="squares"), rows)
+    init = (builder.fill(0, mean.type, step="squares.init"), rows)
     loops = reduction_loops(x.type.rank, axes)
     squares = builder.generic([(x, names), (mean, rows)], init, loops, square, step="squares")
     return emit_elementwise(builder, [squares], squares.type, scale, step="scale")

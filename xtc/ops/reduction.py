@@ -90,7 +90,8 @@ def reduce(
 ) -> Value:
     """`x` reduced along `axes`, which vanish, with a total of type `element`."""
     shape = reduced_shape(x.type.shape, axes, keepdims=False)
-    init = builder.fill(start, TensorType(shape, element), step=step)
+    type = TensorType(shape, element)
+    init = builder.fill(start, type, step="init" if step is None else f"{step}.init")
 
     def body(scalars: ScalarBuilder, value: Scalar, total: Scalar) -> Scalar:
         return combine(scalars, total, scalars.cast(value, element))

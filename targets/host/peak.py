@@ -18,11 +18,11 @@ from time import perf_counter_ns
 
 import numpy as np
 import numpy.typing as npt
+from xtc_targets.host.fma_kernel import LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.llvm import LoadedObjects, Machine, compile_ir
-from xtc.evaluate.dtypes import as_dtype
-from xtc.evaluate.fma_kernel import LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
+from xtc.core.types import element_type
 
 Function = Callable[[int, int, float, float], None]
 """Iterations, address of the chains, m and a: see kernel_ir."""
@@ -48,7 +48,7 @@ def peak_flops(dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05) ->
 
     Raises UserError for another element type or a number that is not positive.
     """
-    name = as_dtype(dtype).name
+    name = element_type(dtype).name
     if name not in LLVM_TYPE:
         raise UserError(
             f"no multiply-add peak is measured for {name}", hints=did_you_mean(name, LLVM_TYPE)
