@@ -162,26 +162,6 @@ class LinalgBuilder:
         text = f"linalg.generic {{{header}}}{ins} outs({_operands([out])}) {region}"
         return self._emit(f"{text} -> {out.type.mlir()}", out.type)
 
-    def reduce(
-        self,
-        value: Value,
-        init: Value,
-        axes: Sequence[int],
-        loops: Sequence[Loop],
-        body: Body,
-        *,
-        step: str | None = None,
-    ) -> Value:
-        """`linalg.reduce` along `axes`: `body(builder, element, total)` gives the new total."""
-        attributes = ", ".join(self._attributes(step, loops))
-        arguments, lines = _block([value, init], init.type.element, body)
-        text = (
-            f"linalg.reduce ins({_operands([value])}) outs({_operands([init])}) "
-            f"dimensions = [{', '.join(map(str, axes))}] {{{attributes}}} "
-            f"({arguments}) {{\n  {lines}\n}}"
-        )
-        return self._emit(text, init.type)
-
     def transpose(self, value: Value, axes: Sequence[int], loops: Sequence[Loop]) -> Value:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
@@ -263,13 +243,6 @@ def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
 
 
 def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:
-    """A region whose block takes one element of each operand."""
-    arguments, lines = _block(operands, result, body)
-    return f"{{\n^bb0({arguments}):\n  {lines}\n}}"
-
-
-def _block(operands: Sequence[Value], result: ElementType, body: Body) -> tuple[str, str]:
-    """The block's arguments and its operations, the last of which yields the stored element."""
     builder = ScalarBuilder()
     arguments = [
         Scalar(f"%e{position}", operand.type.element) for position, operand in enumerate(operands)
@@ -279,4 +252,4 @@ def _block(operands: Sequence[Value], result: ElementType, body: Body) -> tuple[
         raise TypeError(f"a body of type {stored.element} cannot be stored as {result}")
     heads = ", ".join(f"{argument.ssa}: {argument.mlir}" for argument in arguments)
     lines = "\n  ".join([*builder.lines, f"linalg.yield {stored.ssa} : {stored.mlir}"])
-    return heads, lines
+    return f"{{\n^bb0({heads}):\n  {lines}\n}}"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reductions share: which axes, which shape comes out, and the `linalg.reduce` that does it.
+"""What reductions share: which axes, which shape comes out, and the linalg that does it.
 
 The main operation runs over the operand's dimensions, so its loops are i, j, k, ... of the operand,
-the reduced ones marked. Floats are reduced in their accumulator's type and rounded once.
+the reduced ones marked. It is a linalg.generic, which an elementwise operand fuses into;
+linalg.reduce does not take part in that. Floats are reduced in their accumulator's type and rounded
+once.
 """
 
 from __future__ import annotations
@@ -96,8 +98,9 @@ def reduce(
     def body(scalars: ScalarBuilder, value: Scalar, total: Scalar) -> Scalar:
         return combine(scalars, total, scalars.cast(value, element))
 
+    names, kept = DIM_NAMES[: x.type.rank], kept_names(x.type.rank, axes)
     loops = reduction_loops(x.type.rank, axes)
-    return builder.reduce(x, init, axes, loops, body, step=step)
+    return builder.generic([(x, names)], (init, kept), loops, body, step=step)
 
 
 def reduction_loops(rank: int, axes: Sequence[int]) -> tuple[Loop, ...]:
