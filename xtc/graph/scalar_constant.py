@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.types import ElementType
 
 Number = bool | int | float | np.integer[Any] | np.floating[Any] | np.bool_
@@ -24,10 +24,10 @@ def number_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
     if element.is_float:
         return _float_array(value, element)
     if isinstance(value, float | np.floating) and not float(value).is_integer():
-        raise UserError(f"the number {value!r} is not {element}")
+        raise UserError(f"the number {shown(value)} is not {element}")
     low, high = (0, 1) if element.kind == "bool" else _limits(element)
     if not low <= value <= high:
-        raise UserError(f"the number {_text(value)} does not fit {element}")
+        raise UserError(f"the number {shown(value)} does not fit {element}")
     return np.asarray(int(value)).astype(element.numpy)
 
 
@@ -36,19 +36,13 @@ def _float_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
     try:
         number = float(value)
     except OverflowError:
-        raise UserError(f"the number {_text(value)} does not fit {element}") from None
+        raise UserError(f"the number {shown(value)} does not fit {element}") from None
     with np.errstate(over="ignore"):
         array = np.asarray(number).astype(element.numpy)
     if math.isfinite(number) and not np.isfinite(array):
-        raise UserError(f"the number {value!r} does not fit {element}")
+        raise UserError(f"the number {shown(value)} does not fit {element}")
     return array
 
 
 def _limits(element: ElementType) -> tuple[int, int]:
     return -(2 ** (element.bits - 1)), 2 ** (element.bits - 1) - 1
-
-
-def _text(value: Number) -> str:
-    """Python refuses to print integers of thousands of digits."""
-    long = isinstance(value, int) and value.bit_length() > 128
-    return "with so many digits" if long else repr(value)

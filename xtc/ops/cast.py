@@ -9,7 +9,8 @@
 | anything | bool | x != 0, so NaN is true |
 | bool | number | 0 or 1 |
 
-bfloat16 and integers beside half floats convert by way of float32, as in NumPy and ml_dtypes.
+bfloat16 and integers beside half floats convert by way of float32, as in NumPy and ml_dtypes. What
+is too small for a normal bfloat16 may become 0: some processors' conversion does that.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def cast(x: Tensor, dtype: object, *, name: str | None = None, device: object = 
 
 
 def _element(dtype: object) -> ElementType:
+    """The element type; NumPy would take None for float64."""
     if dtype is None:
         raise UserError("dtype of cast is None", hints=["O.cast(x, 'float32') names a type"])
     return element_type(dtype)
