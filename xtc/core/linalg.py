@@ -106,10 +106,10 @@ class LinalgBuilder:
         """A tensor without contents, a destination to write."""
         return self._emit(f"tensor.empty() : {type.mlir()}", type)
 
-    def fill(self, value: float | int | bool, type: TensorType) -> Value:
+    def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
         """A destination filled with `value`, as reductions start from."""
         scalar, init = self.scalar(value, type.element), self.empty(type)
-        attributes = ", ".join(self._attributes("init"))
+        attributes = ", ".join(self._attributes(step))
         text = (
             f"linalg.fill {{{attributes}}} ins({scalar.ssa} : {scalar.mlir}) "
             f"outs({init.ssa} : {type.mlir()}) -> {type.mlir()}"
