@@ -5,12 +5,19 @@ from __future__ import annotations
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.keep_outer_loops import KeepOuterLoops
+from xtc_passes.order_loops import OrderLoops
+from xtc_passes.unroll_reductions import UnrollReductions
 
 SCHEDULED = Stage(
     "scheduled",
     (
         # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
-        "linalg-fuse-elementwise-ops",
+        FuseElementwise(),
+        FuseRows(),
+        OrderLoops(),
         "canonicalize",
         "cse",
     ),
@@ -61,7 +68,7 @@ def host_pipeline(machine: Machine) -> Pipeline:
     """The stages after `source`."""
     lowered = Stage(
         "lowered",
-        ("convert-linalg-to-loops", *_bf16_expansion(machine), *_TO_LLVM),
+        (UnrollReductions(), "convert-linalg-to-loops", KeepOuterLoops(), *_bf16_expansion(machine), *_TO_LLVM),
     )
     return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
 

@@ -5,13 +5,25 @@ Import this module inside functions: loading the bindings takes a tenth of a sec
 only build or print a graph need not pay.
 """
 
+from mlir._mlir_libs._mlirDialectsLinalg import get_indexing_maps
 from mlir.ir import (
+    AffineAddExpr,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    AffineMulExpr,
     ArrayAttr,
     Attribute,
     Block,
     Context,
+    DenseElementsAttr,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
     DictAttr,
     FlatSymbolRefAttr,
+    IndexType,
     InsertionPoint,
     IntegerAttr,
     Location,
@@ -21,6 +33,7 @@ from mlir.ir import (
     Operation,
     OpView,
     RankedTensorType,
+    StridedLayoutAttr,
     StringAttr,
     Type,
     UnitAttr,
@@ -31,12 +44,23 @@ from mlir.ir import (
 from mlir.passmanager import PassManager
 
 __all__ = [
+    "AffineAddExpr",
+    "AffineConstantExpr",
+    "AffineDimExpr",
+    "AffineExpr",
+    "AffineMap",
+    "AffineMapAttr",
+    "AffineMulExpr",
     "ArrayAttr",
     "Attribute",
     "Block",
     "Context",
+    "DenseElementsAttr",
+    "DenseI32ArrayAttr",
+    "DenseI64ArrayAttr",
     "DictAttr",
     "FlatSymbolRefAttr",
+    "IndexType",
     "InsertionPoint",
     "IntegerAttr",
     "Location",
@@ -47,6 +71,7 @@ __all__ = [
     "Operation",
     "PassManager",
     "RankedTensorType",
+    "StridedLayoutAttr",
     "StringAttr",
     "Type",
     "UnitAttr",
@@ -54,6 +79,7 @@ __all__ = [
     "WalkOrder",
     "WalkResult",
     "apply_named_sequence",
+    "get_indexing_maps",
     "translate_to_llvm_ir",
 ]
 
