@@ -48,9 +48,12 @@ class Pass(ABC):
             option, _, value = item.partition("=")
             if option not in fields:
                 raise UserError(
-                    f"pass '{cls.name}' has no option '{option}'", hints=did_you_mean(option, fields)
+                    f"pass '{cls.name}' has no option '{option}'",
+                    hints=did_you_mean(option, fields),
                 )
-            values[fields[option].name] = _parse_value(cls.name, option, str(fields[option].type), value)
+            values[fields[option].name] = _parse_value(
+                cls.name, option, str(fields[option].type), value
+            )
         return cls(**values)
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import CompileError, UserError, did_you_mean
 from xtc.core.passes import Pass
@@ -112,7 +112,7 @@ class PassRunner:
         if self.dump_dir is not None:
             self.dump_dir.mkdir(parents=True, exist_ok=True)
             path = self.dump_dir / f"{self._count:02d}-{_file_name(step)}.mlir"
-            path.write_text(str(module) + "\n")
+            path.write_text(str(module))
         if self.print_after is not None:
             self.print_after(str(step), str(module))
 
@@ -122,13 +122,12 @@ class PassRunner:
 
 def run_steps(module: Operation, steps: Sequence[Step]) -> None:
     """Run passes on `module`. Raises CompileError with MLIR's diagnostics."""
-    from xtc.core.mlir import MLIRError, PassManager
+    from xtc.core.mlir import MLIRError
 
     try:
         if all(isinstance(step, str) for step in steps):
             with module.context:
-                text = ",".join(str(step) for step in steps)
-                PassManager.parse(f"builtin.module({text})").run(module)
+                _upstream(",".join(map(str, steps))).run(module)
             return
         for step in steps:
             if isinstance(step, Pass):
@@ -138,8 +137,16 @@ def run_steps(module: Operation, steps: Sequence[Step]) -> None:
                 run_steps(module, [step])
     except MLIRError as error:
         raise CompileError("MLIR refused the module", notes=diagnostics(error)) from None
+
+
+def _upstream(text: str) -> Any:
+    from xtc.core.mlir import PassManager
+
+    try:
+        return PassManager.parse(f"builtin.module({text})")
     except ValueError as error:
-        raise CompileError(str(error)) from None
+        message = str(error).splitlines()[0].split("error: ")[-1]
+        raise UserError(f"{text!r} is no pass pipeline: {message}") from None
 
 
 def diagnostics(error: BaseException) -> list[str]:
@@ -169,7 +176,7 @@ def _explain(error: CompileError, before: Operation, group: tuple[Step, ...]) ->
 
 def _save_for_reproduction(module: Operation) -> str:
     with tempfile.NamedTemporaryFile("w", prefix="xtc-", suffix=".mlir", delete=False) as file:
-        file.write(str(module) + "\n")
+        file.write(str(module))
     return file.name
 
 
@@ -187,4 +194,4 @@ def _file_name(step: Step) -> str:
 
 def print_banner(title: str, text: str) -> None:
     """MLIR's own form of IR dumps, on standard error."""
-    sys.stderr.write(f"// -----// IR Dump After {title} //----- //\n{text}\n")
+    sys.stderr.write(f"// -----// IR Dump After {title} //----- //\n{text}")

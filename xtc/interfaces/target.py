@@ -48,7 +48,8 @@ class Target(ABC):
         for option in given:
             if option not in known:
                 raise UserError(
-                    f"target '{self.name}' has no option '{option}'", hints=did_you_mean(option, known)
+                    f"target '{self.name}' has no option '{option}'",
+                    hints=did_you_mean(option, known),
                 )
         return self.Options(**given)
 
@@ -57,7 +58,9 @@ class Target(ABC):
         """Stages from `source` to `lowered`, each an ordered list of passes. No files, no processes."""
 
     @abstractmethod
-    def build(self, lowered: Operation, request: BuildRequest, options: Any, folder: Path) -> Artifact:
+    def build(
+        self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
+    ) -> Artifact:
         """Write the artefact's files and manifest into the empty `folder`. Needs no hardware."""
 
     @abstractmethod
