@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from xtc_passes.copy_by_loops import CopyByLoops
+
 from xtc.core.pipeline import Pipeline, Stage
 
 SCHEDULED = Stage(
@@ -37,6 +39,7 @@ OFFLOADED = Stage("offloaded")
 LOWERED = Stage(
     "lowered",
     (
+        CopyByLoops(),
         "convert-linalg-to-loops",
         # Strided views become plain addresses, which leaves affine arithmetic behind.
         "expand-strided-metadata",

@@ -111,7 +111,7 @@ def _holds(element: ElementType, value: float | int | bool) -> bool:
         return False
     if element.kind == "bool":
         return int(value) in (0, 1)
-    return -(2 ** (element.bits - 1)) <= value < 2 ** (element.bits - 1)
+    return -1 << (element.bits - 1) <= value < 1 << (element.bits - 1)
 
 
 def _fits_float(element: ElementType, value: float | int | bool) -> bool:
