@@ -9,7 +9,7 @@ from types import TracebackType
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import TensorType, element_type, tensor_type
 from xtc.graph.graph import Graph
@@ -68,8 +68,9 @@ class GraphBuilder:
         where = user_location()
         for tensor in inputs:
             self._check_operand(tensor, op, where)
-        place = _located(placement, where, device)
-        type = _infer(op, tuple(tensor.type for tensor in inputs), where)
+        with located(where):
+            place = placement(device)
+            type = _infer(op, tuple(tensor.type for tensor in inputs))
         output = Tensor(name, type, placement=place, where=where)
         node = Node(op, inputs, output, place, where)
         output.producer = node
@@ -108,14 +109,11 @@ def tensor(
     Raises UserError naming the caller's line.
     """
     where = user_location()
-    try:
+    with located(where):
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
         result = Tensor(name, type, placement(device), _const(const, type), where=where)
-    except UserError as error:
-        error.where = error.where or where
-        raise
     builder = _current.get()
     if builder is not None:
         builder.declared.append(result)
@@ -125,7 +123,8 @@ def tensor(
 def graph(name: str = "graph") -> GraphBuilder:
     """Start a graph: `with O.graph(name="matmul") as gb: ...`, then `gb.graph`."""
     where = user_location()
-    _located(check_name, where, name, "a graph")
+    with located(where):
+        check_name(name, "a graph")
     return GraphBuilder(name, where)
 
 
@@ -148,7 +147,8 @@ def apply(
     builder = _open_builder(f"O.{op.name}")
     where = user_location()
     if name is not None:
-        _located(check_name, where, name, "a tensor")
+        with located(where):
+            check_name(name, "a tensor")
     element = next((t.element.name for t in operands if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
@@ -161,11 +161,8 @@ def _operand(
         return value
     if isinstance(value, bool | int | float | np.number) and element is not None:
         type = TensorType((), element_type(element))
-        try:
+        with located(where):
             return Tensor(None, type, const=_scalar(value, type), where=where)
-        except UserError as error:
-            error.where = where
-            raise
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,
@@ -209,22 +206,13 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
     return copy
 
 
-def _infer(op: Operator, types: tuple[TensorType, ...], where: SourceLocation | None) -> TensorType:
+def _infer(op: Operator, types: tuple[TensorType, ...]) -> TensorType:
     try:
         result = op.infer(*types)
         return tensor_type(result.shape, result.element.name)
     except UserError as error:
-        error.where = error.where or where
         operands = ", ".join(map(str, types))
         error.notes = (*error.notes, f"operands of {op.name}: {operands}")
-        raise
-
-
-def _located(function, where, *args):  # type: ignore[no-untyped-def]
-    try:
-        return function(*args)
-    except UserError as error:
-        error.where = error.where or where
         raise
 
 
