@@ -86,6 +86,11 @@ class LinalgBuilder:
             attributes.append(f'xtc.device = "{self.device}"')
         return attributes
 
+    @property
+    def _placed(self) -> str:
+        """The attribute of an operation that only moves data."""
+        return "" if self.device is None else f' {{xtc.device = "{self.device}"}}'
+
     def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
         """A constant outside of any linalg body."""
         ssa = self._name()
@@ -185,25 +190,23 @@ class LinalgBuilder:
         type = value.type.with_shape(groups.sizes)
         if type == value.type or value.type.rank == 0:
             return value
-        types = f"{value.type.mlir()} into {type.mlir()}"
-        return self._emit(
-            f"tensor.collapse_shape {value.ssa} {_groups(groups.source)} : {types}", type
-        )
+        text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
 
     def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
         if value.type == target:
             return value
         sizes = ", ".join(map(str, target.sizes))
         text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
-        return self._emit(f"{text} : {value.type.mlir()} into {target.mlir()}", target)
+        types = f"{value.type.mlir()} into {target.mlir()}"
+        return self._emit(f"{text}{self._placed} : {types}", target)
 
     def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
         """`into` with `source` written at `offsets`, step 1."""
         window = _window(offsets, source.type.sizes, [1] * len(offsets))
         types = f"{source.type.mlir()} into {into.type.mlir()}"
-        return self._emit(
-            f"tensor.insert_slice {source.ssa} into {into.ssa}{window} : {types}", into.type
-        )
+        text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", into.type)
 
     def extract_slice(
         self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
@@ -212,7 +215,8 @@ class LinalgBuilder:
         type = source.type.with_shape(tuple(sizes))
         window = _window(offsets, sizes, strides)
         types = f"{source.type.mlir()} to {type.mlir()}"
-        return self._emit(f"tensor.extract_slice {source.ssa}{window} : {types}", type)
+        text = f"tensor.extract_slice {source.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", type)
 
 
 def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> str:

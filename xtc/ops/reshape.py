@@ -33,12 +33,7 @@ class Reshape(Operator):
     def infer(self, *inputs: TensorType) -> TensorType:
         (x,) = inputs
         shape = check_ints(self.name, "shape", self.shape, minimum=-1)
-        if 0 in shape or shape.count(-1) > 1:
-            raise UserError(
-                f"shape of reshape is {shape}",
-                notes=["sizes are 1 or more; at most one is -1 and takes what is left"],
-            )
-        return x.with_shape(_symbolic(x, shape) if not x.is_static else _static(x, shape))
+        return x.with_shape(_static(x, shape) if x.is_static else _symbolic(x, shape))
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays
@@ -77,23 +72,34 @@ def _canonical(shape: object, type: TensorType) -> tuple[int, ...]:
             f"shape of reshape starts with {shape[0]!r}, which is no dimension of the operand",
             notes=[f"the operand has shape {type.shape}"],
         )
-    return (-1, *_canonical(tuple(shape[1:]), type.with_shape(type.shape[1:])))
+    sizes = check_ints("reshape", "shape", (-1, *shape[1:]), minimum=-1)
+    return (-1, *_filled(sizes[1:], math.prod(type.with_shape(type.shape[1:]).sizes)))
+
+
+def _filled(sizes: tuple[int, ...], wanted: int) -> tuple[int, ...]:
+    """Sizes that multiply to `wanted` where one -1 can be found that does so."""
+    known = math.prod(size for size in sizes if size != -1)
+    if sizes.count(-1) != 1 or known == 0 or wanted % known:
+        return sizes
+    return tuple(wanted // known if size == -1 else size for size in sizes)
 
 
 def _static(x: TensorType, shape: tuple[int, ...]) -> tuple[Dim, ...]:
-    known = math.prod(size for size in shape if size != -1)
-    left = x.size // known
-    if left * known != x.size or (-1 not in shape and left != 1):
+    if 0 in shape or shape.count(-1) > 1:
         raise UserError(
-            f"shape of reshape is {shape}, but the operand {x} has {x.size} elements",
+            f"shape of reshape is {shape}",
+            notes=["sizes are 1 or more; at most one is -1 and takes what is left"],
         )
-    return tuple(left if size == -1 else size for size in shape)
+    filled = _filled(shape, x.size)
+    if -1 in filled or math.prod(filled) != x.size:
+        raise UserError(f"shape of reshape is {shape}, but the operand {x} has {x.size} elements")
+    return filled
 
 
 def _symbolic(x: TensorType, shape: tuple[int, ...]) -> tuple[Dim, ...]:
     name, *rest = x.shape
     wanted = math.prod(int(size) for size in rest)
-    if shape[:1] != (-1,) or math.prod(shape[1:]) != wanted:
+    if shape[:1] != (-1,) or -1 in shape[1:] or math.prod(shape[1:]) != wanted:
         raise UserError(
             f"shape of reshape is {shape}",
             notes=[f"the symbolic dimension '{name}' stays first"],
