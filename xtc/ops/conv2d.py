@@ -77,7 +77,9 @@ class Conv2d(Operator):
         if seen != channels // groups:
             raise UserError(
                 f"the filters of conv2d see {seen} channels, but the image has {channels}",
-                notes=[f"with groups={groups} they see {channels} / {groups} = {channels // groups}"],
+                notes=[
+                    f"with groups={groups} they see {channels} / {groups} = {channels // groups}"
+                ],
             )
 
     def reference(self, *arrays: Array) -> Array:

@@ -36,7 +36,11 @@ class Pad(Operator):
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays
-        return np.pad(x, self.padding, constant_values=x.dtype.type(self.value))
+        ends = list(zip(x.shape, self.padding, strict=True))
+        shape = [before + size + after for size, (before, after) in ends]
+        padded: Array = np.full(shape, self.value, x.dtype)
+        padded[tuple(slice(before, before + size) for size, (before, _) in ends)] = x
+        return padded
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return ()
