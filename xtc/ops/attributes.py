@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, located, shown
 from xtc.core.location import user_location
 from xtc.core.types import TensorType
 from xtc.graph.tensor import Tensor
@@ -28,14 +28,11 @@ def user_function(function: Callable[P, R]) -> Callable[P, R]:
     """Marks a function users call: its UserErrors name the caller's line."""
 
     @functools.wraps(function)
-    def located(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        with located(user_location()):
             return function(*args, **kwargs)
-        except UserError as error:
-            error.where = error.where or user_location()
-            raise
 
-    return located
+    return called
 
 
 def operand_type(op: str, value: object) -> TensorType:
@@ -48,19 +45,26 @@ def operand_type(op: str, value: object) -> TensorType:
     return value.type
 
 
+def check_operands(op: str, inputs: Sequence[TensorType], count: int) -> tuple[TensorType, ...]:
+    """The operands' types, `count` of them."""
+    if len(inputs) != count:
+        raise UserError(f"{op} takes {count} operand{'s' * (count != 1)}, not {len(inputs)}")
+    return tuple(inputs)
+
+
 def check_flag(op: str, attribute: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise UserError(f"{attribute} of {op} is {value!r}, neither True nor False")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, neither True nor False")
     return bool(value)
 
 
 def check_int(op: str, attribute: str, value: object, *, minimum: int | None = None) -> int:
     """An integer that fits 32 bits, `minimum` or more."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise UserError(f"{attribute} of {op} is {value!r}, not an integer")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, not an integer")
     if not -LARGEST <= value <= LARGEST:
-        raise UserError(f"{attribute} of {op} is beyond {LARGEST} in size")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, beyond {LARGEST} in size")
     if minimum is not None and value < minimum:
         raise UserError(f"{attribute} of {op} is {value}, less than {minimum}")
     return int(value)
@@ -69,11 +73,11 @@ def check_int(op: str, attribute: str, value: object, *, minimum: int | None = N
 def check_real(op: str, attribute: str, value: object, *, minimum: float | None = None) -> float:
     """A finite number, `minimum` or more."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise UserError(f"{attribute} of {op} is {value!r}, not a number")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, not a number")
     if not _fits_float(value):
-        raise UserError(f"{attribute} of {op} is not a finite number")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, not a finite number")
     if minimum is not None and value < minimum:
-        raise UserError(f"{attribute} of {op} is {value!r}, less than {minimum!r}")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, less than {minimum!r}")
     return float(value)
 
 
@@ -88,8 +92,8 @@ def check_choice(op: str, attribute: str, value: object, choices: Sequence[str])
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise UserError(
-            f"{attribute} of {op} is {value!r}, which it does not know",
-            hints=did_you_mean(str(value), choices),
+            f"{attribute} of {op} is {shown(value)}, which it does not know",
+            hints=did_you_mean(shown(value), choices),
         )
     return value
 
@@ -104,10 +108,12 @@ def check_ints(
 ) -> tuple[int, ...]:
     """A sequence of integers, `count` of them, each `minimum` or more."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise UserError(f"{attribute} of {op} is {value!r}, not a sequence of integers")
+        raise UserError(f"{attribute} of {op} is {shown(value)}, not a sequence of integers")
     items = tuple(value)
     if count is not None and len(items) != count:
-        raise UserError(f"{attribute} of {op} is {items}: {len(items)} integers, not {count}")
+        raise UserError(
+            f"{attribute} of {op} is {shown(items)}: {len(items)} integers, not {count}"
+        )
     return tuple(
         check_int(op, f"{attribute}[{position}]", item, minimum=minimum)
         for position, item in enumerate(items)
@@ -145,7 +151,7 @@ def check_axes(op: str, attribute: str, value: object, rank: int) -> tuple[int, 
     axes = tuple(check_axis(op, attribute, item, rank) for item in items)
     if len(set(axes)) != len(axes):
         raise UserError(
-            f"{attribute} of {op} is {items}, which names an axis twice",
+            f"{attribute} of {op} is {shown(items)}, which names an axis twice",
             notes=[f"the operand has rank {rank}"],
         )
     return axes
@@ -156,7 +162,7 @@ def check_permutation(op: str, attribute: str, value: object, rank: int) -> tupl
     axes = check_axes(op, attribute, value, rank)
     if len(axes) != rank:
         raise UserError(
-            f"{attribute} of {op} is {axes}, but the operand has rank {rank}",
+            f"{attribute} of {op} is {shown(axes)}, but the operand has rank {rank}",
             notes=["every axis is named once"],
         )
     return axes

@@ -15,16 +15,15 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_int, check_pair, operand_type, user_function
+from xtc.ops.attributes import check_int, check_operands, check_pair, operand_type, user_function
 from xtc.ops.border import Border
 from xtc.ops.contraction import (
     accumulator_dtype,
-    check_number,
     multiply_add,
     product_element,
     round_result,
 )
-from xtc.ops.elementwise import require_same_element
+from xtc.ops.elementwise import require_number, require_same_element
 from xtc.ops.pad import emit_pad
 from xtc.ops.window import (
     NO_BORDER,
@@ -55,9 +54,9 @@ class Conv2d(Operator):
     groups: int = 1
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        x, w = inputs
+        x, w = check_operands(self.name, inputs, 2)
         require_same_element(self.name, inputs)
-        check_number(self.name, x)
+        require_number(self.name, x)
         slides = self._slides(x, w)
         self._check_channels(int(x.shape[3]), int(w.shape[2]), int(w.shape[3]))
         result = image_type(x, slides, int(w.shape[3]))

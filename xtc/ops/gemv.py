@@ -15,9 +15,9 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_flag, user_function
-from xtc.ops.contraction import accumulator_dtype, check_number, product_element, round_result
-from xtc.ops.elementwise import require_same_element
+from xtc.ops.attributes import check_flag, check_operands, user_function
+from xtc.ops.contraction import accumulator_dtype, product_element, round_result
+from xtc.ops.elementwise import require_number, require_same_element
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Gemv(Operator):
     transpose: bool = False
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        a, x = inputs
+        a, x = check_operands(self.name, inputs, 2)
         require_same_element(self.name, inputs)
-        check_number(self.name, a)
+        require_number(self.name, a)
         check_flag(self.name, "transpose", self.transpose)
         _check_rank("first", a, 2, "O.matmul multiplies two matrices")
         _check_rank("second", x, 1, "O.matmul multiplies two matrices")
