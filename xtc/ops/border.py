@@ -37,7 +37,7 @@ def _entries(op: str, padding: object, type: TensorType) -> Sequence[object]:
         entry = (padding, padding) if isinstance(padding, int) else (0, 0)
         raise UserError(
             f"padding of {op} is {shown(padding)}, not one (before, after) for each dimension",
-            hints=[f"padding={(entry,) * max(type.rank, 1)}"],
+            hints=[f"padding={shown((entry,) * type.rank)}"],
         )
     if len(padding) != type.rank:
         raise UserError(
