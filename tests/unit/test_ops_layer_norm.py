@@ -24,7 +24,7 @@ def normalised(x: Array, axis: int, eps: float) -> Array:
         (row - statistics.fmean(row)) / (statistics.pvariance(row.tolist()) + eps) ** 0.5
         for row in flat
     ]
-    return np.stack(found).reshape(x.shape)
+    return np.reshape(np.stack(found), x.shape)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
