@@ -224,6 +224,7 @@ def test_where_takes_a_number_on_either_side() -> None:
         (lambda x, i, c: O.mul(2.0, 3.0), "an operand of mul is float, not a tensor"),
         (lambda x, i, c: U.leaky_relu(x, slope="1"), "slope of leaky_relu is '1', not a number"),
         (lambda x, i, c: O.leaky_relu(x, slope=np.nan), "slope of leaky_relu is nan, not a finite"),
+        (lambda x, i, c: O.leaky_relu(x, slope=1e39), "slope of leaky_relu is 1e[+]39, too large"),
         (lambda x, i, c: O.gelu(x, approximate="tan"), "approximate of gelu is 'tan'"),
         (lambda x, i, c: O.where(x, x, x), "the condition of where is float32, not bool"),
         (lambda x, i, c: O.where(c, x, i), "operands of where have different element types"),

@@ -75,6 +75,7 @@ def test_equal_elements_give_zero_and_without_eps_nan() -> None:
         (lambda x, g, i: O.layer_norm(x, g, axis=0), r"gamma of layer_norm has shape \(4,\), not"),
         (lambda x, g, i: O.layer_norm(x, beta=x), r"beta of layer_norm has shape \(3, 4\), not"),
         (lambda x, g, i: O.layer_norm(x, eps=-1), "eps of layer_norm is -1, less than 0"),
+        (lambda x, g, i: O.layer_norm(x, eps=1e39), "eps of layer_norm is 1e[+]39, too large for"),
         (lambda x, g, i: O.layer_norm(x, axis=2), "axis of layer_norm is 2, but"),
         (lambda x, g, i: U.layer_norm(x, 1.0), r"gamma of layer_norm has shape \(\), not"),
     ],

@@ -103,15 +103,15 @@ def test_any_and_all_of_bool() -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_and_infinities_go_through(dtype: str) -> None:
     nan, inf = math.nan, math.inf
-    rows = [[1, nan, 2], [nan, -inf, inf], [inf, 1, 2], [-inf, -inf, -inf], [inf, -inf, 0]]
+    rows = [[1, nan, 2], [nan, -inf, inf], [inf, 1, 2], [-inf] * 3, [inf, -inf, 0], [inf] * 3]
     x = np.array(rows, ELEMENT_TYPES[dtype].numpy)
     writes = [O.reduce_max, O.reduce_min, O.reduce_sum, O.reduce_mean]
     found = results([lambda x, write=write: write(x, axes=1) for write in writes], x)
     expected = [
-        [nan, nan, inf, -inf, inf],
-        [nan, nan, 1, -inf, -inf],
-        [nan, nan, inf, -inf, nan],
-        [nan, nan, inf, -inf, nan],
+        [nan, nan, inf, -inf, inf, inf],
+        [nan, nan, 1, -inf, -inf, inf],
+        [nan, nan, inf, -inf, nan, inf],
+        [nan, nan, inf, -inf, nan, inf],
     ]
     for actual, values in zip(found, expected, strict=True):
         exactly(actual, np.array(values, x.dtype))
