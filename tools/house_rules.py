@@ -25,9 +25,12 @@ DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
 OPS_INFRASTRUCTURE = {
     "__init__.py",
     "attributes.py",
+    "border.py",
     "contraction.py",
     "elementwise.py",
+    "pooling.py",
     "reduction.py",
+    "window.py",
 }
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
