@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes linalg on tensors as MLIR text: what an operator emits is built with this.
 
-Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a loop
-is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
+Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a
+loop is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ class LinalgBuilder:
         """A tensor without contents, a destination to write."""
         return self._emit(f"tensor.empty() : {type.mlir()}", type)
 
-    def fill(self, value: float | int | bool, type: TensorType) -> Value:
+    def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
         """A destination filled with `value`, as reductions start from."""
         scalar, init = self.scalar(value, type.element), self.empty(type)
-        attributes = ", ".join(self._attributes("init"))
+        attributes = ", ".join(self._attributes(step))
         text = (
             f"linalg.fill {{{attributes}}} ins({scalar.ssa} : {scalar.mlir}) "
             f"outs({init.ssa} : {type.mlir()}) -> {type.mlir()}"
@@ -150,8 +150,11 @@ class LinalgBuilder:
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
-            [f"indexing_maps = [{maps}]", f"iterator_types = [{iterators}]"]
-            + self._attributes(step, loops)
+            [
+                f"indexing_maps = [{maps}]",
+                f"iterator_types = [{iterators}]",
+                *self._attributes(step, loops),
+            ]
         )
         values = [value for value, _ in inputs]
         ins = f" ins({_operands(values)})" if values else ""
