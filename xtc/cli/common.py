@@ -68,6 +68,10 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         help="size of a symbolic dimension; may be repeated",
     )
     parser.add_argument(
+        "--schedule",
+        help="YAML of loop nests by operator name, or @FILE that holds it",
+    )
+    parser.add_argument(
         "--option",
         "-O",
         action="append",
@@ -100,6 +104,11 @@ def parse_dims(texts: Sequence[str]) -> dict[str, int]:
 def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     """`NAME=VALUE` texts as a dict; numbers become int. Raises UserError."""
     return {name: _number_or_text(value) for name, value in map(_split, texts)}
+
+
+def parse_schedule(text: str | None) -> str | Path | None:
+    """The schedule an option means: YAML text, or the path after an @."""
+    return Path(text[1:]) if text is not None and text.startswith("@") else text
 
 
 def _number_or_text(text: str) -> int | str:

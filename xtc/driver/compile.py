@@ -22,6 +22,7 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import BuildRequest, Target
+from xtc.schedule import schedule_texts
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Compilation:
     target: Target
     options: Any
     runner: PassRunner = field(default_factory=PassRunner)
+    schedules: Mapping[str, str] = field(default_factory=dict)
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
@@ -67,7 +69,7 @@ class Compilation:
         from xtc.core import mlir
 
         with mlir.Context():
-            module = mlir.Module.parse(module_text(self.graph)).operation
+            module = mlir.Module.parse(self.source()).operation
             pipeline = self.target.pipeline(self.options)
             if stage == "code":
                 self.runner.run(module, pipeline)
@@ -81,7 +83,7 @@ class Compilation:
         from xtc.core import mlir
 
         start = time.perf_counter()
-        text = module_text(self.graph)
+        text = self.source()
         with mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
@@ -94,6 +96,10 @@ class Compilation:
                 artifact = self.target.build(module, request, self.options, folder)
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
+
+    def source(self) -> str:
+        """The source stage as text, schedules included."""
+        return module_text(self.graph, self.schedules)
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
@@ -113,6 +119,7 @@ def compile(
     target: object = "host",
     *,
     dims: Mapping[str, int] | None = None,
+    schedule: object = None,
     dump_dir: str | Path | None = None,
     print_ir_after_all: bool = False,
     time_passes: bool = False,
@@ -125,6 +132,8 @@ def compile(
         graph: what `O.graph` made, or the builder itself.
         target: a target's name, or a device of it.
         dims: sizes of the graph's symbolic dimensions.
+        schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
+            a Path; operators without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
@@ -137,7 +146,7 @@ def compile(
         DeviceNotFound: the code was built but nothing here can run it.
     """
     ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
-    compilation = prepare(graph, target, dims=dims, ir=ir, **options)
+    compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
     runtime = open_runtime(target, compilation)
     if in_memory:
         return Module(compilation, compilation.build(None), runtime)
@@ -155,6 +164,7 @@ def prepare(
     target: object = "host",
     *,
     dims: Mapping[str, int] | None = None,
+    schedule: object = None,
     ir: IrOptions | None = None,
     **options: Any,
 ) -> Compilation:
@@ -164,7 +174,9 @@ def prepare(
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     chosen = discover.target(_target_name(target))
     bound = plain.bind(dims)
-    return Compilation(bound, chosen, chosen.options(**options), (ir or IrOptions()).runner())
+    texts = schedule_texts(bound, schedule)
+    runner = (ir or IrOptions()).runner()
+    return Compilation(bound, chosen, chosen.options(**options), runner, texts)
 
 
 def open_runtime(target: object, compilation: Compilation) -> CommonRuntimeInterface:

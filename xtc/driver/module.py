@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xtc.driver.compile import Compilation
     from xtc.evaluate import Comparison, Measurement
     from xtc.graph.graph import Graph
+    from xtc.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 
@@ -69,6 +70,15 @@ class Module:
                 hints=["save the graph as well: graph.save(path)"],
             )
         return self._compilation.graph
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedules this module was compiled with. Raises UserError for one that was loaded."""
+        from xtc.schedule import Schedule
+
+        graph = self.graph
+        texts = self._compilation.schedules if self._compilation else {}
+        return Schedule.of(graph, "\n".join(f"{name}: {text}" for name, text in texts.items()))
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs."""
