@@ -1,1 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Write a tensor graph once, say where tensors live and operators run, compile it, check it, run it.
+
+import xtc
+import xtc.ops as O
+
+a, b = O.tensor((4, 16)), O.tensor((16, 8))
+with O.graph(name="product") as gb:
+    O.matmul(a, b)
+module = xtc.compile(gb.graph)
+module.check()
+"""
+
+from xtc.core.errors import UserError, XtcError
+from xtc.core.versions import VERSION
+from xtc.driver import Module, compile, devices, load
+from xtc.graph.graph import Graph
+
+__version__ = VERSION
+
+__all__ = [
+    "Graph",
+    "Module",
+    "UserError",
+    "XtcError",
+    "__version__",
+    "compile",
+    "devices",
+    "load",
+]

@@ -1,1 +1,100 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The host processor: code by LLVM in this process, a shared library, called by address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from xtc.core.errors import DeviceNotFound, UserError
+from xtc.core.pipeline import Pipeline
+from xtc.interfaces.artifact import Artifact
+from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.target import BuildRequest, Target
+
+if TYPE_CHECKING:
+    from xtc.core.llvm import Machine
+    from xtc.core.mlir import Operation
+
+
+@dataclass(frozen=True)
+class HostOptions:
+    """Options of `xtc.compile(..., target="host")`.
+
+    Attributes:
+        triple: LLVM triple; None is this machine's.
+        cpu: LLVM's name of the processor; None is this machine's, or generic for another triple.
+        features: additions and removals such as "+avx2,-avx512f".
+        opt_level: LLVM's optimisation level, 0 to 3.
+    """
+
+    triple: str | None = None
+    cpu: str | None = None
+    features: str | None = None
+    opt_level: int = 3
+
+    def __post_init__(self) -> None:
+        if self.opt_level not in (0, 1, 2, 3):
+            raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
+
+    @property
+    def machine(self) -> Machine:
+        """The machine these options choose. Raises UserError for names LLVM does not know."""
+        from xtc.core.llvm import Machine
+
+        return Machine.of(self.triple, self.cpu, self.features)
+
+
+class HostTarget(Target):
+    """Compiles for a CPU that LLVM knows; runs what fits this process."""
+
+    name: ClassVar[str] = "host"
+    Options: ClassVar[type[HostOptions]] = HostOptions
+
+    def pipeline(self, options: HostOptions) -> Pipeline:
+        from .pipeline import host_pipeline
+
+        return host_pipeline()
+
+    def build(
+        self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path
+    ) -> Artifact:
+        from . import build
+
+        machine = options.machine
+        code = build.objects(lowered, request, machine, options.opt_level)
+        return build.shared_library(code, request, machine, self.toolchain(options), folder)
+
+    def build_in_memory(
+        self, lowered: Operation, request: BuildRequest, options: HostOptions
+    ) -> Artifact:
+        from . import build
+
+        code = build.objects(lowered, request, options.machine, options.opt_level)
+        return Artifact(build.manifest_of(request, self.toolchain(options), {}), objects=code)
+
+    def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
+        from . import build
+
+        return build.assembly(lowered, request, options.machine, options.opt_level)
+
+    def toolchain(self, options: HostOptions) -> Mapping[str, str]:
+        from . import build
+
+        return build.toolchain(options.machine, options.opt_level)
+
+    def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
+        from .device import LocalHost
+
+        machine = options.machine
+        if not machine.is_host:
+            raise DeviceNotFound(f"code for {machine.triple} cannot run in this process")
+        return LocalHost(machine)
+
+    def unavailable(self) -> str | None:
+        return None
+
+
+TARGET = HostTarget()

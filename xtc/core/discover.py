@@ -1,58 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds operators, targets and passes by name: the only place that imports modules by their name.
+"""Finds operators, targets and passes by name; the only dynamic imports of the project.
 
 A thing is found because its file is there: `xtc/ops/<name>.py`, `targets/<name>/`, `passes/<name>.py`.
-No list is edited when one is added. A name is checked before it reaches an import statement.
+No list is edited when one is added. A name is checked before it reaches an import.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
+import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
 from xtc.core.errors import UserError, XtcError, did_you_mean
+from xtc.core.passes import Pass
 
-ENTRY_POINTS = "xtc.targets"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-def operators() -> tuple[str, ...]:
-    """Names of all operators, sorted. A file of `xtc/ops` that defines none is left out."""
-    return tuple(name for name in _modules("xtc.ops") if _operator_class(name) is not None)
-
-
-def operator(name: str) -> type[Any]:
-    """The `Operator` subclass called `name`. Raises UserError where there is none."""
-    found = _operator_class(name) if _is_module(name, "xtc.ops") else None
-    if found is None:
-        raise UserError(f"unknown operator {name!r}", hints=did_you_mean(str(name), operators()))
-    return found
-
-
 def targets() -> tuple[str, ...]:
-    """Names of all targets, sorted: folders of `xtc_targets`, and installed entry points."""
-    return tuple(sorted({*_packages("xtc_targets"), *(entry.name for entry in _entry_points())}))
+    """Names of the targets: folders of `targets/`, and entry points of the group `xtc.targets`."""
+    foreign = sorted(entry.name for entry in _foreign_targets())
+    return tuple(dict.fromkeys([*_packages("xtc_targets"), *foreign]))
 
 
 def target(name: str) -> Any:
-    """The `TARGET` of the target called `name`.
+    """The Target called `name`.
 
     Raises UserError where there is none, XtcError where what is installed under the name is broken
-    or taken twice.
+    or there twice.
     """
-    if name not in targets() or _NAME.fullmatch(name) is None:
-        raise UserError(f"unknown target {name!r}", hints=did_you_mean(str(name), targets()))
-    entries = [entry for entry in _entry_points() if entry.name == name]
+    if not _is_name(name) or name not in targets():
+        raise UserError(f"there is no target {name!r}", hints=did_you_mean(str(name), targets()))
+    entries = [entry for entry in _foreign_targets() if entry.name == name]
     places = [f"xtc_targets.{name}"] if name in _packages("xtc_targets") else []
     places += [f"entry point {entry.value}" for entry in entries]
     if len(places) > 1:
         raise XtcError(f"several targets are called '{name}'", notes=places)
-    found = _load(entries[0]) if entries else importlib.import_module(f"xtc_targets.{name}")
+    found = _load(entries[0]) if entries else importlib.import_module(places[0])
     if isinstance(found, ModuleType):
         found = getattr(found, "TARGET", None)
     if found is None:
@@ -60,46 +50,62 @@ def target(name: str) -> Any:
     return found
 
 
-def passes() -> dict[str, type[Any]]:
-    """All passes by their command-line name, sorted: shared ones and those of every target.
+@cache
+def operators() -> tuple[str, ...]:
+    """Names of the operators: files of `xtc/ops` that define the operator of their name."""
+    return tuple(name for name in _modules("xtc.ops") if _operator_class(name) is not None)
 
-    The pass `tile-for-tasklets` is the class in a file `tile_for_tasklets.py` whose `name` says so;
-    other files hold what passes share. Raises XtcError where two passes have one name.
+
+def operator(name: str) -> type[Any]:
+    """The Operator class called `name`. Raises UserError where there is none."""
+    known = _is_name(name) and name in _modules("xtc.ops")
+    found = _operator_class(name) if known else None
+    if found is None:
+        raise UserError(
+            f"there is no operator {name!r}", hints=did_you_mean(str(name), operators())
+        )
+    return found
+
+
+@cache
+def passes() -> dict[str, type[Pass]]:
+    """Our own passes by name, sorted: of `mlir_passes/` and of every target's `passes/`.
+
+    The pass `tile-for-cache` is the class in `tile_for_cache.py` that bears the name; other files
+    there hold what passes share. Raises XtcError where two passes have one name.
     """
-    found: dict[str, type[Any]] = {}
+    found: dict[str, type[Pass]] = {}
     for module in _pass_modules():
-        kebab = module.__name__.rpartition(".")[2].replace("_", "-")
-        pass_class = _named_class(module, kebab)
-        if pass_class is None:
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        one = _class_named(name, module, Pass)
+        if one is None:
             continue
-        if kebab in found:
-            files = [found[kebab].__module__, module.__name__]
-            raise XtcError(f"two passes are called '{kebab}'", notes=files)
-        found[kebab] = pass_class
+        if name in found:
+            files = [found[name].__module__, module.__name__]
+            raise XtcError(f"two passes are called '{name}'", notes=files)
+        found[name] = one
     return dict(sorted(found.items()))
 
 
 def _pass_modules() -> Iterator[ModuleType]:
-    packages = ["xtc_passes"]
-    for name in _packages("xtc_targets"):
-        if importlib.util.find_spec(f"xtc_targets.{name}.passes") is not None:
-            packages.append(f"xtc_targets.{name}.passes")
-    for package in packages:
+    own = [f"xtc_targets.{name}.passes" for name in _packages("xtc_targets")]
+    for package in ["xtc_passes", *(one for one in own if importlib.util.find_spec(one))]:
         for name in _modules(package):
             yield importlib.import_module(f"{package}.{name}")
 
 
+@cache
 def _operator_class(name: str) -> type[Any] | None:
-    base: type[Any] = importlib.import_module("xtc.graph.operator").Operator
-    found = _named_class(importlib.import_module(f"xtc.ops.{name}"), name)
-    return found if found is not None and issubclass(found, base) else None
+    base = importlib.import_module("xtc.graph.operator").Operator
+    return _class_named(name, importlib.import_module(f"xtc.ops.{name}"), base)
 
 
-def _named_class(module: ModuleType, name: str) -> type[Any] | None:
-    """The class written in `module` whose own `name` is `name`."""
+def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | None:
+    """The subclass of `base` that is written in `module` and whose own `name` is `name`."""
     for value in vars(module).values():
         if (
             isinstance(value, type)
+            and issubclass(value, base)
             and value.__module__ == module.__name__
             and vars(value).get("name") == name
         ):
@@ -107,15 +113,17 @@ def _named_class(module: ModuleType, name: str) -> type[Any] | None:
     return None
 
 
-def _is_module(name: object, package: str) -> bool:
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None and name in _modules(package)
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
+@cache
 def _modules(package: str) -> tuple[str, ...]:
-    """Names of the modules of a package that are not packages, sorted."""
+    """Sorted names of a package's modules that are not packages themselves."""
     return tuple(sorted(info.name for info in _contents(package) if not info.ispkg))
 
 
+@cache
 def _packages(package: str) -> tuple[str, ...]:
     return tuple(sorted(info.name for info in _contents(package) if info.ispkg))
 
@@ -124,11 +132,12 @@ def _contents(package: str) -> Iterator[pkgutil.ModuleInfo]:
     return pkgutil.iter_modules(importlib.import_module(package).__path__)
 
 
-def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
-    return tuple(importlib.metadata.entry_points(group=ENTRY_POINTS))
+@cache
+def _foreign_targets() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group="xtc.targets"))
 
 
-def _load(entry: importlib.metadata.EntryPoint) -> Any:
+def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except (ImportError, AttributeError) as error:

@@ -89,7 +89,7 @@ def _arguments(emission: _Emission) -> list[str]:
 def _global(emission: _Emission, tensor: Tensor) -> str:
     attributes = ", ".join([f"alignment = {CONSTANT_ALIGNMENT} : i64", *emission.on_device(tensor)])
     symbol = constant_symbol(emission.graph, tensor)
-    return f'memref.global "private" constant @{symbol} : {tensor.type.mlir("memref")} {{{attributes}}}'
+    return f"memref.global constant @{symbol} : {tensor.type.mlir('memref')} {{{attributes}}}"
 
 
 def _body(emission: _Emission) -> list[str]:

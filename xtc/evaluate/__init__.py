@@ -1,1 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Is the result right, and how fast was it: written once for all targets."""
+
+from xtc.evaluate.compare import Comparison, MismatchError, compare
+from xtc.evaluate.counter_names import COUNTERS
+from xtc.evaluate.counters import Counters, CountersUnavailable, available_counters
+from xtc.evaluate.data import sample
+from xtc.evaluate.measure import Measurement, measure
+from xtc.evaluate.timing import Timing, time_calls
+from xtc.evaluate.tolerances import default_tolerances
+
+__all__ = [
+    "COUNTERS",
+    "Comparison",
+    "Counters",
+    "CountersUnavailable",
+    "Measurement",
+    "MismatchError",
+    "Timing",
+    "available_counters",
+    "compare",
+    "default_tolerances",
+    "measure",
+    "sample",
+    "time_calls",
+]

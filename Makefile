@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make help` lists the targets. Everything runs in .venv, which `make venv` makes; to use an
+# environment that exists already, as it is, name its interpreter: `make check PY=path/to/python`.
+
+PYTHON ?= python3
+JOBS ?= 2
+TESTS := tests/filecheck
+TARGETS := $(patsubst targets/%/,%,$(wildcard targets/[a-z]*/))
+
+ifneq ($(origin PY),command line)
+PY := .venv/bin/python
+ENV := .venv/.installed
+BIN := .venv/bin/
+else
+ENV :=
+BIN := $(dir $(shell command -v $(PY)))
+endif
+
+LINKS := .types/xtc_passes .types/xtc_targets
+READY := $(ENV) $(LINKS)
+LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
+PYTEST := $(PY) -m pytest -n $(JOBS)
+SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes errors cli))
+TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
+
+# The checkout itself is what runs, whichever environment runs it.
+export PYTHONPATH := $(CURDIR):$(CURDIR)/.types
+title = @printf '== %s\n' '$@'
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help venv links demo check check-fast check-long lint format types floors check-lit \
+  check-lit-fast check-lit-host unit unit-fast unit-long docs-paths update-checks docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {sub("%", "<name>", $$1); \
+	  printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: $(READY) ## make .venv with everything the checks need (PYTHON=python3 makes it)
+links: $(LINKS) ## make the links by which type checkers find the packages
+
+.venv/.installed: pyproject.toml setup.py
+	@sh tools/prerequisites.sh '$(PYTHON)'
+	@echo 'making .venv (about a minute)'
+	@'$(PYTHON)' -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.types/xtc_passes:
+	@mkdir -p .types && ln -sfn ../mlir_passes $@
+
+.types/xtc_targets:
+	@mkdir -p .types && ln -sfn ../targets $@
+
+demo: $(READY) ## compile, run and check a small network that reads handwritten digits
+	@$(PY) -m examples.digits.demo $(ARGS)
+
+check: lint types floors check-lit unit ## everything that must hold before a change goes in
+check-fast: lint check-lit-fast unit-fast ## what needs no execution of compiled code
+check-long: check-lit unit-long ## the lit tests, then the unit tests with many more random cases
+
+lint: $(READY) ## style (ruff)
+	$(title)
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+
+format: $(READY) ## rewrite files in the project's style
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+types: $(READY) ## types, strictly (mypy)
+	$(title)
+	@$(PY) -m mypy
+	@$(PY) -m mypy --explicit-package-bases $(TYPED)
+
+floors: $(READY) ## which package may import which (import-linter)
+	$(title)
+	@$(BIN)lint-imports --no-logo
+
+check-lit: $(READY) ## every lit test
+	$(title)
+	@$(LIT) $(TESTS)
+
+check-lit-fast: $(READY) ## lit tests that look at IR and messages, and run nothing
+	$(title)
+	@$(LIT) --filter-out '/run/' $(TESTS)
+
+check-lit-host: $(READY) ## lit tests of operators, passes, errors, command lines and the host
+	$(title)
+	@$(LIT) $(SHARED_LIT) $(wildcard $(TESTS)/targets/host)
+
+check-lit-%: $(READY) ## lit tests of one target
+	$(title)
+	@test -d targets/$* || { echo 'no target $*; there are:' $(TARGETS); exit 2; }
+	@test -d $(TESTS)/targets/$* || { echo 'no folder $(TESTS)/targets/$*'; exit 2; }
+	@$(LIT) $(TESTS)/targets/$*
+
+unit: $(READY) ## unit tests, and the rules of the house (pytest)
+	$(title)
+	@$(PYTEST)
+
+unit-fast: $(READY) ## unit tests that take well under a second each
+	$(title)
+	@$(PYTEST) -m 'not slow'
+
+unit-long: $(READY) ## unit tests with many more random cases; takes long
+	$(title)
+	@$(PYTEST) --long --timeout 7200
+
+docs-paths: $(READY) ## paths that the documents name exist (part of unit)
+	@$(PY) -m pytest tests/unit/test_docs_paths.py
+
+update-checks: $(READY) ## rewrite the GOLDEN lines of one lit test, TEST=path; read the difference
+	@test -n '$(TEST)' || { echo 'say which lit test: make update-checks TEST=path'; exit 2; }
+	@$(PY) tools/update_checks.py $(TEST)
+
+bench-%: $(READY) ## run benchmarks/<name>.py (ARGS=... are handed on)
+	@test -f benchmarks/$*.py || { echo 'no benchmark $*; there are:' \
+	  $(basename $(notdir $(wildcard benchmarks/[a-z]*.py))); exit 2; }
+	@$(PY) benchmarks/$*.py $(ARGS)
+
+docs: $(READY) ## regenerate the documents that are made from the code
+	@$(PY) tools/generate_docs.py
+
+clean: ## remove what was built and cached, but not .venv
+	rm -rf build dist out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  .import_linter_cache .types
+	find $(TESTS) -depth -name Output -type d -exec rm -rf {} +
+	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compile two small networks, read 500 handwritten digits with them, compare with NumPy.
+
+Run as `make demo`, or `python -m examples.digits.demo --help`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from examples.digits import data, report
+from examples.digits.demo_targets import TARGETS, DemoTarget
+from examples.digits.models import MODELS, DemoModel
+from examples.digits.run import Outcome, run
+from xtc.core.errors import UserError, XtcError, did_you_mean
+
+T = TypeVar("T")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The demo's exit code: 0, or 1 where something failed or is less accurate than in NumPy."""
+    console, errors = Console(), Console(stderr=True)
+    try:
+        args = arguments(argv)
+        models, targets = chosen(MODELS, args.models), chosen(TARGETS, args.targets)
+        _, test = data.load_split()
+        outcomes = run_all(models, targets, test, args.batch, console)
+    except XtcError as error:
+        errors.print(f"error: {error}", markup=False, highlight=False)
+        return 1
+    console.print(report.samples(outcomes, test), report.table(outcomes, args.batch), sep="\n")
+    mistakes = report.mistakes(outcomes)
+    for mistake in mistakes:
+        errors.print(f"error: {mistake}", markup=False, highlight=False)
+    return 1 if mistakes else 0
+
+
+def run_all(
+    models: Sequence[DemoModel],
+    targets: Sequence[DemoTarget],
+    digits: data.Digits,
+    batch: int,
+    console: Console,
+) -> list[Outcome]:
+    """Every model on every target, one after the other, with a progress bar for each."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
+
+        def run_one(model: DemoModel, target: DemoTarget) -> Outcome:
+            bar = bars.add_task(f"{model.name} on {target.label}", total=None)
+
+            def advance(what: str, done: int, total: int) -> None:
+                # Without a total the bar pulses: compilation does not know how long it takes.
+                bars.update(bar, description=what, completed=done, total=total if done else None)
+
+            return run(model, target, digits, batch, advance)
+
+        return [run_one(model, target) for model in models for target in targets]
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The parsed command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m examples.digits.demo", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--batch", type=positive, default=50, help="images per call (50)")
+    parser.add_argument(
+        "--models", nargs="+", default=list(MODELS), metavar="MODEL", help=", ".join(MODELS)
+    )
+    parser.add_argument(
+        "--targets", nargs="+", default=list(TARGETS), metavar="TARGET", help=", ".join(TARGETS)
+    )
+    return parser.parse_args(argv)
+
+
+def positive(text: str) -> int:
+    """A whole number of 1 or more."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def chosen(known: Mapping[str, T], names: Sequence[str]) -> list[T]:
+    """The rows called `names`, each once. Raises UserError for a name that is not there."""
+    for name in names:
+        if name not in known:
+            raise UserError(f"the demo has no '{name}'", hints=did_you_mean(name, known))
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the demo prints: a table of outcomes, and digits drawn in characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.columns import Columns
+from rich.table import Table
+from rich.text import Text
+
+from examples.digits.data import Digits
+from examples.digits.models import Images
+from examples.digits.run import Outcome
+
+SHADES = " .:-=+*#%@"
+
+
+def table(outcomes: Sequence[Outcome], batch: int) -> Table:
+    """One row per model and target."""
+    result = Table(title=f"Handwritten digits, batches of {batch}")
+    for heading in ("model", "target"):
+        result.add_column(heading)
+    for heading in (
+        "accuracy",
+        "same digit as NumPy",
+        "max difference",
+        "time / batch",
+        "compile",
+        "bytes / batch",
+    ):
+        result.add_column(heading, justify="right")
+    for outcome in outcomes:
+        result.add_row(*row(outcome))
+    return result
+
+
+def row(outcome: Outcome) -> tuple[str, ...]:
+    """The cells of one outcome."""
+    moved = outcome.bytes_per_batch
+    return (
+        outcome.model,
+        outcome.target,
+        f"{outcome.accuracy:.2%}",
+        f"{outcome.agreement:.2%}",
+        f"{outcome.max_difference:.1e}",
+        duration(outcome.batch_seconds),
+        duration(outcome.compile_seconds),
+        "-" if moved is None else f"{moved:,}",
+    )
+
+
+def duration(seconds: float) -> str:
+    """Three significant digits with the unit that suits."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def drawing(image: Images) -> str:
+    """An image (8, 8, 1) of 0..1 in characters, two per pixel as characters are tall."""
+    levels = (image[..., 0] * (len(SHADES) - 1)).round().astype(int)
+    return "\n".join("".join(SHADES[level] * 2 for level in line) for line in levels)
+
+
+def samples(outcomes: Sequence[Outcome], digits: Digits, count: int = 3) -> Columns:
+    """The first `count` images side by side, each over what every model and target read in it."""
+    drawings = []
+    for index in range(min(count, len(digits))):
+        readings = [_reading(outcome, index) for outcome in outcomes]
+        label = f"written: {digits.labels[index]}"
+        drawings.append(Text("\n".join([drawing(digits.images[index]), label, *readings])))
+    return Columns(drawings, padding=(1, 4))
+
+
+def _reading(outcome: Outcome, index: int) -> str:
+    digit = outcome.predictions[index]
+    certainty = outcome.probabilities[index, digit]
+    return f"{outcome.model} on {outcome.target}: {digit} ({certainty:.0%})"
+
+
+def mistakes(outcomes: Sequence[Outcome]) -> list[str]:
+    """One line for every outcome whose accuracy is not the reference's."""
+    return [
+        f"{outcome.model} on {outcome.target} reads {outcome.correct} of {len(outcome.labels)} "
+        f"digits, its meaning in NumPy reads {outcome.reference_correct}"
+        for outcome in outcomes
+        if outcome.correct != outcome.reference_correct
+    ]

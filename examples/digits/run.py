@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run one model on one target over all test images, and compare it with its meaning in NumPy."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import xtc
+from examples.digits.data import Digits, Labels
+from examples.digits.demo_targets import DemoTarget
+from examples.digits.models import DemoModel, Images
+
+Probabilities = npt.NDArray[np.floating[Any]]
+Progress = Callable[[str, int, int], None]
+"""Told what goes on, how many batches are done, and how many there are."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one model did on one target; all probabilities have the shape (images, 10)."""
+
+    model: str
+    target: str
+    labels: Labels
+    probabilities: Probabilities
+    reference: Probabilities
+    compile_seconds: float
+    batch_seconds: float
+    bytes_per_batch: int | None
+
+    @property
+    def correct(self) -> int:
+        """Images read as what they are."""
+        return int(np.sum(self.predictions == self.labels))
+
+    @property
+    def reference_correct(self) -> int:
+        """Images that the model's meaning in NumPy reads as what they are."""
+        return int(np.sum(most_likely(self.reference) == self.labels))
+
+    @property
+    def predictions(self) -> Labels:
+        """The digit read in every image."""
+        return most_likely(self.probabilities)
+
+    @property
+    def accuracy(self) -> float:
+        """`correct` as a fraction."""
+        return self.correct / len(self.labels)
+
+    @property
+    def agreement(self) -> float:
+        """The fraction of images that are read as the meaning in NumPy reads them."""
+        return float(np.mean(self.predictions == most_likely(self.reference)))
+
+    @property
+    def max_difference(self) -> float:
+        """The largest difference between a probability and its meaning in NumPy; nan counts."""
+        return float(np.max(np.abs(self.probabilities - self.reference)))
+
+
+def most_likely(probabilities: Probabilities) -> Labels:
+    """The digit of the largest probability in each row."""
+    digits: Labels = probabilities.argmax(axis=1)
+    return digits
+
+
+@dataclass(frozen=True)
+class BatchRun:
+    """The results of all images, and the wall time of each batch in seconds."""
+
+    probabilities: Probabilities
+    seconds: list[float]
+
+
+def padded_batches(images: Images, batch: int) -> Iterator[Images]:
+    """The images in batches of exactly `batch`; zeros fill up the last one.
+
+    So one compiled module, made for one batch size, serves any number of images.
+    """
+    for start in range(0, len(images), batch):
+        part = images[start : start + batch]
+        missing = batch - len(part)
+        yield np.pad(part, [(0, missing)] + [(0, 0)] * (part.ndim - 1)) if missing else part
+
+
+def run_batches(
+    module: Callable[[Images], Any], images: Images, batch: int, progress: Callable[[int], None]
+) -> BatchRun:
+    """Call `module` batch by batch; `progress` is told how many batches are done."""
+    results, seconds = [], []
+    for done, part in enumerate(padded_batches(images, batch), start=1):
+        begin = time.perf_counter()
+        results.append(np.asarray(module(part)))
+        seconds.append(time.perf_counter() - begin)
+        progress(done)
+    return BatchRun(np.concatenate(results)[: len(images)], seconds)
+
+
+def run(
+    model: DemoModel, target: DemoTarget, digits: Digits, batch: int, progress: Progress
+) -> Outcome:
+    """Compile `model` for `target` and run it on all `digits`; closes what it opens."""
+    device = target.open()
+    with nullcontext() if device is None else closing(device):
+        return _run_on(device, model, target, digits, batch, progress)
+
+
+def _run_on(
+    device: Any,
+    model: DemoModel,
+    target: DemoTarget,
+    digits: Digits,
+    batch: int,
+    progress: Progress,
+) -> Outcome:
+    images, label = model.images(digits), f"{model.name} on {target.label}"
+    batches = -(-len(images) // batch)
+    progress(f"compile {label}", 0, batches)
+    graph = model.graph(device)
+    begin = time.perf_counter()
+    compile_for = "host" if device is None else device
+    module = xtc.compile(graph, target=compile_for, dims={"batch": batch}, **target.options)
+    compile_seconds = time.perf_counter() - begin
+    moved = target.bytes_moved or (lambda _: 0)
+    with module:
+        before = moved(device)
+        result = run_batches(
+            module, images, batch, lambda done: progress(f"run {label}", done, batches)
+        )
+        bytes_moved = moved(device) - before
+    return Outcome(
+        model=model.name,
+        target=target.label,
+        labels=digits.labels,
+        probabilities=result.probabilities,
+        reference=graph.evaluate(images=images),
+        compile_seconds=compile_seconds,
+        batch_seconds=statistics.median(result.seconds),
+        bytes_per_batch=bytes_moved // batches if target.bytes_moved else None,
+    )

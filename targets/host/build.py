@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the llvm dialect to a shared library, or to objects in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.core.llvm import Machine, compile_ir, data_object, link_shared
+from xtc.core.mlir import translate_to_llvm_ir
+from xtc.core.versions import toolchain_versions
+from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
+from xtc.interfaces.target import BuildRequest
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+LIBRARY = "module.so"
+
+
+def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
+    """What shapes the code: versions, machine, optimisation level."""
+    return {
+        **toolchain_versions(),
+        "codegen": "llvm",
+        "triple": machine.triple,
+        "cpu": machine.cpu,
+        "features": machine.features,
+        "opt_level": str(opt_level),
+    }
+
+
+def objects(
+    lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int
+) -> tuple[bytes, ...]:
+    """The code, and the constants where there are any, as relocatable objects."""
+    code = compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)
+    if not request.constants:
+        return (code,)
+    return (code, data_object(request.constants, machine))
+
+
+def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> str:
+    """The code as assembly text."""
+    ir = translate_to_llvm_ir(lowered)
+    return compile_ir(ir, machine, opt=opt_level, kind="assembly", name=request.entry).decode()
+
+
+def shared_library(
+    code: tuple[bytes, ...],
+    request: BuildRequest,
+    machine: Machine,
+    versions: Mapping[str, str],
+    folder: Path,
+) -> Artifact:
+    """Link `code` into `folder` and write the manifest. Raises ToolError where the linker fails."""
+    library = folder / LIBRARY
+    link_shared(code, library, machine)
+    manifest = manifest_of(request, versions, {LIBRARY: file_hash(library)})
+    (folder / MANIFEST_FILE).write_text(manifest.to_json())
+    return Artifact(manifest, folder)
+
+
+def manifest_of(
+    request: BuildRequest, versions: Mapping[str, str], files: Mapping[str, str]
+) -> Manifest:
+    """The manifest of host code."""
+    return Manifest(
+        entry=request.entry,
+        target="host",
+        arguments=request.arguments,
+        toolchain=versions,
+        flops=request.flops,
+        files=files,
+    )

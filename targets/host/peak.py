@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rate of fused multiply-adds that this machine reaches: what a kernel's rate is held against.
+
+Measured and not looked up: it contains the clock frequency of the moment, and what the operating
+system and a virtual machine's host leave to this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from time import perf_counter_ns
+
+import numpy as np
+import numpy.typing as npt
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.llvm import LoadedObjects, Machine, compile_ir
+from xtc.core.types import element_type
+
+from .fma_kernel import LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
+
+Function = Callable[[int, int, float, float], None]
+"""Iterations, address of the chains, m and a: see kernel_ir."""
+Kernel = Callable[[int], tuple[int, int]]
+"""Runs that many iterations; returns start and end in nanoseconds."""
+
+_C_TYPE = {"float32": ctypes.c_float, "float64": ctypes.c_double}
+_ROUNDS = 5
+_TRIAL_NS = 1_000_000
+_measuring = threading.Lock()
+
+
+def peak_flops(dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05) -> float:
+    """The best measured rate of multiply-adds, in floating-point operations per second.
+
+    A fused multiply-add counts as two operations. A process measures a combination once and gives
+    the same answer from then on.
+
+    Args:
+        dtype: float32 or float64.
+        threads: how many threads compute at the same time; the rate is that of all together.
+        seconds: how long to measure, in five rounds of which the best counts.
+
+    Raises UserError for another element type or a number that is not positive.
+    """
+    name = element_type(dtype).name
+    if name not in LLVM_TYPE:
+        raise UserError(
+            f"no multiply-add peak is measured for {name}", hints=did_you_mean(name, LLVM_TYPE)
+        )
+    if threads < 1:
+        raise UserError(f"threads is {threads}", hints=["use 1 thread or more"])
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise UserError(f"seconds is {seconds}", hints=["measure for more than 0 seconds"])
+    with _measuring:
+        return _measured(name, threads, float(seconds))
+
+
+@functools.cache
+def _measured(dtype: str, threads: int, seconds: float) -> float:
+    shape = shape_for(dtype, Machine.host().features)
+    with loaded_function(shape) as function:
+        kernel = functools.partial(_timed, function, shape)
+        iterations = _iterations_that_last(kernel, seconds / _ROUNDS * 1e9)
+        with ThreadPoolExecutor(threads) as pool:
+            elapsed = [_round(kernel, iterations, threads, pool) for _ in range(_ROUNDS)]
+    return shape.flops * iterations * threads / (min(elapsed) * 1e-9)
+
+
+@contextmanager
+def loaded_function(shape: Shape) -> Iterator[Function]:
+    """The kernel compiled for this machine and loaded; unusable once the block is left."""
+    element = _C_TYPE[shape.dtype]
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, element, element)
+    with LoadedObjects([compile_ir(kernel_ir(shape), Machine.host())]) as objects:
+        yield prototype(objects.address(SYMBOL))
+
+
+def _timed(function: Function, shape: Shape, iterations: int) -> tuple[int, int]:
+    chains = start_values(shape)
+    start = perf_counter_ns()
+    function(iterations, chains.ctypes.data, 0.5, 1.0)
+    return start, perf_counter_ns()
+
+
+def start_values(shape: Shape) -> npt.NDArray[np.generic]:
+    """Distinct values near 2, where x * 0.5 + 1 stays: no overflow and no slow subnormal."""
+    count = shape.chains * shape.width
+    return (2 + np.arange(count) / count).astype(shape.dtype)
+
+
+def _iterations_that_last(kernel: Kernel, nanoseconds: float) -> int:
+    """Found with a trial of a millisecond or more, which also wakes the core up."""
+    iterations = 1024
+    while (elapsed := _length(kernel(iterations))) < _TRIAL_NS:
+        iterations *= 4
+    return max(1, round(iterations * nanoseconds / elapsed))
+
+
+def _length(times: tuple[int, int]) -> int:
+    return times[1] - times[0]
+
+
+def _round(kernel: Kernel, iterations: int, threads: int, pool: ThreadPoolExecutor) -> int:
+    """Nanoseconds from the first thread's start to the last one's end."""
+    together = threading.Barrier(threads)
+
+    def run() -> tuple[int, int]:
+        together.wait()
+        return kernel(iterations)
+
+    try:
+        runs = [pool.submit(run) for _ in range(threads)]
+    except RuntimeError:  # no more threads: let go those that wait for them
+        together.abort()
+        raise
+    times = [run.result() for run in runs]
+    return max(end for _, end in times) - min(start for start, _ in times)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host's stages, from linalg on tensors to the llvm dialect."""
+
+from __future__ import annotations
+
+from xtc.core.pipeline import Pipeline, Stage
+
+SCHEDULED = Stage(
+    "scheduled",
+    (
+        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
+        "linalg-fuse-elementwise-ops",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+BUFFERIZED = Stage(
+    "bufferized",
+    (
+        # Results are computed where the caller wants them: without this, one more buffer and a copy.
+        "eliminate-empty-tensors",
+        "empty-tensor-to-alloc-tensor",
+        "one-shot-bufferize{bufferize-function-boundaries "
+        "function-boundary-type-conversion=identity-layout-map}",
+        "canonicalize",
+        "cse",
+        # Frees go in last, when it is settled which buffers exist.
+        "func.func(buffer-loop-hoisting)",
+        "buffer-deallocation-pipeline",
+    ),
+)
+
+# Everything of this graph runs on the host: nothing to outline.
+OFFLOADED = Stage("offloaded")
+
+LOWERED = Stage(
+    "lowered",
+    (
+        "convert-linalg-to-loops",
+        # Strided views become plain addresses, which leaves affine arithmetic behind.
+        "expand-strided-metadata",
+        "lower-affine",
+        "convert-vector-to-scf",
+        "convert-scf-to-cf",
+        # Functions that LLVM has first; the C library has the rest (erf, tanh).
+        "convert-math-to-llvm",
+        "convert-math-to-libm",
+        "arith-expand",
+        "convert-vector-to-llvm",
+        "finalize-memref-to-llvm",
+        # Arguments are bare addresses: shapes are static and arrays dense.
+        "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+        "convert-arith-to-llvm",
+        "convert-cf-to-llvm",
+        "convert-ub-to-llvm",
+        "reconcile-unrealized-casts",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+
+def host_pipeline() -> Pipeline:
+    """The stages after `source`."""
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, LOWERED))

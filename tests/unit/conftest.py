@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options and fixtures of the unit tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("default", deadline=None, max_examples=50, print_blob=True)
+settings.register_profile("long", deadline=None, max_examples=2000, print_blob=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long", action="store_true", help="try many more random cases (hypothesis profile 'long')"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "default")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing of an earlier run is found again, and nothing is left in the user's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def lit_suite(tmp_path: Path) -> Path:
+    """An empty folder for lit tests that are configured as those of tests/filecheck are."""
+    real = Path(__file__).parents[1] / "filecheck" / "lit.cfg.py"
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    (suite / "lit.cfg.py").write_text(
+        f"lit_config.load_config(config, {str(real)!r})\n"
+        f"config.test_source_root = config.test_exec_root = {str(suite)!r}\n"
+    )
+    return suite

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The repository keeps the rules of the house; each rule finds what breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools import house_rules as rules
+
+ROOT = Path(__file__).parents[2]
+
+Rule = Callable[[Path], list[str]]
+RULES: tuple[Rule, ...] = (
+    rules.passes_without_twin,
+    rules.operators_without_twin,
+    rules.targets_named_outside,
+    rules.dynamic_imports,
+    rules.long_files,
+    rules.long_functions,
+    rules.files_without_licence,
+)
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_repository_keeps_the_rule(rule: Rule) -> None:
+    assert rule(ROOT) == []
+
+
+@pytest.mark.parametrize("folder", ["mlir_passes", "targets/null/passes"])
+def test_a_pass_needs_its_lit_twin(tmp_path: Path, folder: str) -> None:
+    write(tmp_path, {f"{folder}/foo_bar.py": "", f"{folder}/_shared.py": ""})
+    assert rules.passes_without_twin(tmp_path) == [
+        f"{folder}/foo_bar.py: no tests/filecheck/passes/foo-bar.mlir"
+    ]
+    write(tmp_path, {"tests/filecheck/passes/foo-bar.mlir": ""})
+    assert rules.passes_without_twin(tmp_path) == []
+
+
+MATMUL = "class Matmul(Operator):\n    name: ClassVar[str] = 'matmul'\n"
+
+
+def test_an_operator_needs_its_lit_twin(tmp_path: Path) -> None:
+    write(tmp_path, {"xtc/ops/__init__.py": "", "xtc/ops/matmul.py": MATMUL})
+    assert rules.operators_without_twin(tmp_path) == [
+        "xtc/ops/matmul.py: no tests/filecheck/ops/matmul.py"
+    ]
+    write(tmp_path, {"tests/filecheck/ops/matmul.py": ""})
+    assert rules.operators_without_twin(tmp_path) == []
+
+
+def test_a_file_of_operators_is_one_or_is_listed(tmp_path: Path) -> None:
+    write(tmp_path, {"xtc/ops/mat_mul.py": MATMUL, "xtc/ops/kind.py": "class Kind:\n    n: int"})
+    assert rules.operators_without_twin(tmp_path, {"kind.py"}) == [
+        "xtc/ops/mat_mul.py: no operator 'mat_mul', nor is it listed as infrastructure"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'name = "mppa"',
+        'name = "host"',
+        'print(f"compiled for the mppa, {name}")',
+        'folder = "targets/host/csrc"',
+        "import xtc_targets.host",
+        "from xtc_targets import mppa",
+        "from xtc_targets.mppa.device import MppaDevice",
+    ],
+)
+@pytest.mark.parametrize("folder", ["xtc/core", "mlir_passes"])
+def test_only_a_target_names_itself(tmp_path: Path, folder: str, line: str) -> None:
+    targets = {"targets/mppa/__init__.py": line, "targets/host/__init__.py": line}
+    assert rules.targets_named_outside(write(tmp_path, targets), {}) == []
+    write(tmp_path, {f"{folder}/code.py": f"\n{line}\n"})
+    (found,) = rules.targets_named_outside(tmp_path, {})
+    assert found.startswith(f"{folder}/code.py:2: names the target ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"""What the mppa and the "host" do."""',
+        'print("copied to the host")',
+        'op = "mppa.launch"',
+        'name = "convert-mppa-to-llvm"',
+        'name = "XTC_MPPA_PLATFORM"',
+    ],
+)
+def test_prose_and_operation_names_are_no_target_names(tmp_path: Path, line: str) -> None:
+    tree = {"targets/mppa/a.py": "", "targets/host/a.py": "", "xtc/code.py": line}
+    assert rules.targets_named_outside(write(tmp_path, tree), {}) == []
+
+
+def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, {"targets/host/a.py": "", "xtc/driver.py": 'DEFAULT = "host"'})
+    allowed = {("xtc/driver.py", "host"): "the default target"}
+    assert rules.targets_named_outside(tmp_path, allowed) == []
+    write(tmp_path, {"xtc/driver.py": ""})
+    assert rules.targets_named_outside(tmp_path, allowed) == [
+        "('xtc/driver.py', 'host'): exception not needed"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import importlib",
+        "importlib.import_module(name)",
+        "importlib.util.module_from_spec(spec)",
+        "from importlib import import_module",
+        "from importlib.util import module_from_spec",
+        "import pkgutil",
+        "from pkgutil import iter_modules",
+        'found = __import__("os")',
+    ],
+)
+def test_one_file_imports_dynamically(tmp_path: Path, line: str) -> None:
+    write(tmp_path, {"xtc/core/discover.py": line})
+    assert rules.dynamic_imports(tmp_path) == []
+    write(tmp_path, {"targets/host/build.py": line})
+    assert rules.dynamic_imports(tmp_path) == ["targets/host/build.py:1: imports dynamically"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import importlib.metadata",
+        "from importlib import resources",
+        "from importlib_x import y",
+        "import importlib.util",
+        "importlib.util.find_spec('llvm')",
+        "device.load_module(image)",
+    ],
+)
+def test_finding_a_file_is_no_dynamic_import(tmp_path: Path, line: str) -> None:
+    assert rules.dynamic_imports(write(tmp_path, {"xtc/code.py": line})) == []
+
+
+def test_a_long_file_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, {"xtc/fits.py": "#\n" * 500, "xtc/long.py": "#\n" * 501})
+    assert rules.long_files(tmp_path) == ["xtc/long.py: 501 lines"]
+
+
+@pytest.mark.parametrize("head", ["def f():", "async def f():", "class C:\n    def f(self):"])
+def test_a_long_function_is_reported(tmp_path: Path, head: str) -> None:
+    line = "        x = 1\n"
+    write(tmp_path, {"xtc/code.py": f"{head}\n{line * 59}"})
+    assert rules.long_functions(tmp_path) == []
+    write(tmp_path, {"xtc/code.py": f"{head}\n{line * 60}"})
+    (found,) = rules.long_functions(tmp_path)
+    assert found.endswith("f has 61 lines")
+
+
+@pytest.mark.parametrize("name", ["xtc/a.py", "targets/host/csrc/a.c", "Makefile", ".ci/run"])
+def test_every_source_file_names_its_licence(tmp_path: Path, name: str) -> None:
+    line = f"# {rules.LICENCE}\n"
+    for text in (line, f"#!/bin/sh\n{line}"):
+        assert rules.files_without_licence(write(tmp_path, {name: text})) == []
+    for text in ("", "x = 1\n", f"x = 1\n{line}"):
+        assert rules.files_without_licence(write(tmp_path, {name: text})) == [
+            f"{name}: no '{rules.LICENCE}' at its head"
+        ]

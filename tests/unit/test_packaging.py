@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a wheel holds: the three packages whole, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER_OF = {"xtc": "xtc", "xtc_passes": "mlir_passes", "xtc_targets": "targets"}
+METADATA = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
+CACHES = shutil.ignore_patterns("__pycache__", "*.egg-info", "Output", "build")
+
+pytestmark = pytest.mark.slow
+
+
+def python(*arguments: str, cwd: Path) -> str:
+    """The output of this interpreter, run without the checkout on its path."""
+    command = [sys.executable, "-I", *arguments]
+    ran = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def build(kind: str, source: Path, folder: Path) -> Path:
+    """Build a `wheel` or an `sdist` of `source` in `folder`, offline."""
+    program = f"from setuptools import build_meta as b; b.build_{kind}({str(folder)!r})"
+    python("-c", program, cwd=source)
+    (built,) = folder.iterdir()
+    return built
+
+
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the package is made from: building in the checkout would leave files there."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in METADATA:
+        shutil.copy(ROOT / name, copy)
+    for folder in FOLDER_OF.values():
+        shutil.copytree(ROOT / folder, copy / folder, ignore=CACHES)
+    for made_up in ("tests/__init__.py", "targets/null/csrc/driver.c", "xtc/core/csrc/sub/a.h"):
+        (copy / made_up).parent.mkdir(parents=True, exist_ok=True)
+        (copy / made_up).touch()
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    tops = {name.partition("/")[0] for name in names(wheel)}
+    information = {top for top in tops if top.endswith(".dist-info")}
+    assert len(information) == 1
+    assert tops - information == set(FOLDER_OF)
+
+
+def test_the_wheel_holds_every_file_of_the_packages(source: Path, wheel: Path) -> None:
+    wanted = {
+        f"{package}/{path.relative_to(source / folder).as_posix()}"
+        for package, folder in FOLDER_OF.items()
+        for path in (source / folder).rglob("*")
+        if path.suffix == ".py" or path.name == "py.typed" or "csrc" in path.parts[:-1]
+        if path.is_file()
+    }
+    assert len(wanted) > len(FOLDER_OF)
+    assert wanted <= names(wheel)
+
+
+def test_the_wheel_names_licence_and_commands(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name.rpartition(".dist-info/")[2]: name for name in archive.namelist()}
+        commands = archive.read(files["entry_points.txt"]).decode()
+    assert {"licenses/LICENSE", "licenses/NOTICE"} <= set(files)
+    for name in ("opt", "compile", "run"):
+        assert f"xtc-{name} = xtc.cli.{name}:main" in commands
+
+
+def test_a_wheel_made_from_the_source_distribution_is_the_same(
+    source: Path, wheel: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sdist").mkdir()
+    archive = build("sdist", source, tmp_path / "sdist")
+    offline = ("--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(tmp_path))
+    python("-m", "pip", "wheel", *offline, str(archive), cwd=tmp_path)
+    (again,) = tmp_path.glob("*.whl")
+    assert names(again) == names(wheel)
+
+
+def test_the_installed_packages_import_from_anywhere(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    pip = ("-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), str(wheel))
+    python(*pip, cwd=tmp_path)
+    program = "; ".join(
+        [
+            f"import sys; sys.path.insert(0, {str(site)!r})",
+            *(f"import {package}; print({package}.__file__)" for package in FOLDER_OF),
+        ]
+    )
+    places = python("-c", program, cwd=tmp_path).splitlines()
+    assert [Path(place).parent for place in places] == [site / package for package in FOLDER_OF]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the documents that are made from the code: generate_docs.py [ROOT]."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from xtc.core import discover
+from xtc.core.knobs import KNOBS
+from xtc.core.passes import Pass
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER_OF = {"xtc_passes": "mlir_passes", "xtc_targets": "targets"}
+NOTICE = "<!-- Made from the code by `make docs`: change the code instead. -->\n"
+
+
+def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    cells = [[cell.replace("|", "&#124;") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def knobs_page() -> str:
+    """The table of environment variables."""
+    rows = [
+        (f"`{knob.name}`", "" if knob.default is None else f"`{knob.default}`", knob.help)
+        for _, knob in sorted(KNOBS.items())
+    ]
+    return (
+        f"{NOTICE}\n# Environment variables\n\n"
+        "Each is read when it is asked for; an empty value counts as unset.\n\n"
+        f"{table(('name', 'default', 'what it does'), rows)}"
+    )
+
+
+def passes_page() -> str:
+    """What every pass does, with its options."""
+    head = (
+        f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's own run beside them. "
+        "`xtc-opt file.mlir --name{option=value}` runs one.\n"
+    )
+    return "".join([head, *(pass_section(one) for _, one in sorted(discover.passes().items()))])
+
+
+def pass_section(one: type[Pass]) -> str:
+    """The part of the page about one pass."""
+    package, _, rest = one.__module__.partition(".")
+    path = f"{FOLDER_OF[package]}/{rest.replace('.', '/')}.py"
+    options = [
+        (f"`{field.name.replace('_', '-')}`", f"`{field.type}`", default_text(field))
+        for field in dataclasses.fields(one)
+    ]
+    rows = f"\n{table(('option', 'type', 'default'), options)}" if options else ""
+    return f"\n## {one.name}\n\n{inspect.getdoc(one)}\n{rows}\nIn `{path}`.\n"
+
+
+def default_text(field: dataclasses.Field[Any]) -> str:
+    """The default of a pass's option, or that it must be given."""
+    return "required" if field.default is dataclasses.MISSING else f"`{field.default}`"
+
+
+PAGES: dict[str, Callable[[], str]] = {"docs/knobs.md": knobs_page, "docs/passes.md": passes_page}
+
+
+def stale_pages(root: Path) -> list[str]:
+    """The pages whose file is not what the code says."""
+    return [
+        name
+        for name, page in PAGES.items()
+        if not (root / name).is_file() or (root / name).read_text() != page()
+    ]
+
+
+def main(root: Path = ROOT) -> None:
+    """Write the pages that are stale."""
+    for name in stale_pages(root):
+        (root / name).write_text(PAGES[name]())
+        print(f"wrote {name}")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:2]))

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house that no general tool checks; tests/unit/test_house_rules.py applies them.
+
+Every rule takes the repository's root and returns the places that break it, one line each.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+CODE = ("xtc", "mlir_passes", "targets")
+FOLDERS = (*CODE, "tests", "tools", "examples", "benchmarks")
+SKIPPED = {"__pycache__", "Output"}
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+LICENSED = {".py", ".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".csl", ".s", ".S", ".sh"}
+LICENSED_NAMES = {"Makefile", "run"}
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 60
+IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
+DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
+# Files of xtc/ops that define no operator.
+OPS_INFRASTRUCTURE = {"__init__.py", "attributes.py", "contraction.py", "elementwise.py"}
+# Where code outside a target's folder may name it, with the reason.
+NAMED_TARGETS: dict[tuple[str, str], str] = {}
+# Target names that are also plain English, or a dialect: only the exact string is a target's name.
+PLAIN_WORDS = {"host", "null"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def files_of(root: Path, *folders: str) -> Iterator[Path]:
+    """The files below these folders, in order, without caches and links to folders."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and not SKIPPED & set(path.relative_to(root).parts):
+                yield path
+
+
+def python_files(root: Path, *folders: str) -> Iterator[tuple[str, Path]]:
+    """Each Python file with its name from the root."""
+    for path in files_of(root, *folders):
+        if path.suffix == ".py":
+            yield path.relative_to(root).as_posix(), path
+
+
+def is_part(path: Path) -> bool:
+    """A file with a concept of its own: neither a package's `__init__` nor `_private`."""
+    return path.suffix == ".py" and not path.name.startswith("_")
+
+
+def passes_without_twin(root: Path) -> list[str]:
+    """Pass files foo_bar.py without a lit test tests/filecheck/passes/foo-bar.mlir."""
+    folders = [root / "mlir_passes", *sorted((root / "targets").glob("*/passes"))]
+    twins = root / "tests" / "filecheck" / "passes"
+    return [
+        f"{path.relative_to(root)}: no tests/filecheck/passes/{name}"
+        for folder in folders
+        for path in sorted(folder.glob("*.py"))
+        if is_part(path)
+        if not (twins / (name := path.stem.replace("_", "-") + ".mlir")).is_file()
+    ]
+
+
+def operators_without_twin(root: Path, infrastructure: set[str] = OPS_INFRASTRUCTURE) -> list[str]:
+    """Operator files xtc/ops/foo.py without a lit test tests/filecheck/ops/foo.py.
+
+    A file that does not define the operator of its name must be listed as infrastructure.
+    """
+    broken = []
+    for path in sorted((root / "xtc" / "ops").glob("*.py")):
+        name = f"xtc/ops/{path.name}"
+        defines = path.stem in class_names(ast.parse(path.read_text()))
+        if not defines and path.name not in infrastructure:
+            broken.append(f"{name}: no operator '{path.stem}', nor is it listed as infrastructure")
+        elif defines and not (root / "tests" / "filecheck" / "ops" / path.name).is_file():
+            broken.append(f"{name}: no tests/filecheck/ops/{path.name}")
+    return broken
+
+
+def class_names(tree: ast.Module) -> set[str]:
+    """The strings that classes of the module have as their attribute `name`."""
+    return {
+        line.value.value
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+        if line.target.id == "name" and isinstance(line.value, ast.Constant)
+        if isinstance(line.value.value, str)
+    }
+
+
+def target_names(root: Path) -> list[str]:
+    """The targets there are: the folders in targets/."""
+    return [path.name for path in sorted((root / "targets").glob("[a-z]*")) if path.is_dir()]
+
+
+def docstrings(tree: ast.Module) -> set[ast.expr]:
+    """The strings that are documentation: expressions that nothing uses."""
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of the string literals and of the modules imported."""
+    prose = docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
+            yield node.lineno, node.value
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def names_target(text: str, target: str) -> bool:
+    """True where a string literal or an imported module names the target.
+
+    `nvgpu.mma` and `convert-nvgpu-to-nvvm` are an operation and a pass, so no names of a target.
+    """
+    if text == target or re.search(rf"\b(xtc_targets\.|targets/){target}\b", text):
+        return True
+    alone = rf"(?<![\w.-]){target}(?![\w.-])"
+    return target not in PLAIN_WORDS and re.search(alone, text) is not None
+
+
+def targets_named_outside(
+    root: Path, allowed: Mapping[tuple[str, str], str] = NAMED_TARGETS
+) -> list[str]:
+    """Code in xtc/ and mlir_passes/ that names a target; exceptions that nothing needs any more."""
+    found = [
+        (name, target, line)
+        for name, path in python_files(root, "xtc", "mlir_passes")
+        for line, text in strings(ast.parse(path.read_text()))
+        for target in target_names(root)
+        if names_target(text, target)
+    ]
+    needed = {(name, target) for name, target, _ in found}
+    broken = [
+        f"{name}:{line}: names the target {target}"
+        for name, target, line in found
+        if (name, target) not in allowed
+    ]
+    stale = [f"{place}: exception not needed" for place in allowed if place not in needed]
+    return broken + stale
+
+
+def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:
+    """Code that imports by name at run time anywhere but in the one place for it."""
+    return [
+        f"{name}:{node.lineno}: imports dynamically"
+        for name, path in python_files(root, *CODE)
+        if name not in allowed
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.stmt | ast.expr) and is_dynamic_import(node)
+    ]
+
+
+def is_dynamic_import(node: ast.AST) -> bool:
+    """True for `pkgutil`, and what imports in `importlib`; finding a file by it is no import."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return (node.id if isinstance(node, ast.Name) else node.attr) in IMPORTING
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    else:
+        return False
+    return any(re.match(r"pkgutil\b|importlib$", name) for name in names) or any(
+        name.startswith("importlib.") and name.rsplit(".", 1)[1] in IMPORTING for name in names
+    )
+
+
+def long_files(root: Path, limit: int = MAX_FILE_LINES) -> list[str]:
+    """Python files with more than `limit` lines."""
+    return [
+        f"{name}: {count} lines"
+        for name, path in python_files(root, *FOLDERS)
+        if (count := len(path.read_text().splitlines())) > limit
+    ]
+
+
+def long_functions(root: Path, limit: int = MAX_FUNCTION_LINES) -> list[str]:
+    """Functions with more than `limit` lines, from `def` to the last one."""
+    return [
+        f"{name}:{node.lineno}: {node.name} has {count} lines"
+        for name, path in python_files(root, *CODE, "tools", "examples", "benchmarks")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, Function)
+        if (count := (node.end_lineno or node.lineno) - node.lineno + 1) > limit
+    ]
+
+
+def files_without_licence(root: Path) -> list[str]:
+    """Source files whose first line (the second after `#!`) does not name the licence."""
+    top = [path for path in sorted(root.glob("*")) if path.is_file()]
+    return [
+        f"{path.relative_to(root)}: no '{LICENCE}' at its head"
+        for path in [*top, *files_of(root, *FOLDERS, ".ci")]
+        if path.suffix in LICENSED or path.name in LICENSED_NAMES
+        if not has_licence(path.read_text())
+    ]
+
+
+def has_licence(text: str) -> bool:
+    """True where the first line that is not `#!` names the licence; an empty file has none."""
+    lines = text.splitlines()
+    head = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
+    return any(LICENCE in line for line in head)

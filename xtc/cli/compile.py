@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xtc-compile: a graph to any stage of its IR, or to an artefact on disk."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from xtc.cli.common import (
+    add_compile_options,
+    guarded,
+    parse_dims,
+    parse_options,
+    read_graph,
+    write_output,
+    write_times,
+)
+from xtc.core.errors import UserError
+from xtc.core.pipeline import STAGES
+from xtc.driver import IrOptions, prepare
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="xtc-compile",
+        description="Compile a graph: print the IR of a stage, or build an artefact.",
+    )
+    add_compile_options(parser)
+    parser.add_argument("--stage", choices=STAGES, help="print this stage instead of building")
+    parser.add_argument(
+        "--output", "-o", type=Path, help="file for the stage, or new folder for the artefact"
+    )
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """The command on its arguments; returns the exit code. Raises XtcError."""
+    args = _parser().parse_args(argv)
+    ir = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes)
+    compilation = prepare(
+        read_graph(args.graph),
+        args.target,
+        dims=parse_dims(args.dim),
+        ir=ir,
+        **parse_options(args.option),
+    )
+    if args.stage is not None:
+        write_output(compilation.stage_text(args.stage), args.output)
+    else:
+        _build(compilation.build, args.output)
+    if args.time_passes:
+        write_times(compilation.runner.seconds)
+    return 0
+
+
+def _build(build, folder: Path | None) -> None:  # type: ignore[no-untyped-def]
+    if folder is None:
+        raise UserError("nothing to do", hints=["--stage prints IR, --output names a folder"])
+    if folder.exists():
+        raise UserError(f"{folder} exists", hints=["choose another folder, or remove it"])
+    folder.mkdir(parents=True)
+    artifact = build(folder)
+    sys.stdout.write(f"{artifact.folder}: {', '.join(sorted(artifact.manifest.files))}\n")
+
+
+def main() -> int:
+    """Entry point of `xtc-compile`."""
+    return guarded(run, "xtc-compile")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xtc-run: compile a graph, then check and measure it on sample data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from xtc.cli.common import (
+    add_compile_options,
+    guarded,
+    parse_dims,
+    parse_options,
+    read_graph,
+    write_times,
+)
+from xtc.driver import Module, compile
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="xtc-run", description="Compile a graph and run it on sample data."
+    )
+    add_compile_options(parser)
+    parser.add_argument("--check", action="store_true", help="compare with the NumPy meaning")
+    parser.add_argument("--measure", action="store_true", help="time it")
+    parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
+    parser.add_argument("--number", type=int, help="calls per sample (default: chosen)")
+    parser.add_argument("--min-repeat-ms", type=float, default=0, help="shortest sample")
+    parser.add_argument("--counters", default="", help="hardware counters, separated by commas")
+    parser.add_argument("--rtol", type=float, help="relative tolerance of --check")
+    parser.add_argument("--atol", type=float, help="absolute tolerance of --check")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample data")
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """The command on its arguments; returns the exit code. Raises XtcError."""
+    args = _parser().parse_args(argv)
+    with compile(
+        read_graph(args.graph),
+        args.target,
+        dims=parse_dims(args.dim),
+        dump_dir=args.dump_dir,
+        print_ir_after_all=args.print_ir_after_all,
+        time_passes=args.time_passes,
+        **parse_options(args.option),
+    ) as module:
+        _report(module, args)
+        if args.time_passes:
+            write_times(module.compile_seconds)
+    return 0
+
+
+def _report(module: Module, args: argparse.Namespace) -> None:
+    if args.check or not args.measure:
+        for comparison in module.check(rtol=args.rtol, atol=args.atol, seed=args.seed):
+            sys.stdout.write(f"check {comparison}\n")
+    if args.measure:
+        measurement = module.measure(
+            repeat=args.repeat,
+            number=args.number,
+            min_repeat_ms=args.min_repeat_ms,
+            counters=[name for name in args.counters.split(",") if name],
+            seed=args.seed,
+        )
+        sys.stdout.write(f"measure {measurement}\n")
+
+
+def main() -> int:
+    """Entry point of `xtc-run`."""
+    return guarded(run, "xtc-run")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

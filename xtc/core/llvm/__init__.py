@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code generation for the host and for other machines, in this process, by LLVM.
+
+The library is loaded at the first call that needs it, each target family at its first need.
+"""
+
+from xtc.core.llvm.codegen import compile_ir, optimize_ir
+from xtc.core.llvm.data import data_object
+from xtc.core.llvm.jit import LoadedObjects
+from xtc.core.llvm.link import link_shared
+from xtc.core.llvm.machine import Machine
+
+__all__ = [
+    "LoadedObjects",
+    "Machine",
+    "compile_ir",
+    "data_object",
+    "link_shared",
+    "optimize_ir",
+]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object files to a shared library, by the C compiler's driver."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from xtc.core import knobs, tool
+from xtc.core.errors import ToolError, UserError
+from xtc.core.llvm.machine import Machine
+
+_INSTALL = (
+    f"install a C compiler (Debian: apt install gcc; macOS: xcode-select --install), "
+    f"or name one in {knobs.CC.name}"
+)
+
+
+def link_shared(
+    objects: Sequence[bytes],
+    output: Path,
+    machine: Machine,
+    *,
+    libraries: Sequence[str] = ("m",),
+) -> None:
+    """Link object files into a shared library, which appears whole or not at all.
+
+    The compiler is the knob XTC_CC, a command with or without arguments. Symbols that neither the
+    objects nor the libraries define stay open until the library is loaded.
+
+    Args:
+        objects: the content of the object files.
+        output: the library's path; its folder exists, a file of that name is replaced.
+        machine: what the objects are for.
+        libraries: what to link against, named as after the compiler's `-l`.
+
+    Raises:
+        UserError: the output's folder does not exist.
+        ToolError: the compiler is missing or failed, with its own words.
+    """
+    if not output.parent.is_dir():
+        raise UserError(f"the folder of the shared library {output} does not exist")
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
+        paths = [Path(folder, f"{index}.o") for index in range(len(objects))]
+        for path, content in zip(paths, objects, strict=True):
+            path.write_bytes(content)
+        linked = Path(folder, output.name)
+        _link(paths, linked, machine, libraries, f"linking {output.name}")
+        linked.replace(output)
+
+
+def _link(
+    objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
+) -> None:
+    flags = [f"-l{library}" for library in libraries]
+    command: list[str | Path] = [
+        *shlex.split(knobs.CC.get()),
+        "-shared",
+        "-o",
+        linked,
+        *objects,
+        *flags,
+    ]
+    try:
+        tool.run(command, what=what, install_hint=_INSTALL)
+    except ToolError as error:
+        if machine.is_host:
+            raise
+        hint = f"{knobs.CC.name} must name a compiler for {machine.triple}"
+        raise ToolError(error.what, notes=error.notes, hints=[*error.hints, hint]) from error

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named stages of passes, and the runner that verifies, dumps, times and reproduces."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xtc.core.errors import CompileError, UserError, did_you_mean
+from xtc.core.passes import Pass
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+STAGES = ("source", "scheduled", "bufferized", "offloaded", "lowered", "code")
+
+Step = Pass | str
+"""A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A point at which the IR has a name, and the passes that lead there from the one before."""
+
+    name: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The ordered stages of one target."""
+
+    stages: tuple[Stage, ...]
+
+    def until(self, stage: str) -> Pipeline:
+        """The stages up to and including `stage`. Raises UserError where there is none."""
+        return Pipeline(self.stages[: self._position(stage) + 1])
+
+    def after(self, stage: str) -> Pipeline:
+        """The stages that follow `stage`, to restart from its IR."""
+        return Pipeline(self.stages[self._position(stage) + 1 :])
+
+    def _position(self, stage: str) -> int:
+        names = [one.name for one in self.stages]
+        if stage not in names:
+            raise UserError(f"there is no stage '{stage}'", hints=did_you_mean(stage, names))
+        return names.index(stage)
+
+
+@dataclass
+class PassRunner:
+    """Runs stages on a module and keeps account.
+
+    Attributes:
+        dump_dir: folder that receives `NN-<pass>.mlir` after every pass, or None.
+        print_after: called with a title and the IR's text after every pass, or None.
+        seconds: wall time by stage, and by pass as "stage/pass" when `time_passes` is set.
+    """
+
+    dump_dir: Path | None = None
+    print_after: Callable[[str, str], None] | None = None
+    time_passes: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    _count: int = 0
+
+    @property
+    def _one_by_one(self) -> bool:
+        return self.dump_dir is not None or self.print_after is not None or self.time_passes
+
+    def run(self, module: Operation, pipeline: Pipeline) -> None:
+        """Run every stage in order. Raises CompileError with diagnostics and a reproducer."""
+        for stage in pipeline.stages:
+            start = time.perf_counter()
+            for group in self._groups(stage.steps):
+                self._run_group(module, group, stage.name)
+            self._add(stage.name, time.perf_counter() - start)
+
+    def _groups(self, steps: Sequence[Step]) -> Iterable[tuple[Step, ...]]:
+        """Runs of MLIR's own passes share one pass manager unless each is looked at."""
+        group: list[Step] = []
+        for step in steps:
+            if isinstance(step, str) and not self._one_by_one:
+                group.append(step)
+                continue
+            if group:
+                yield tuple(group)
+                group = []
+            yield (step,)
+        if group:
+            yield tuple(group)
+
+    def _run_group(self, module: Operation, group: tuple[Step, ...], stage: str) -> None:
+        before = module.clone()
+        start = time.perf_counter()
+        try:
+            run_steps(module, group)
+        except CompileError as error:
+            raise _explain(error, before, group) from None
+        if self._one_by_one:
+            self._show(module, group[0], stage, time.perf_counter() - start)
+
+    def _show(self, module: Operation, step: Step, stage: str, seconds: float) -> None:
+        self._count += 1
+        if self.time_passes:
+            self._add(f"{stage}/{step}", seconds)
+        if self.dump_dir is not None:
+            self.dump_dir.mkdir(parents=True, exist_ok=True)
+            path = self.dump_dir / f"{self._count:02d}-{_file_name(step)}.mlir"
+            path.write_text(str(module))
+        if self.print_after is not None:
+            self.print_after(str(step), str(module))
+
+    def _add(self, key: str, seconds: float) -> None:
+        self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+
+
+def run_steps(module: Operation, steps: Sequence[Step]) -> None:
+    """Run passes on `module`. Raises CompileError with MLIR's diagnostics."""
+    from xtc.core.mlir import MLIRError
+
+    try:
+        if all(isinstance(step, str) for step in steps):
+            with module.context:
+                _upstream(",".join(map(str, steps))).run(module)
+            return
+        for step in steps:
+            if isinstance(step, Pass):
+                step.run(module)
+                module.verify()
+            else:
+                run_steps(module, [step])
+    except MLIRError as error:
+        raise CompileError("MLIR refused the module", notes=diagnostics(error)) from None
+
+
+def _upstream(text: str) -> Any:
+    from xtc.core.mlir import PassManager
+
+    try:
+        return PassManager.parse(f"builtin.module({text})")
+    except ValueError as error:
+        message = str(error).splitlines()[0].split("error: ")[-1]
+        raise UserError(f"{text!r} is no pass pipeline: {message}") from None
+
+
+def diagnostics(error: BaseException) -> list[str]:
+    """The messages of an MLIRError, each with its location."""
+    found = getattr(error, "error_diagnostics", [])
+    return [f"{one.location}: {one.message}" for one in found] or [str(error)]
+
+
+def _explain(error: CompileError, before: Operation, group: tuple[Step, ...]) -> CompileError:
+    """Find the pass of `group` that fails on `before`; save its input and say how to run it again."""
+    failed = group[0]
+    if len(group) > 1:
+        for step in group:
+            snapshot = before.clone()
+            try:
+                run_steps(before, [step])
+            except CompileError as again:
+                error, before, failed = again, snapshot, step
+                break
+    path = _save_for_reproduction(before)
+    return CompileError(
+        f"pass '{failed}' failed: {error.what}",
+        notes=error.notes,
+        hints=[f"reproduce with: xtc-opt {path} {command_line_option(failed)}"],
+    )
+
+
+def _save_for_reproduction(module: Operation) -> str:
+    with tempfile.NamedTemporaryFile("w", prefix="xtc-", suffix=".mlir", delete=False) as file:
+        file.write(str(module))
+    return file.name
+
+
+def command_line_option(step: Step) -> str:
+    """The xtc-opt option that runs `step`."""
+    text = str(step)
+    if "(" in text:
+        return f"--pass-pipeline='builtin.module({text})'"
+    return f"--{text}" if "{" not in text else f"'--{text}'"
+
+
+def _file_name(step: Step) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", str(step).split("{")[0].lower()).strip("-")
+
+
+def print_banner(title: str, text: str) -> None:
+    """MLIR's own form of IR dumps, on standard error."""
+    sys.stderr.write(f"// -----// IR Dump After {title} //----- //\n{text}")

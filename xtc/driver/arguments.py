@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between the user's arrays and a function's addresses: nothing unfit gets through.
+
+Inputs that are not dense and aligned are copied; outputs the user provides are written in place or
+refused, never silently replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.types import element_type
+from xtc.interfaces.artifact import Argument, Manifest
+
+Array = np.ndarray[Any, Any]
+ALIGNMENT = 64
+
+
+def bind_arguments(
+    manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any]
+) -> list[Array]:
+    """The input arrays in order, ready to be read. Raises UserError where they do not fit."""
+    names = [argument.name for argument in manifest.inputs]
+    if len(args) > len(names):
+        raise UserError(
+            f"'{manifest.entry}' takes {len(names)} arrays ({', '.join(names)}), not {len(args)}"
+        )
+    given = dict(zip(names, args, strict=False))
+    for name, value in arrays.items():
+        if name not in names:
+            raise UserError(
+                f"'{manifest.entry}' has no input '{name}'", hints=did_you_mean(name, names)
+            )
+        if name in given:
+            raise UserError(f"input '{name}' of '{manifest.entry}' is given twice")
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise UserError(
+            f"'{manifest.entry}' is called without {', '.join(map(repr, missing))}",
+            notes=[f"it takes {', '.join(names)}"],
+        )
+    return [read_array(given[argument.name], argument) for argument in manifest.inputs]
+
+
+def read_array(value: Any, argument: Argument) -> Array:
+    """`value` as a dense, aligned array of the argument's type; the same memory where it is one."""
+    array = _as_array(value, argument)
+    _check_type(array, argument)
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    dense = aligned_empty(argument.shape, argument.dtype)
+    dense[...] = array
+    return dense
+
+
+def output_arrays(manifest: Manifest, out: Any, inputs: Sequence[Array]) -> list[Array]:
+    """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit."""
+    if out is None:
+        return [aligned_empty(argument.shape, argument.dtype) for argument in manifest.outputs]
+    given = list(out) if isinstance(out, list | tuple) else [out]
+    if len(given) != len(manifest.outputs):
+        raise UserError(
+            f"'{manifest.entry}' writes {len(manifest.outputs)} arrays; out= has {len(given)}"
+        )
+    pairs = zip(given, manifest.outputs, strict=True)
+    arrays = [_writable(value, argument) for value, argument in pairs]
+    for position, array in enumerate(arrays):
+        _check_apart(array, manifest.outputs[position], [*inputs, *arrays[:position]])
+    return arrays
+
+
+def _writable(value: Any, argument: Argument) -> Array:
+    if not isinstance(value, np.ndarray):
+        raise UserError(f"out= for '{argument.name}' is {type(value).__name__}, not a NumPy array")
+    _check_type(value, argument)
+    flags = {
+        "read-only": not value.flags.writeable,
+        "not dense in row-major order": not value.flags.c_contiguous,
+        "not aligned to its elements": not value.flags.aligned,
+    }
+    for problem, present in flags.items():
+        if present:
+            raise UserError(
+                f"out= for '{argument.name}' is {problem}",
+                hints=["pass np.empty(shape, dtype), or leave out= away and copy the result"],
+            )
+    return value
+
+
+def _check_apart(array: Array, argument: Argument, others: Sequence[Array]) -> None:
+    if any(np.may_share_memory(array, other) for other in others):
+        raise UserError(
+            f"out= for '{argument.name}' overlaps another argument",
+            notes=["the compiled code assumes that what it writes is nowhere else"],
+        )
+
+
+def _as_array(value: Any, argument: Argument) -> Array:
+    """NumPy arrays as they are; others by DLPack or the array protocol, without a copy if they can."""
+    if isinstance(value, np.ndarray):
+        return value
+    try:
+        if hasattr(value, "__dlpack__"):
+            return np.from_dlpack(value)
+        return np.asarray(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UserError(
+            f"input '{argument.name}' of type {type(value).__name__} is no array here",
+            notes=[str(error)],
+            hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
+        ) from None
+
+
+def _check_type(array: Array, argument: Argument) -> None:
+    expected = element_type(argument.dtype).numpy
+    if array.dtype != expected:
+        order = " in the other byte order" if array.dtype.newbyteorder() == expected else ""
+        raise UserError(
+            f"'{argument.name}' is {expected}, not {array.dtype}{order}",
+            hints=[f"convert it: array.astype({str(expected)!r})"],
+        )
+    if array.shape != argument.shape:
+        raise UserError(
+            f"'{argument.name}' has shape {argument.shape}, not {array.shape}",
+            notes=["nothing is broadcast or reshaped at a call"],
+        )
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: str) -> Array:
+    """An uninitialised array whose data starts at a multiple of 64 bytes, a cache line."""
+    numpy_type = element_type(dtype).numpy
+    nbytes = int(np.prod(shape, dtype=np.int64)) * numpy_type.itemsize
+    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + nbytes].view(numpy_type).reshape(shape)

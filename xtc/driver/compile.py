@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The spine: graph -> module -> stages -> artefact -> callable."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from xtc.core import discover, knobs
+from xtc.core.errors import UserError
+from xtc.core.pipeline import PassRunner, print_banner
+from xtc.driver.module import Module
+from xtc.emit.module import constant_symbol, module_text, stored_constants
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.graph import Graph
+from xtc.graph.placement import Placement, placement
+from xtc.graph.tensor import Tensor
+from xtc.interfaces.artifact import Argument, Artifact
+from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.target import BuildRequest, Target
+
+
+@dataclass(frozen=True)
+class IrOptions:
+    """What to show of the IR on the way.
+
+    Attributes:
+        dump_dir: folder that receives the IR after every pass, one file per pass.
+        print_after_all: print the IR after every pass on standard error.
+        time_passes: keep the wall time of every pass beside that of every stage.
+    """
+
+    dump_dir: Path | None = None
+    print_after_all: bool = False
+    time_passes: bool = False
+
+    def runner(self) -> PassRunner:
+        """A runner that does so."""
+        folder = self.dump_dir or knobs.DUMP_DIR.get()
+        show = print_banner if self.print_after_all else None
+        return PassRunner(dump_dir=folder, print_after=show, time_passes=self.time_passes)
+
+
+@dataclass
+class Compilation:
+    """A graph on its way through one target's stages; `xtc-compile` walks it step by step."""
+
+    graph: Graph
+    target: Target
+    options: Any
+    runner: PassRunner = field(default_factory=PassRunner)
+
+    def stage_text(self, stage: str) -> str:
+        """The IR of a stage, or the text of the generated code for "code"."""
+        if stage == "source":
+            return self._text_after(None)
+        if stage == "code":
+            return self._text_after("code")
+        self.target.pipeline(self.options).until(stage)
+        return self._text_after(stage)
+
+    def _text_after(self, stage: str | None) -> str:
+        from xtc.core import mlir
+
+        with mlir.Context():
+            module = mlir.Module.parse(module_text(self.graph)).operation
+            pipeline = self.target.pipeline(self.options)
+            if stage == "code":
+                self.runner.run(module, pipeline)
+                return self.target.code(module, self.request(), self.options)
+            if stage is not None:
+                self.runner.run(module, pipeline.until(stage))
+            return str(module)
+
+    def build(self, folder: Path | None) -> Artifact:
+        """Run all stages and build into `folder`, or in memory where it is None."""
+        from xtc.core import mlir
+
+        start = time.perf_counter()
+        text = module_text(self.graph)
+        with mlir.Context():
+            module = mlir.Module.parse(text).operation
+            self.runner.seconds["emit"] = time.perf_counter() - start
+            self.runner.run(module, self.target.pipeline(self.options))
+            start = time.perf_counter()
+            request = self.request()
+            if folder is None:
+                artifact = self.target.build_in_memory(module, request, self.options)
+            else:
+                artifact = self.target.build(module, request, self.options, folder)
+        self.runner.seconds["code"] = time.perf_counter() - start
+        return artifact
+
+    def request(self) -> BuildRequest:
+        """What the target needs beside the IR."""
+        graph = self.graph
+        arguments = [_argument(tensor, "input") for tensor in graph.inputs]
+        arguments += [_argument(tensor, "output") for tensor in graph.outputs]
+        constants = {
+            constant_symbol(graph, tensor): tensor.const.tobytes()
+            for tensor in stored_constants(graph)
+            if tensor.const is not None
+        }
+        return BuildRequest(graph.name, tuple(arguments), constants, graph.flops)
+
+
+def compile(
+    graph: Graph | GraphBuilder,
+    target: object = "host",
+    *,
+    dims: Mapping[str, int] | None = None,
+    dump_dir: str | Path | None = None,
+    print_ir_after_all: bool = False,
+    time_passes: bool = False,
+    in_memory: bool = False,
+    **options: Any,
+) -> Module:
+    """Compile a graph and load it, ready to be called on arrays.
+
+    Args:
+        graph: what `O.graph` made, or the builder itself.
+        target: a target's name, or a device of it.
+        dims: sizes of the graph's symbolic dimensions.
+        dump_dir: folder that receives the IR after every pass.
+        print_ir_after_all: print the IR after every pass on standard error.
+        time_passes: keep each pass's time in `module.compile_seconds`.
+        in_memory: skip the link step and load the objects directly, for searches.
+        options: the target's own, such as `cpu="skylake-avx512"` on the host.
+
+    Raises:
+        UserError: something the user wrote does not fit.
+        CompileError: a pass or the code generator failed; says how to reproduce it.
+        DeviceNotFound: the code was built but nothing here can run it.
+    """
+    ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
+    compilation = prepare(graph, target, dims=dims, ir=ir, **options)
+    runtime = open_runtime(target, compilation)
+    if in_memory:
+        return Module(compilation, compilation.build(None), runtime)
+    folder = tempfile.TemporaryDirectory(prefix="xtc-")
+    try:
+        artifact = compilation.build(Path(folder.name))
+        return Module(compilation, artifact, runtime, folder)
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def prepare(
+    graph: Graph | GraphBuilder,
+    target: object = "host",
+    *,
+    dims: Mapping[str, int] | None = None,
+    ir: IrOptions | None = None,
+    **options: Any,
+) -> Compilation:
+    """A compilation of `graph` that has run nothing yet. Raises UserError."""
+    plain = graph.graph if isinstance(graph, GraphBuilder) else graph
+    if not isinstance(plain, Graph):
+        raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
+    chosen = discover.target(_target_name(target))
+    bound = plain.bind(dims)
+    return Compilation(bound, chosen, chosen.options(**options), (ir or IrOptions()).runner())
+
+
+def open_runtime(target: object, compilation: Compilation) -> CommonRuntimeInterface:
+    """The device the user gave, or a new runtime of the target."""
+    if isinstance(target, CommonRuntimeInterface):
+        return target
+    return compilation.target.runtime(compilation.options)
+
+
+def _target_name(target: object) -> str:
+    if isinstance(target, str):
+        return target
+    place: Placement | None = placement(target)
+    return place.target if place else "host"
+
+
+def _argument(tensor: Tensor, role: Any) -> Argument:
+    place = str(tensor.placement) if tensor.placement else None
+    return Argument(str(tensor.name), tensor.dtype, tensor.type.sizes, role, place)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time, rates and counters of one call, as one printable record; the same for every device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xtc.core.errors import UserError, XtcError
+from xtc.evaluate.counter_names import UNITS
+from xtc.evaluate.counters import Counters
+from xtc.evaluate.timing import Timing, time_calls
+from xtc.evaluate.units import number_text
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured, per call, and what a model says beside it.
+
+    `gflops` and `gbytes_per_s` are taken from the median time; they and `fraction_of_peak` are
+    None where the work or the peak is not known; `modelled_peak` tells that the peak is a model's.
+    `estimated` names the counters that shared the hardware and were scaled up. `modelled` was
+    computed by a model of the machine, not measured.
+    """
+
+    timing: Timing
+    dtype: str | None = None
+    gflops: float | None = None
+    gbytes_per_s: float | None = None
+    fraction_of_peak: float | None = None
+    modelled_peak: bool = False
+    counters: Mapping[str, float] = field(default_factory=dict)
+    estimated: tuple[str, ...] = ()
+    modelled: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [" · ".join([str(self.timing), *self._rates()])]
+        lines += [self._counter_line(name, value) for name, value in self.counters.items()]
+        lines += [f"  modelled {name} {number_text(v)}" for name, v in self.modelled.items()]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as JSON types; times in seconds."""
+        timing = self.timing
+        return {
+            "seconds": {
+                "median": timing.median,
+                "best": timing.best,
+                "p10": timing.p10,
+                "p90": timing.p90,
+                "samples": list(timing.samples),
+            },
+            "repeat": timing.repeat,
+            "number": timing.number,
+            "dtype": self.dtype,
+            "gflops": self.gflops,
+            "gbytes_per_s": self.gbytes_per_s,
+            "fraction_of_peak": self.fraction_of_peak,
+            "modelled_peak": self.modelled_peak,
+            "counters": dict(self.counters),
+            "estimated": list(self.estimated),
+            "modelled": dict(self.modelled),
+        }
+
+    def _rates(self) -> list[str]:
+        rates = []
+        if self.gflops is not None:
+            rates.append(f"{self.gflops:.4g} GFLOP/s")
+        if self.gbytes_per_s is not None:
+            rates.append(f"{self.gbytes_per_s:.4g} GB/s")
+        if self.fraction_of_peak is not None:
+            kind = f"{self.dtype} FMA" if self.dtype else "FMA"
+            origin = "modelled" if self.modelled_peak else "measured"
+            rates.append(f"{_fraction_text(self.fraction_of_peak)} of the {origin} {kind} peak")
+        return rates
+
+    def _counter_line(self, name: str, value: float) -> str:
+        note = " (estimated: counted part of the time)" if name in self.estimated else ""
+        quantity = f"{number_text(value)} {UNITS[name]}" if name in UNITS else number_text(value)
+        return f"  {name} {quantity} per call{note}"
+
+
+def measure(
+    call: Callable[[], None],
+    *,
+    flops: float | None = None,
+    bytes_moved: float | None = None,
+    dtype: str | None = None,
+    repeat: int = 10,
+    number: int | None = None,
+    min_repeat_ms: float = 0,
+    warmup: int = 1,
+    counters: Sequence[str] = (),
+    peak: Callable[[], float] | None = None,
+    modelled_peak: bool = False,
+    modelled: Mapping[str, float] | None = None,
+) -> Measurement:
+    """Time `call`, then count `counters` over as many calls as one repeat makes.
+
+    Args:
+        call: the work; it returns when the work is done.
+        flops: floating-point operations of one call.
+        bytes_moved: bytes that one call has to move.
+        dtype: the element type that the operations are of, for the text.
+        repeat: samples to take; as `number`, `min_repeat_ms` and `warmup`: see time_calls.
+        counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
+        peak: gives the FMA peak in FLOP/s to hold `flops` against; asked after timing.
+        modelled_peak: the peak comes from a machine's description and was not measured.
+        modelled: figures of a machine model, carried along and labelled so.
+
+    Raises UserError for an unusable argument and CountersUnavailable where counting is refused.
+    """
+    _validate(flops, bytes_moved, peak)
+    counting = Counters(counters) if counters else None
+    timing = time_calls(
+        call, repeat=repeat, number=number, min_repeat_ms=min_repeat_ms, warmup=warmup
+    )
+    counts = _count(call, timing.number, counting) if counting else {}
+    rate = _per_second(flops, timing)
+    return Measurement(
+        timing=timing,
+        dtype=dtype,
+        gflops=None if rate is None else rate / 1e9,
+        gbytes_per_s=_per_second(bytes_moved, timing, unit=1e9),
+        fraction_of_peak=None if rate is None or peak is None else rate / peak(),
+        modelled_peak=modelled_peak,
+        counters=counts,
+        estimated=counting.estimated if counting else (),
+        modelled=dict(modelled or {}),
+    )
+
+
+def _validate(
+    flops: float | None, bytes_moved: float | None, peak: Callable[[], float] | None
+) -> None:
+    for label, value in (("flops", flops), ("bytes_moved", bytes_moved)):
+        if value is not None and not value >= 0:
+            raise UserError(f"{label} is {value}", hints=[f"{label} is 0 or more"])
+    if peak is not None and flops is None:
+        raise UserError(
+            "a peak is given without flops", hints=["say how many operations one call makes"]
+        )
+
+
+def _fraction_text(fraction: float) -> str:
+    return f"{fraction:.2f}" if fraction >= 0.1 else f"{fraction:.2g}"
+
+
+def _per_second(amount: float | None, timing: Timing, unit: float = 1.0) -> float | None:
+    if amount is None:
+        return None
+    if timing.median == 0:
+        raise XtcError(
+            "the call took less time than the clock can tell",
+            hints=["time more calls in each repeat: give number or min_repeat_ms"],
+        )
+    return amount / timing.median / unit
+
+
+def _count(call: Callable[[], None], number: int, counting: Counters) -> dict[str, float]:
+    with counting:
+        for _ in range(number):
+            call()
+    return {name: value / number for name, value in counting.values().items()}

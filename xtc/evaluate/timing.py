@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wall-clock time of a call, repeated: written once for every device.
+
+Each repeat times a run of consecutive calls and divides; the garbage collector is off meanwhile.
+What a Python loop adds to each call (some 20 ns) is not taken off.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter_ns
+
+import numpy as np
+
+from xtc.core.errors import UserError, XtcError
+from xtc.evaluate.units import time_unit
+
+_GROWTH = 10
+_MARGIN = 1.1
+_MOST_CALLS = 10**7
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds per call, one sample for each repeat of `number` calls."""
+
+    samples: tuple[float, ...]
+    number: int
+
+    @property
+    def repeat(self) -> int:
+        return len(self.samples)
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.samples))
+
+    @property
+    def best(self) -> float:
+        return min(self.samples)
+
+    @property
+    def p10(self) -> float:
+        return float(np.percentile(self.samples, 10))
+
+    @property
+    def p90(self) -> float:
+        return float(np.percentile(self.samples, 90))
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        return self.p10, self.p90
+
+    def __str__(self) -> str:
+        length, symbol = time_unit(self.median)
+        return (
+            f"median {self.median / length:.4g} {symbol}"
+            f" (p10 {self.p10 / length:.4g}, p90 {self.p90 / length:.4g},"
+            f" {self.repeat} x {self.number} call{'' if self.number == 1 else 's'})"
+        )
+
+
+def time_calls(
+    fn: Callable[[], None],
+    *,
+    repeat: int = 10,
+    number: int | None = None,
+    min_repeat_ms: float = 0,
+    warmup: int = 1,
+    clock: Callable[[], int] = perf_counter_ns,
+) -> Timing:
+    """Time `fn`; what it raises passes through.
+
+    Args:
+        fn: the call to time; it returns when its work is done.
+        repeat: how many samples to take, 1 or more.
+        number: calls in each sample; None finds by trial how many last `min_repeat_ms`,
+            at least 1.
+        min_repeat_ms: how long a sample lasts at least, in milliseconds.
+        warmup: calls before the first sample, untimed.
+        clock: nanoseconds from any start, never decreasing.
+
+    Raises UserError for an unusable argument.
+    """
+    _validate(repeat, number, min_repeat_ms, warmup)
+    with garbage_collection_off():
+        for _ in range(warmup):
+            fn()
+        if number is None:
+            number = _calls_that_last(fn, min_repeat_ms * 1e6, clock)
+        samples = [_elapsed(fn, number, clock) / number * 1e-9 for _ in range(repeat)]
+    return Timing(tuple(samples), number)
+
+
+@contextmanager
+def garbage_collection_off() -> Iterator[None]:
+    """No collection inside the block; restores what was set before."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _elapsed(fn: Callable[[], None], number: int, clock: Callable[[], int]) -> int:
+    """Nanoseconds that `number` calls take."""
+    calls = itertools.repeat(None, number)
+    start = clock()
+    for _ in calls:
+        fn()
+    return clock() - start
+
+
+def _calls_that_last(fn: Callable[[], None], nanoseconds: float, clock: Callable[[], int]) -> int:
+    """How many calls take that long: grows a trial run until it does."""
+    number = 1
+    while nanoseconds > 0 and (elapsed := _elapsed(fn, number, clock)) < nanoseconds:
+        if number >= _MOST_CALLS:
+            raise XtcError(
+                f"{number} calls took {elapsed} ns, less than the {nanoseconds:.0f} ns asked for",
+                hints=["ask for a shorter min_repeat_ms, or give the number of calls"],
+            )
+        wanted = number * nanoseconds / max(elapsed, 1) * _MARGIN
+        number = min(math.ceil(wanted), number * _GROWTH, _MOST_CALLS)
+    return number
+
+
+def _validate(repeat: int, number: int | None, min_repeat_ms: float, warmup: int) -> None:
+    if repeat < 1:
+        raise UserError(f"repeat is {repeat}", hints=["take 1 sample or more"])
+    if number is not None and number < 1:
+        raise UserError(f"number is {number}", hints=["give 1 call or more, or None to choose"])
+    if warmup < 0:
+        raise UserError(f"warmup is {warmup}", hints=["give 0 calls or more"])
+    if not (min_repeat_ms >= 0 and math.isfinite(min_repeat_ms)):
+        raise UserError(f"min_repeat_ms is {min_repeat_ms}", hints=["give 0 or more milliseconds"])
+    if number is not None and min_repeat_ms > 0:
+        raise UserError(
+            f"number={number} and min_repeat_ms={min_repeat_ms} both say how long a repeat is",
+            hints=["give one of them"],
+        )

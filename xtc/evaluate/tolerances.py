@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a right result may lie from its reference.
+
+For a result of unit roundoff u (half of eps) after reductions of length n, which are formed in
+float32 or wider (unit roundoff v, see xtc/core/types.py) and rounded to the result once:
+
+    rtol = min(1/4, 4 (4 u + sqrt(n) v))
+    atol = rtol * scale + the smallest normal number of the result's type
+
+An element is right where |actual - expected| <= atol + rtol * |expected|.
+
+- sqrt(n) v: rounding errors behave as independent with mean zero, so those of n operations grow as
+  sqrt(n) v and not as the worst case n v (N. J. Higham, Accuracy and Stability of Numerical
+  Algorithms, 2nd ed., SIAM 2002, section 2.8; proved for inner products with high probability by
+  N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41(5), 2019). The factor 4 leaves room: summing n
+  independent terms of mean zero one after the other errs by sqrt(n) v / sqrt(6) of the result's
+  size in the root mean square, a tenth of what is granted.
+- 4 u: the last rounding, elementary functions and the operations around a reduction, which err
+  by a few units each.
+- scale: the error of a sum follows the size of what was added, which a sum that cancels no longer
+  shows. It is estimated by the root mean square of the reference, which stands for the size of the
+  elements of one array, but never by more than 16 times their median, so that a few huge elements
+  do not excuse wrong small ones.
+- 1/4: a looser tolerance would call a half-wrong result right.
+- the smallest normal number: underflow may flush to zero.
+
+Integers and booleans are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from xtc.evaluate.dtypes import kind_of
+
+Array = npt.NDArray[Any]
+
+_ACCUMULATOR_ROUNDOFF = 2.0**-24
+_CONFIDENCE = 4.0
+_FEW_OPERATIONS = 4.0
+_LOOSEST = 0.25
+_MEDIANS = 16.0
+
+
+def default_tolerances(
+    actual: Array, expected: Array, reduction: int = 1, scale: float | None = None
+) -> tuple[float, float]:
+    """(rtol, atol) by the module's formula; (0, 0) for integers and booleans.
+
+    `scale` is the typical size of a sum where nothing cancels; None estimates it from `expected`.
+    """
+    if kind_of(actual.dtype) != "float":
+        return 0.0, 0.0
+    types = [ml_dtypes.finfo(array.dtype) for array in (actual, expected)]
+    roundoff = max(float(info.eps) for info in types) / 2
+    summing = math.sqrt(reduction) * min(roundoff, _ACCUMULATOR_ROUNDOFF)
+    rtol = min(_LOOSEST, _CONFIDENCE * (_FEW_OPERATIONS * roundoff + summing))
+    size = _typical_size(expected) if scale is None else scale
+    return rtol, rtol * size + float(types[0].smallest_normal)
+
+
+def _typical_size(expected: Array) -> float:
+    """The root mean square of the finite elements, at most 16 of their non-zero median."""
+    sizes = np.abs(expected.astype(np.float64)).ravel()
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    if sizes.size == 0:
+        return 0.0
+    largest = float(sizes.max())
+    root_mean_square = largest * math.sqrt(float(np.mean((sizes / largest) ** 2)))
+    return min(root_mean_square, _MEDIANS * float(np.quantile(sizes, 0.5, method="lower")))

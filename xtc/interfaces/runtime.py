@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime hierarchy: what loads and runs code on the host, an accelerator or a bare board.
+
+A runtime is an instance, never a module-wide singleton: two simulators of one machine can live side
+by side. Timing is written once, in `xtc.evaluate`, not here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol
+
+from typing_extensions import Self
+
+from xtc.interfaces.artifact import Artifact
+
+
+class LoadedModule(Protocol):
+    """Code that a runtime has loaded and can call until it is unloaded."""
+
+    artifact: Artifact
+
+    def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
+        """A call of the entry point on these argument addresses, ready to run again and again.
+
+        Addresses of arguments on the host are host addresses, those of `memref.on_device` arguments
+        are the device's. The caller keeps the buffers alive.
+        """
+
+
+class CommonRuntimeInterface(ABC):
+    """What every runtime offers. Use it as a context manager, or call `close`."""
+
+    @property
+    @abstractmethod
+    def target_name(self) -> str:
+        """The target whose code it runs, for example "host"."""
+
+    @property
+    @abstractmethod
+    def device_name(self) -> str:
+        """A name unique in the process: the target and a number, "mppa0"."""
+
+    @property
+    @abstractmethod
+    def device_arch(self) -> str:
+        """The machine's own name for its architecture, such as a CPU name."""
+
+    @property
+    @abstractmethod
+    def device_id(self) -> int:
+        """The number in `device_name`."""
+
+    @abstractmethod
+    def load(self, artifact: Artifact) -> LoadedModule:
+        """Make code callable. Raises ArtifactError where it is damaged or for another machine."""
+
+    @abstractmethod
+    def unload(self, module: LoadedModule) -> None:
+        """Release what `load` took; calls that were bound must not run afterwards."""
+
+    @abstractmethod
+    def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
+        """Run the entry point once and wait. Raises a DeviceError where the run fails."""
+
+    @abstractmethod
+    def counters(self) -> Mapping[str, float]:
+        """Counts since the runtime was opened; names of modelled ones begin with "modelled."."""
+
+    @abstractmethod
+    def peak_flops(self, dtype: str) -> float:
+        """Multiply-add peak in FLOP/s: measured on a machine, from the description where modelled."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release everything; closing twice is allowed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class HostRuntime(CommonRuntimeInterface):
+    """Runs code in this process; arguments are ordinary memory."""
+
+
+class CommandQueue(ABC):
+    """An ordered, asynchronous queue of one device: commands start in the order they were given.
+
+    A command returns an event; an error surfaces when that event, or the queue, is waited for, and
+    names the command that failed. `parallel` lets a copy run beside a kernel where the machine can.
+    """
+
+    @abstractmethod
+    def copy_to(self, destination: int, source: memoryview, *, parallel: bool = False) -> Any:
+        """Copy host bytes to a device address."""
+
+    @abstractmethod
+    def copy_from(self, destination: memoryview, source: int, *, parallel: bool = False) -> Any:
+        """Copy bytes at a device address to the host."""
+
+    @abstractmethod
+    def fill_zero(self, address: int, nbytes: int) -> Any:
+        """Set device bytes to zero."""
+
+    @abstractmethod
+    def launch(self, function: Any, arguments: Sequence[int]) -> Any:
+        """Start a device function."""
+
+    @abstractmethod
+    def callback(self, function: Callable[[], None], *, parallel: bool = False) -> Any:
+        """Call a host function when the queue gets there."""
+
+    @abstractmethod
+    def event(self) -> Any:
+        """An event that is reached when everything given so far is done."""
+
+    @abstractmethod
+    def wait(self, event: Any | None = None) -> None:
+        """Block until the event, or everything given so far, is done."""
+
+
+class AcceleratorDevice(CommonRuntimeInterface):
+    """A device with memory of its own, reached from the host by copies and launches.
+
+    Addresses are the device's. Every method raises DeviceLost once the device is gone.
+    """
+
+    @classmethod
+    @abstractmethod
+    def detect_accelerator(cls) -> str | None:
+        """None where such a device can be opened, else the reason why not."""
+
+    @abstractmethod
+    def init_device(self) -> None:
+        """Open the device. Raises DeviceNotFound; opening twice is allowed."""
+
+    @abstractmethod
+    def deinit_device(self) -> None:
+        """Give the device back, its memory and modules included."""
+
+    @abstractmethod
+    def load_module(self, image: bytes) -> Any:
+        """Load device code and return a handle."""
+
+    @abstractmethod
+    def get_module_function(self, module: Any, name: str) -> Any:
+        """A device function of a loaded module. Raises LaunchError where there is none."""
+
+    @abstractmethod
+    def unload_module(self, module: Any) -> None:
+        """Release a handle of `load_module`."""
+
+    @abstractmethod
+    def memory_allocate(self, nbytes: int) -> int:
+        """The device address of new memory. Raises DeviceMemoryError saying what is free."""
+
+    @abstractmethod
+    def memory_free(self, address: int) -> None:
+        """Release memory. Raises DeviceMemoryError where `address` is not an allocation's."""
+
+    @abstractmethod
+    def memory_copy_to(self, destination: int, source: memoryview) -> None:
+        """Copy host bytes to the device and wait. Raises DeviceMemoryError when out of range."""
+
+    @abstractmethod
+    def memory_copy_from(self, destination: memoryview, source: int) -> None:
+        """Copy device bytes to the host and wait. Raises DeviceMemoryError when out of range."""
+
+    @abstractmethod
+    def memory_fill_zero(self, address: int, nbytes: int) -> None:
+        """Set device bytes to zero and wait."""
+
+    @abstractmethod
+    def memory_data_pointer(self, address: int) -> int:
+        """The address as kernels see it."""
+
+    @abstractmethod
+    def queue(self) -> CommandQueue:
+        """A new command queue."""
+
+
+class EmbeddedDevice(CommonRuntimeInterface):
+    """A bare-metal board: an image is flashed, its symbols are written, it runs, symbols are read."""
+
+    @abstractmethod
+    def flash(self, image: bytes) -> None:
+        """Put a whole image on the board. Raises DeviceError where it does not fit."""
+
+    @abstractmethod
+    def write(self, symbol: str, data: bytes) -> None:
+        """Set the bytes of a symbol of the image."""
+
+    @abstractmethod
+    def read(self, symbol: str) -> bytes:
+        """The bytes of a symbol of the image."""
+
+    @abstractmethod
+    def run(self, repeat: int = 1) -> None:
+        """Run the image's entry `repeat` times. Raises DeviceTimeout, DeviceFault."""

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of a target: options, pipeline, build and runtime; compiling needs no hardware."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.pipeline import Pipeline
+from xtc.interfaces.artifact import Argument, Artifact
+from xtc.interfaces.runtime import CommonRuntimeInterface
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a target needs beside the lowered module to write an artefact.
+
+    Attributes:
+        entry: name of the function to export.
+        arguments: its arguments, inputs then outputs.
+        constants: bytes of each `memref.global` symbol.
+        flops: arithmetic operations of one call.
+    """
+
+    entry: str
+    arguments: tuple[Argument, ...]
+    constants: Mapping[str, bytes]
+    flops: int
+
+
+class Target(ABC):
+    """One kind of machine. `TARGET` in `targets/<name>/__init__.py` is an instance; cheap to import."""
+
+    name: ClassVar[str]
+    Options: ClassVar[type[Any]]
+
+    def options(self, **given: Any) -> Any:
+        """A checked instance of `Options`. Raises UserError for an option the target lacks."""
+        known = [field.name for field in dataclasses.fields(self.Options)]
+        for option in given:
+            if option not in known:
+                raise UserError(
+                    f"target '{self.name}' has no option '{option}'",
+                    hints=did_you_mean(option, known),
+                )
+        return self.Options(**given)
+
+    @abstractmethod
+    def pipeline(self, options: Any) -> Pipeline:
+        """Stages from `source` to `lowered`, each an ordered list of passes. No files, no processes."""
+
+    @abstractmethod
+    def build(
+        self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
+    ) -> Artifact:
+        """Write the artefact's files and manifest into the empty `folder`. Needs no hardware."""
+
+    @abstractmethod
+    def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
+        """The `code` stage as text: assembly, PTX, C."""
+
+    @abstractmethod
+    def toolchain(self, options: Any) -> Mapping[str, str]:
+        """Versions and options that shape the code: part of a cache key and of the manifest."""
+
+    @abstractmethod
+    def runtime(self, options: Any) -> CommonRuntimeInterface:
+        """A runtime for code of this target. Raises DeviceNotFound saying what is missing."""
+
+    @abstractmethod
+    def unavailable(self) -> str | None:
+        """None where `runtime` would succeed on this machine, else the reason why not."""
+
+    def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
+        """An artefact of objects in memory, without a link step. Raises UserError where unsupported."""
+        raise UserError(
+            f"target '{self.name}' cannot load code from memory",
+            hints=["compile without in_memory=True"],
+        )
