@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds operators, targets and passes by name; the only dynamic imports of the project.
 
-A thing is found because its file is there: `xtc/ops/<name>.py`, `targets/<name>/`, `passes/<name>.py`.
-No list is edited when one is added. A name is checked before it reaches an import.
+A thing is found because its file is there: an operator is `xtc/ops/<name>.py`, a target the folder
+`targets/<name>`. No list is edited when one is added. Names are checked before they are imported.
 """
 
 from __future__ import annotations

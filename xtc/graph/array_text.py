@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.core.types import ElementType, TensorType
+from xtc.graph.number import fits, shortest
 from xtc.graph.yaml_tree import Leaf, List, Tree, kind_of
 
 Array = np.ndarray[Any, Any]
@@ -29,21 +29,10 @@ def listed(array: Array, element: ElementType) -> Any:
     """`array` as a number or nested lists of numbers, or None where too many or not exact."""
     if array.size > MAX_LISTED:
         return None
-    numbers = [_number(value, element) for value in array.reshape(-1)]
+    numbers = [shortest(value, element) for value in array.reshape(-1)]
     if any(number is None for number in numbers):
         return None
     return np.array(numbers, dtype=object).reshape(array.shape).tolist()
-
-
-def _number(value: Any, element: ElementType) -> bool | int | float | None:
-    """The shortest number that reads back as exactly `value`; None for a NaN with a payload."""
-    if not element.is_float:
-        plain: bool | int = value.item()
-        return plain
-    for number in (float(str(value)), float(value)):
-        if np.array(number).astype(element.numpy).tobytes() == value.tobytes():
-            return number
-    return None
 
 
 def from_list(tree: Tree, type: TensorType) -> Array:
@@ -67,24 +56,9 @@ def _numbers(tree: Tree, shape: tuple[int, ...], element: ElementType) -> Iterat
 
 def _element(tree: Tree, element: ElementType) -> Any:
     value = tree.value if isinstance(tree, Leaf) else None
-    if not _is_element(value, element):
+    if not fits(value, element):
         raise UserError(f"{kind_of(tree)} is not a value of type {element}", where=tree.where)
     return value
-
-
-def _is_element(value: object, element: ElementType) -> bool:
-    if element.kind == "bool" or isinstance(value, bool):
-        return element.kind == "bool" and isinstance(value, bool)
-    if element.kind == "int":
-        limit = 2 ** (element.bits - 1)
-        return isinstance(value, int) and -limit <= value < limit
-    return isinstance(value, int | float) and _in_range(value, element)
-
-
-def _in_range(value: float, element: ElementType) -> bool:
-    with np.errstate(over="ignore"):
-        rounded = float(np.float64(value).astype(element.numpy))
-    return math.isfinite(rounded) or not math.isfinite(value)
 
 
 def to_base64(array: Array) -> str:

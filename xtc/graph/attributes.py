@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operator's attributes as plain data: what of them is written down, and what may be read back."""
+"""An operator's attributes as plain data: what is written down, and what may be read back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def set_attributes(op: Operator) -> dict[str, Any]:
 
 
 def with_plain_attributes(op: Op) -> Op:
-    """`op` with NumPy scalars as Python's and lists as tuples. Raises UserError for other values."""
+    """`op` with NumPy scalars as Python's, lists as tuples. Raises UserError for other values."""
     plain = {
         field.name: _plain(getattr(op, field.name), field.name, op.name)
         for field in dataclasses.fields(op)
@@ -83,7 +83,7 @@ def _hint_text(hint: Any) -> str:
 
 
 def _conforms(value: Any, hint: Any) -> bool:
-    """Whether plain data is of type `hint`; a type that is not plain data itself admits anything."""
+    """Whether plain data is of type `hint`; a hint that is not about plain data admits anything."""
     origin, choices = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(_conforms(value, choice) for choice in choices)

@@ -6,15 +6,19 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import TensorType, element_type, tensor_type
+from xtc.graph.attributes import with_plain_attributes
 from xtc.graph.graph import Graph
+from xtc.graph.located import located
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
+from xtc.graph.number import fits
 from xtc.graph.operator import Operator
 from xtc.graph.placement import placement
 from xtc.graph.tensor import Tensor
@@ -34,6 +38,8 @@ class GraphBuilder:
     outputs: tuple[Tensor, ...] | None = None
     _graph: Graph | None = None
     _outer: GraphBuilder | None = None
+    _entered: bool = False
+    _own: set[Node] = field(default_factory=set)
 
     @property
     def graph(self) -> Graph:
@@ -47,6 +53,13 @@ class GraphBuilder:
         return self._graph
 
     def __enter__(self) -> GraphBuilder:
+        if self._entered:
+            raise UserError(
+                f"graph '{self.name}' is already written",
+                where=user_location(),
+                hints=["start another one with O.graph(...)"],
+            )
+        self._entered = True
         self._outer = _current.get()
         _current.set(self)
         return self
@@ -68,16 +81,19 @@ class GraphBuilder:
         where = user_location()
         for tensor in inputs:
             self._check_operand(tensor, op, where)
-        place = _located(placement, where, device)
+        with located(where):
+            place = placement(device)
+            op = with_plain_attributes(op)
         type = _infer(op, tuple(tensor.type for tensor in inputs), where)
         output = Tensor(name, type, placement=place, where=where)
         node = Node(op, inputs, output, place, where)
         output.producer = node
         self.nodes.append(node)
+        self._own.add(node)
         return output
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
-        if tensor.producer is not None and tensor.producer not in self.nodes:
+        if tensor.producer is not None and tensor.producer not in self._own:
             raise UserError(
                 f"an operand of {op.name} belongs to another graph",
                 where=where,
@@ -108,14 +124,11 @@ def tensor(
     Raises UserError naming the caller's line.
     """
     where = user_location()
-    try:
+    with located(where):
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
         result = Tensor(name, type, placement(device), _const(const, type), where=where)
-    except UserError as error:
-        error.where = error.where or where
-        raise
     builder = _current.get()
     if builder is not None:
         builder.declared.append(result)
@@ -125,20 +138,20 @@ def tensor(
 def graph(name: str = "graph") -> GraphBuilder:
     """Start a graph: `with O.graph(name="matmul") as gb: ...`, then `gb.graph`."""
     where = user_location()
-    _located(check_name, where, name, "a graph")
-    return GraphBuilder(name, where)
+    with located(where):
+        return GraphBuilder(check_name(name, "a graph"), where)
 
 
 def inputs(*tensors: Tensor) -> None:
     """Fix the order of the graph's inputs; every one must be used."""
     builder = _open_builder("O.inputs")
-    builder.inputs = _all_tensors(tensors, "O.inputs")
+    builder.inputs = _listed(tensors, "O.inputs", builder.inputs)
 
 
 def outputs(*tensors: Tensor) -> None:
     """Say what the graph gives back; without it, every result that no operator uses."""
     builder = _open_builder("O.outputs")
-    builder.outputs = _all_tensors(tensors, "O.outputs")
+    builder.outputs = _listed(tensors, "O.outputs", builder.outputs)
 
 
 def apply(
@@ -148,7 +161,8 @@ def apply(
     builder = _open_builder(f"O.{op.name}")
     where = user_location()
     if name is not None:
-        _located(check_name, where, name, "a tensor")
+        with located(where):
+            check_name(name, "a tensor")
     element = next((t.element.name for t in operands if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
@@ -159,13 +173,10 @@ def _operand(
 ) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, bool | int | float | np.number) and element is not None:
+    if isinstance(value, bool | int | float | np.generic) and element is not None:
         type = TensorType((), element_type(element))
-        try:
+        with located(where):
             return Tensor(None, type, const=_scalar(value, type), where=where)
-        except UserError as error:
-            error.where = where
-            raise
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,
@@ -178,19 +189,16 @@ def type_name(value: object) -> str:
     return type(value).__name__
 
 
-def _scalar(value: bool | int | float | np.number, type: TensorType) -> np.ndarray:
-    kind = type.element.kind
-    if kind != "float" and float(value) != int(value):
-        raise UserError(f"the number {value!r} is not {type.element}")
-    return _const(np.asarray(value).astype(_checked_range(value, type)), type)  # type: ignore[return-value]
-
-
-def _checked_range(value: bool | int | float | np.number, type: TensorType) -> np.dtype[np.generic]:
-    if type.element.kind == "int":
-        limits = np.iinfo(type.element.numpy)  # type: ignore[type-var]
-        if not limits.min <= int(value) <= limits.max:
-            raise UserError(f"the number {value!r} does not fit {type.element}")
-    return type.element.numpy
+def _scalar(value: Any, type: TensorType) -> np.ndarray | None:
+    """The constant of rank 0 that a number means. Raises UserError where it is no such element."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if type.element.kind != "bool" and isinstance(number, bool):
+        number = int(number)
+    if type.element.kind == "int" and isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if not fits(number, type.element):
+        raise UserError(f"the number {number!r} is not a value of type {type.element}")
+    return _const(np.asarray(number).astype(type.element.numpy), type)
 
 
 def _const(value: object, type: TensorType) -> np.ndarray | None:
@@ -211,20 +219,12 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
 
 def _infer(op: Operator, types: tuple[TensorType, ...], where: SourceLocation | None) -> TensorType:
     try:
-        result = op.infer(*types)
-        return tensor_type(result.shape, result.element.name)
+        with located(where):
+            result = op.infer(*types)
+            return tensor_type(result.shape, result.element.name)
     except UserError as error:
-        error.where = error.where or where
         operands = ", ".join(map(str, types))
         error.notes = (*error.notes, f"operands of {op.name}: {operands}")
-        raise
-
-
-def _located(function, where, *args):  # type: ignore[no-untyped-def]
-    try:
-        return function(*args)
-    except UserError as error:
-        error.where = error.where or where
         raise
 
 
@@ -239,11 +239,21 @@ def _open_builder(what: str) -> GraphBuilder:
     return builder
 
 
-def _all_tensors(tensors: tuple[object, ...], what: str) -> tuple[Tensor, ...]:
-    for value in tensors:
-        if not isinstance(value, Tensor):
-            raise UserError(f"{what} takes tensors, not {type_name(value)}", where=user_location())
-    return tensors  # type: ignore[return-value]
+def _listed(
+    values: tuple[object, ...], what: str, earlier: tuple[Tensor, ...] | None
+) -> tuple[Tensor, ...]:
+    tensors = tuple(value for value in values if isinstance(value, Tensor))
+    with located(user_location()):
+        if earlier is not None:
+            raise UserError(f"{what} is called twice in one graph")
+        for value in values:
+            if not isinstance(value, Tensor):
+                raise UserError(f"{what} takes tensors, not {type_name(value)}")
+        if len(set(tensors)) != len(tensors):
+            raise UserError(f"{what} names a tensor twice")
+        if what == "O.outputs" and not tensors:
+            raise UserError(f"{what} names no tensor")
+    return tensors
 
 
 def _finish(builder: GraphBuilder) -> Graph:

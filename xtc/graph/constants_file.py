@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large constants of a graph, in a `.npz` file beside its YAML file.
 
-Any NumPy reads it; bfloat16, which NumPy's format does not know, is stored as its bits in uint16. The
-YAML file records the SHA-256 of the file. Reading trusts nothing: plain arrays only, stored without
-compression, of exactly the names, types and sizes that the YAML file declares.
+Any NumPy reads it; bfloat16, which NumPy's format does not know, is stored as its bits in uint16.
+The YAML file records the SHA-256 of the file. Reading trusts nothing: plain arrays only, stored
+without compression, of exactly the names, types and sizes that the YAML file declares.
 """
 
 from __future__ import annotations
@@ -119,8 +119,9 @@ def _read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, type: TensorType)
 
 
 def _stored_dtype(element: ElementType) -> np.dtype[Any]:
-    dtype = np.dtype(np.uint16) if element.name == "bfloat16" else element.numpy
-    return dtype.newbyteorder("<")
+    dtype: np.dtype[Any] = np.dtype(np.uint16) if element.name == "bfloat16" else element.numpy
+    stored: np.dtype[Any] = dtype.newbyteorder("<")
+    return stored
 
 
 def _storable(array: Array) -> Array:

@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes a YAML tree apart: what must be a mapping, a list, a name is checked and the mistake located."""
+"""Takes a YAML tree apart: checks what must be a mapping, a list, a name, and locates mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.location import SourceLocation
+from xtc.graph.located import located
 from xtc.graph.names import check_name
 from xtc.graph.yaml_tree import Leaf, List, Map, Plain, Tree, kind_of
-
-
-@contextmanager
-def located(where: SourceLocation | None) -> Iterator[None]:
-    """Give `where` to a UserError raised inside that has no place yet."""
-    try:
-        yield
-    except UserError as error:
-        error.where = error.where or where
-        raise
 
 
 def fields(
@@ -57,7 +46,7 @@ def text(tree: Tree, what: str) -> str:
     return tree.value
 
 
-def name(tree: Tree, of_what: str) -> str:
+def checked_name(tree: Tree, of_what: str) -> str:
     """The name of a graph or a tensor. Raises UserError where it cannot be one."""
     with located(tree.where):
         return check_name(text(tree, f"the name of {of_what}"), of_what)

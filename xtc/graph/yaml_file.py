@@ -40,8 +40,8 @@ def load_graph(path: Path) -> Graph:
 def save_graph(graph: Graph, path: Path) -> None:
     """Write the graph as YAML, whole or not at all.
 
-    Constants that together have more than `MAX_INLINE` bytes go to `<stem>.constants.npz` in the same
-    folder. Raises UserError where the folder cannot be written.
+    Constants that together have more than `MAX_INLINE` bytes go to `<stem>.constants.npz` in the
+    same folder. Raises UserError where the folder cannot be written.
     """
     stored = [
         t for t in graph.constants if t.const is not None and listed(t.const, t.element) is None
@@ -97,6 +97,4 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise UserError(f"'{path}' is not UTF-8 text", notes=[str(error)]) from None
     except OSError as error:
-        raise UserError(
-            f"'{path}' cannot be read", notes=[str(error.strerror or error)]
-        ) from None
+        raise UserError(f"'{path}' cannot be read", notes=[str(error.strerror or error)]) from None

@@ -18,12 +18,13 @@ from xtc.graph.attributes import attribute_names, check_attribute, missing_attri
 from xtc.graph.constants_file import check_file_name, read_constants
 from xtc.graph.finish import finish_graph
 from xtc.graph.graph import Graph
+from xtc.graph.located import located
 from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.order import CyclicError, topological
 from xtc.graph.placement import Placement
 from xtc.graph.tensor import Tensor
-from xtc.graph.yaml_fields import fields, items, located, name, scalar, text
+from xtc.graph.yaml_fields import checked_name, fields, items, scalar, text
 from xtc.graph.yaml_tree import Leaf, List, Map, Tree
 from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 
@@ -47,7 +48,7 @@ def read_graph(tree: Tree, folder: Path | None) -> Graph:
     constants = reader.constants(top.get("constants"), top.get("constants_file"), folder)
     nodes = reader.nodes(items(top["nodes"], "nodes"))
     outputs = [reader.result(item) for item in items(top["outputs"], "outputs")]
-    graph_name = name(top["name"], "a graph")
+    graph_name = checked_name(top["name"], "a graph")
     with located(top["outputs"].where if not outputs else None):
         return finish_graph(
             graph_name, top["name"].where, nodes, [*inputs, *constants], inputs, outputs
@@ -83,7 +84,7 @@ class _Reader:
     places: dict[str, SourceLocation] = field(default_factory=dict)
 
     def take_name(self, tree: Tree, of_what: str) -> str:
-        taken = name(tree, of_what)
+        taken = checked_name(tree, of_what)
         if taken in self.places:
             raise UserError(
                 f"two tensors are called '{taken}'",
@@ -104,9 +105,7 @@ class _Reader:
         self.tensors[str(tensor.name)] = tensor
         return tensor
 
-    def constants(
-        self, tree: Tree | None, file: Tree | None, folder: Path | None
-    ) -> list[Tensor]:
+    def constants(self, tree: Tree | None, file: Tree | None, folder: Path | None) -> list[Tensor]:
         trees = items(tree, "constants")
         tensors = [self.declare(item, "a constant", ("data",)) for item in trees]
         stored = {}
@@ -249,7 +248,7 @@ def _plain(tree: Tree) -> Any:
 
 
 def _infer(entry: _Entry, types: tuple[TensorType, ...]) -> TensorType:
-    """The result's type. An operator may trust Python callers; here anything may have been written."""
+    """The result's type. Whatever a rule does not expect to be written is the user's mistake."""
     operands = ", ".join(map(str, types)) or "none"
     try:
         with located(entry.where):

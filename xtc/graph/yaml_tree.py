@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads untrusted YAML as a tree of plain values, each with its place in the text.
 
-A strict part of YAML: one document of mappings with text keys, sequences and scalars. Anchors, aliases
-and tags are refused; text, depth, number of values and length of scalars are limited. The tree is built
-from the parser's events, one at a time, so that no input can exhaust the stack or multiply itself.
+A strict part of YAML: one document of mappings with text keys, sequences and scalars. Anchors,
+aliases and tags are refused; text, depth, number of values and length of scalars are limited. The
+tree is built from the parser's events, one at a time, so that no input can exhaust the stack or
+multiply itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -70,8 +70,7 @@ def read_tree(text: str, file: str) -> Tree:
     if len(text) > MAX_TEXT:
         raise UserError(f"the text is longer than {MAX_TEXT >> 20} MiB", where=start)
     try:
-        with closing(yaml.parse(text, Loader=_LOADER)) as events:
-            return _TreeBuilder(file).build(events)
+        return _TreeBuilder(file).build(yaml.parse(text, Loader=_LOADER))
     except yaml.YAMLError as error:
         raise _not_yaml(error, text, file) from None
     except UnicodeError:
@@ -184,7 +183,8 @@ class _TreeBuilder:
 
     def place(self, event: yaml.Event) -> SourceLocation:
         mark = event.start_mark
-        return SourceLocation(self.file, mark.line + 1, mark.column + 1)
+        line, column = (mark.line, mark.column) if mark else (0, 0)
+        return SourceLocation(self.file, line + 1, column + 1)
 
     def fail(self, what: str, event: yaml.Event) -> NoReturn:
         raise UserError(what, where=self.place(event))

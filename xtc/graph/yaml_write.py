@@ -69,7 +69,7 @@ _Dumper.add_representer(
 def graph_text(
     graph: Graph, stored: Container[Tensor] = (), constants_file: tuple[str, str] | None = None
 ) -> str:
-    """YAML of `graph`; constants in `stored` are left to `constants_file` (its name, its SHA-256)."""
+    """YAML of `graph`; constants in `stored` are in `constants_file` (its name, its SHA-256)."""
     data: dict[str, Any] = {FORMAT_KEY: FORMAT_VERSION, "name": graph.name}
     if graph.inputs:
         data["inputs"] = [_Inline(_declaration(tensor)) for tensor in graph.inputs]
