@@ -54,14 +54,14 @@ class HostTarget(Target):
     Options: ClassVar[type[HostOptions]] = HostOptions
 
     def pipeline(self, options: HostOptions) -> Pipeline:
-        from .pipeline import host_pipeline
+        from xtc_targets.host.pipeline import host_pipeline
 
-        return host_pipeline()
+        return host_pipeline(options.machine)
 
     def build(
         self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path
     ) -> Artifact:
-        from . import build
+        from xtc_targets.host import build
 
         machine = options.machine
         code = build.objects(lowered, request, machine, options.opt_level)
@@ -70,23 +70,23 @@ class HostTarget(Target):
     def build_in_memory(
         self, lowered: Operation, request: BuildRequest, options: HostOptions
     ) -> Artifact:
-        from . import build
+        from xtc_targets.host import build
 
         code = build.objects(lowered, request, options.machine, options.opt_level)
         return Artifact(build.manifest_of(request, self.toolchain(options), {}), objects=code)
 
     def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
-        from . import build
+        from xtc_targets.host import build
 
         return build.assembly(lowered, request, options.machine, options.opt_level)
 
     def toolchain(self, options: HostOptions) -> Mapping[str, str]:
-        from . import build
+        from xtc_targets.host import build
 
         return build.toolchain(options.machine, options.opt_level)
 
     def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
-        from .device import LocalHost
+        from xtc_targets.host.device import LocalHost
 
         machine = options.machine
         if not machine.is_host:

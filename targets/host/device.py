@@ -9,12 +9,12 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from xtc_targets.host.build import LIBRARY
+
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule
-
-from .build import LIBRARY
 
 _ids = itertools.count()
 
@@ -97,7 +97,7 @@ class LocalHost(HostRuntime):
         return {"modules": float(len(self._loaded))}
 
     def peak_flops(self, dtype: str) -> float:
-        from .peak import peak_flops
+        from xtc_targets.host.peak import peak_flops
 
         return peak_flops(dtype)
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from xtc.core.location import SourceLocation
@@ -93,3 +94,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
     if close:
         return [f"did you mean '{close[0]}'?"]
     return [f"one of: {', '.join(choices)}"] if choices else []
+
+
+@contextmanager
+def located(where: SourceLocation | Path | str | None) -> Iterator[None]:
+    """Give errors that leave the block without a place this one."""
+    try:
+        yield
+    except XtcError as error:
+        error.where = error.where or where
+        raise

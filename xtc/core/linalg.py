@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes linalg on tensors as MLIR text: what an operator emits is built with this.
 
-Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a loop
-is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
+Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a
+loop is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
 """
 
 from __future__ import annotations
@@ -150,8 +150,11 @@ class LinalgBuilder:
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
-            [f"indexing_maps = [{maps}]", f"iterator_types = [{iterators}]"]
-            + self._attributes(step, loops)
+            [
+                f"indexing_maps = [{maps}]",
+                f"iterator_types = [{iterators}]",
+                *self._attributes(step, loops),
+            ]
         )
         values = [value for value, _ in inputs]
         ins = f" ins({_operands(values)})" if values else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on single elements: the bodies of linalg operations, typed and written as MLIR text."""
+"""Arithmetic on single elements: bodies of linalg operations, typed, written as MLIR text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scalar:
 
 
 def literal(value: float | int | bool, element: ElementType) -> str:
-    """`value` as an MLIR constant of `element`, exact for every float, infinities and NaN included."""
+    """`value` as an MLIR constant of `element`, exact for floats, infinities and NaN included."""
     if not element.is_float:
         return str(int(value))
     number = float(value)
@@ -166,7 +166,8 @@ class ScalarBuilder:
         return self._saturate(a, to)
 
     def _float_to_float(self, a: Scalar, to: ElementType) -> Scalar:
-        if a.element.bits == 16 and to.bits == 16:
+        narrow = 16 in (a.element.bits, to.bits) and "bfloat16" in (a.element.name, to.name)
+        if narrow and ELEMENT_TYPES["float32"] not in (a.element, to):
             return self.cast(self.cast(a, ELEMENT_TYPES["float32"]), to)
         name = "arith.extf" if to.bits > a.element.bits else "arith.truncf"
         return self._emit(f"{name} {a.ssa} : {a.mlir} to {to.mlir}", to)

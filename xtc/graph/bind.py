@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType, tensor_type
-from xtc.graph.located import located
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import TensorType, element_type, tensor_type
 from xtc.graph.attributes import with_plain_attributes
 from xtc.graph.graph import Graph
-from xtc.graph.located import located
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
 from xtc.graph.number import fits
@@ -84,7 +83,7 @@ class GraphBuilder:
         with located(where):
             place = placement(device)
             op = with_plain_attributes(op)
-        type = _infer(op, tuple(tensor.type for tensor in inputs), where)
+            type = _infer(op, tuple(tensor.type for tensor in inputs))
         output = Tensor(name, type, placement=place, where=where)
         node = Node(op, inputs, output, place, where)
         output.producer = node
@@ -217,11 +216,10 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
     return copy
 
 
-def _infer(op: Operator, types: tuple[TensorType, ...], where: SourceLocation | None) -> TensorType:
+def _infer(op: Operator, types: tuple[TensorType, ...]) -> TensorType:
     try:
-        with located(where):
-            result = op.infer(*types)
-            return tensor_type(result.shape, result.element.name)
+        result = op.infer(*types)
+        return tensor_type(result.shape, result.element.name)
     except UserError as error:
         operands = ", ".join(map(str, types))
         error.notes = (*error.notes, f"operands of {op.name}: {operands}")

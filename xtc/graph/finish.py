@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_function_name
@@ -24,7 +24,7 @@ def finish_graph(
     outputs: Sequence[Tensor] | None,
 ) -> Graph:
     """The graph of `nodes`, in the order written. Raises UserError where it is not sound."""
-    try:
+    with located(where):
         check_function_name(name)
         if not nodes:
             raise UserError(f"graph '{name}' has no operator")
@@ -35,9 +35,6 @@ def finish_graph(
         chosen_inputs = _choose_inputs(used, inputs)
         _check_used([*declared, *(inputs or ())], used)
         named = _name_tensors([*chosen_inputs, *used, *(node.output for node in nodes)])
-    except UserError as error:
-        error.where = error.where or where
-        raise
     for node in nodes:
         node.inputs = tuple(named[tensor] for tensor in node.inputs)
     return Graph(
@@ -64,9 +61,10 @@ def _choose_inputs(used: Iterable[Tensor], inputs: Sequence[Tensor] | None) -> t
                 where=tensor.where,
                 notes=["an input has neither a producer nor a constant value"],
             )
-    if len(set(inputs)) != len(inputs):
+    given = set(inputs)
+    if len(given) != len(inputs):
         raise UserError("the inputs name a tensor twice")
-    missing = [tensor for tensor in needed if tensor not in set(inputs)]
+    missing = [tensor for tensor in needed if tensor not in given]
     if missing:
         raise UserError(
             f"{_label(missing[0])} is used but not among the inputs", where=missing[0].where

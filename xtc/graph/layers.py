@@ -8,6 +8,7 @@ barycentre sweeps. Nothing is random, so that the same graph is always drawn the
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -39,31 +40,20 @@ class Vertex:
 Edge = tuple[Vertex, Vertex]
 
 
-def layered(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> list[list[Vertex]]:
-    """Layers from top to bottom, bends included; `vertices` are in topological order.
+def layered(
+    vertices: Sequence[Vertex], edges: Sequence[Edge]
+) -> tuple[list[list[Vertex]], list[list[Vertex]]]:
+    """Layers from top to bottom, bends included, and the bends of each edge.
 
-    Fills in `layer`, `above` and `below`, which then reach exactly one layer far.
+    `vertices` are in topological order. Fills in `layer`, `above` and `below`, which then reach
+    exactly one layer far.
     """
     _choose_layers(vertices, edges)
     layers: list[list[Vertex]] = [[] for _ in range(1 + max(v.layer for v in vertices))]
     for vertex in vertices:
         layers[vertex.layer].append(vertex)
-    for source, target in edges:
-        _connect(source, target, layers)
-    return _ordered(layers)
-
-
-def route(source: Vertex, target: Vertex) -> list[Vertex]:
-    """The bends between two connected vertices, from top to bottom."""
-    for first in source.below:
-        bends = []
-        vertex = first
-        while vertex.bend:
-            bends.append(vertex)
-            vertex = vertex.below[0]
-        if vertex is target:
-            return bends
-    return []
+    bends = [_connect(source, target, layers) for source, target in edges]
+    return _ordered(layers), bends
 
 
 def _choose_layers(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> None:
@@ -80,19 +70,15 @@ def _choose_layers(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> None:
             vertex.layer = min(other.layer for other in after[vertex]) - 1
 
 
-def _connect(source: Vertex, target: Vertex, layers: list[list[Vertex]]) -> None:
-    last = source
-    for layer in range(source.layer + 1, target.layer):
-        bend = Vertex(bend=True, layer=layer)
-        layers[layer].append(bend)
-        _link(last, bend)
-        last = bend
-    _link(last, target)
-
-
-def _link(upper: Vertex, lower: Vertex) -> None:
-    upper.below.append(lower)
-    lower.above.append(upper)
+def _connect(source: Vertex, target: Vertex, layers: list[list[Vertex]]) -> list[Vertex]:
+    inner = range(source.layer + 1, target.layer)
+    bends = [Vertex(bend=True, layer=layer) for layer in inner]
+    for bend in bends:
+        layers[bend.layer].append(bend)
+    for upper, lower in itertools.pairwise([source, *bends, target]):
+        upper.below.append(lower)
+        lower.above.append(upper)
+    return bends
 
 
 def _ordered(layers: list[list[Vertex]]) -> list[list[Vertex]]:
@@ -130,7 +116,7 @@ def _positions(layer: Iterable[Vertex]) -> Mapping[Vertex, int]:
 
 def crossings(layers: Sequence[Sequence[Vertex]]) -> int:
     """How many pairs of edges cross."""
-    return sum(_crossings(upper, lower) for upper, lower in zip(layers, layers[1:], strict=False))
+    return sum(_crossings(upper, lower) for upper, lower in itertools.pairwise(layers))
 
 
 def _crossings(upper: Sequence[Vertex], lower: Sequence[Vertex]) -> int:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places boxes and routes the edges between them, from top to bottom; knows nothing of tensors.
 
-Units are those of the boxes' sizes (pixels). Chains of operators come out as straight lines: in each
-layer, vertices take the places nearest to their neighbours' that keep order and distances.
+Units are those of the boxes' sizes (pixels). Chains of operators come out as straight lines: in
+each layer, vertices take the places nearest to their neighbours' that keep order and distances.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.graph.layers import Edge, Vertex, layered, route
+from xtc.graph.layers import Edge, Vertex, layered
 
 COLUMN_GAP = 28.0
 ROW_GAP = 46.0
@@ -40,21 +41,22 @@ class Layout:
 
 def lay_out(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> Layout:
     """Place `vertices`, given in topological order, and route `edges` between them."""
-    layers = layered(vertices, edges)
+    layers, bends = layered(vertices, edges)
     _choose_columns(layers)
     rows = _rows(layers)
     left = min(vertex.x - vertex.width / 2 for vertex in vertices)
     for layer in layers:
         for vertex in layer:
             vertex.x -= left
-    ports = _ports(vertices, edges)
+    last = [b[-1] if b else edge[0] for b, edge in zip(bends, edges, strict=True)]
+    ports = _ports(vertices, edges, last)
     right = max(
         vertex.x + max(vertex.width / 2, vertex.right) for layer in layers for vertex in layer
     )
     bottom = sum(rows[-1])
     return Layout(
         [(vertex.x, _middle(rows, vertex)) for vertex in vertices],
-        [_points(edge, port, rows) for edge, port in zip(edges, ports, strict=True)],
+        [_points(e, b, p, rows) for e, b, p in zip(edges, bends, ports, strict=True)],
         right,
         bottom,
     )
@@ -114,7 +116,7 @@ def _pull(vertex: Vertex, other: Vertex) -> float:
 def _place(layer: Sequence[Vertex], wanted: Sequence[float]) -> None:
     """Move a layer to the `wanted` places as nearly as order and distances allow."""
     offsets = [0.0]
-    for first, second in zip(layer, layer[1:], strict=False):
+    for first, second in itertools.pairwise(layer):
         offsets.append(offsets[-1] + _distance(first, second))
     weights = [_LIGHT if vertex.light else _BEND if vertex.bend else 1.0 for vertex in layer]
     places = isotonic([w - o for w, o in zip(wanted, offsets, strict=True)], weights)
@@ -130,7 +132,7 @@ def _distance(first: Vertex, second: Vertex) -> float:
 
 
 def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """The non-decreasing numbers nearest to `values` (weighted squares); pool adjacent violators."""
+    """The non-decreasing numbers nearest to `values` in weighted squares, by pooling violators."""
     blocks: list[tuple[float, float, int]] = []
     for value, weight in zip(values, weights, strict=True):
         mean, total, count = value, weight, 1
@@ -142,36 +144,34 @@ def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     return [mean for mean, _, count in blocks for _ in range(count)]
 
 
-def _ports(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> list[float]:
+def _ports(
+    vertices: Sequence[Vertex], edges: Sequence[Edge], last: Sequence[Vertex]
+) -> list[float]:
     """Where each edge enters its target: right below where it comes from, if the box is there."""
     entering: dict[Vertex, list[int]] = {vertex: [] for vertex in vertices}
     for index, (_, target) in enumerate(edges):
         entering[target].append(index)
     ports = [0.0] * len(edges)
     for target, indices in entering.items():
-        sources = {index: _last_before(*edges[index]) for index in indices}
-        indices.sort(key=lambda index: (sources[index].x, index))
+        indices.sort(key=lambda index: (last[index].x, index))
         gap = min(PORT_GAP, max(target.width - 2 * PORT_MARGIN, 0) / max(len(indices) - 1, 1))
         reach = target.width / 2 - PORT_MARGIN
         wanted = [
-            min(max(sources[index].x, target.x - reach), target.x + reach) - place * gap
+            min(max(last[index].x, target.x - reach), target.x + reach) - place * gap
             for place, index in enumerate(indices)
         ]
-        weights = [_LIGHT if sources[index].light else 1.0 for index in indices]
+        weights = [_LIGHT if last[index].light else 1.0 for index in indices]
         for place, x in enumerate(isotonic(wanted, weights)):
             ports[indices[place]] = x + place * gap
     return ports
 
 
-def _last_before(source: Vertex, target: Vertex) -> Vertex:
-    bends = route(source, target)
-    return bends[-1] if bends else source
-
-
-def _points(edge: Edge, port: float, rows: Sequence[Point]) -> list[Point]:
+def _points(
+    edge: Edge, bends: Sequence[Vertex], port: float, rows: Sequence[Point]
+) -> list[Point]:
     source, target = edge
     points = [(source.x, _middle(rows, source) + source.height / 2)]
-    for bend in route(source, target):
+    for bend in bends:
         top, height = rows[bend.layer]
         points += [(bend.x, top), (bend.x, top + height)]
     return [*points, (port, _middle(rows, target) - target.height / 2)]

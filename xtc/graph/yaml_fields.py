@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.errors import UserError, did_you_mean
-from xtc.graph.located import located
+from xtc.core.errors import UserError, did_you_mean, located
 from xtc.graph.names import check_name
 from xtc.graph.yaml_tree import Leaf, List, Map, Plain, Tree, kind_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xtc.core import discover
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType, tensor_type
 from xtc.graph.array_text import Array, from_base64, from_list
@@ -18,7 +18,6 @@ from xtc.graph.attributes import attribute_names, check_attribute, missing_attri
 from xtc.graph.constants_file import check_file_name, read_constants
 from xtc.graph.finish import finish_graph
 from xtc.graph.graph import Graph
-from xtc.graph.located import located
 from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.order import CyclicError, topological

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What elementwise operators share: NumPy broadcasting and one loop per result dimension.
 
-float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation rule
-of every operator in this family.
+float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation
+rule of every operator in this family.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Loop, Value, parallel
+from xtc.core.linalg import Body, LinalgBuilder, Loop, Value, parallel
 from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.core.types import Dim, TensorType
 from xtc.graph.operator import Operator
@@ -67,8 +67,8 @@ class FloatElementwise(Elementwise):
 
 
 def emit_elementwise(
-    builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType, body
-) -> Value:  # type: ignore[no-untyped-def]
+    builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType, body: Body
+) -> Value:
     """One linalg.generic over the result's dimensions with `body(scalars, *elements, old)`."""
     loops = dim_loops(result.rank)
     operands = [broadcast_operand(builder, value, result) for value in inputs]

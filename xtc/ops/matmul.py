@@ -60,7 +60,8 @@ class Matmul(Operator):
         a, b = (array.astype(accumulator_dtype(array.dtype)) for array in arrays)
         a = a.swapaxes(-1, -2) if self.transpose_a else a
         b = b.swapaxes(-1, -2) if self.transpose_b else b
-        return np.matmul(a, b)
+        result: Array = np.matmul(a, b)
+        return result
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         batch = max(type.rank for type in inputs) - 2

@@ -7,7 +7,6 @@ from xtc.core.errors import UserError, did_you_mean
 from xtc.core.llvm.capi import llvm, take_string
 from xtc.core.llvm.fatal import guarded
 from xtc.core.llvm.machine import Machine
-from xtc.core.llvm.triple import split
 from xtc.core.llvm.unit import Kind, compilation
 
 _KINDS = ("object", "assembly")
@@ -31,13 +30,11 @@ def compile_ir(
         name: what errors call the module.
 
     Raises:
-        UserError: an unknown machine, level or kind.
+        UserError: an unknown machine, level or kind, or a kind that the machine does not have.
         CompileError: LLVM's own words on IR that it does not accept.
     """
     if kind not in _KINDS:
         raise UserError(f"no code of the kind '{kind}'", hints=did_you_mean(kind, _KINDS))
-    if kind == "object" and split(machine.triple).architecture.startswith("nvptx"):
-        raise UserError("PTX is text: there are no PTX objects", hints=["kind='assembly'"])
 
     def compile_module() -> bytes:
         with compilation(machine, opt, name) as unit:

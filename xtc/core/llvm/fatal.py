@@ -35,14 +35,18 @@ def guarded(function: Callable[[], T], what: str) -> T:
     with _install_lock:
         _install()
     future: Future[T] = Future()
-    threading.Thread(target=_run, args=(function, what, future), name="LLVM", daemon=True).start()
+    thread = threading.Thread(target=_run, args=(function, what, future), name="LLVM", daemon=True)
     try:
+        thread.start()
         return future.result()
     finally:
-        wait([future])  # an interrupt must not leave LLVM at work behind the caller's back
+        if not future.cancel():
+            wait([future])  # an interrupt must not leave LLVM at work behind the caller's back
 
 
 def _run(function: Callable[[], T], what: str, future: Future[T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
     identity = threading.get_ident()
     _running[identity] = future, what
     try:

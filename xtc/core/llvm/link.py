@@ -37,7 +37,7 @@ def link_shared(
         libraries: what to link against, named as after the compiler's `-l`.
 
     Raises:
-        UserError: the output's folder does not exist.
+        UserError: the output's folder does not exist, or XTC_CC is not a command.
         ToolError: the compiler is missing or failed, with its own words.
     """
     if not output.parent.is_dir():
@@ -55,14 +55,7 @@ def _link(
     objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
 ) -> None:
     flags = [f"-l{library}" for library in libraries]
-    command: list[str | Path] = [
-        *shlex.split(knobs.CC.get()),
-        "-shared",
-        "-o",
-        linked,
-        *objects,
-        *flags,
-    ]
+    command = [*_compiler(), "-shared", "-o", str(linked), *map(str, objects), *flags]
     try:
         tool.run(command, what=what, install_hint=_INSTALL)
     except ToolError as error:
@@ -70,3 +63,13 @@ def _link(
             raise
         hint = f"{knobs.CC.name} must name a compiler for {machine.triple}"
         raise ToolError(error.what, notes=error.notes, hints=[*error.hints, hint]) from error
+
+
+def _compiler() -> list[str]:
+    command = knobs.CC.get()
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UserError(
+            f"{knobs.CC.name} is not a command: {command}", notes=[str(error)]
+        ) from None

@@ -21,6 +21,7 @@ from xtc.core.llvm.capi import (
 )
 from xtc.core.llvm.machine import Machine
 from xtc.core.llvm.target_machine import target_data, target_machine
+from xtc.core.llvm.triple import split
 
 _log = logging.getLogger(__name__)
 
@@ -88,6 +89,8 @@ class Unit:
 
     def emit(self, module: c_void_p, kind: Kind) -> bytes:
         """Machine code of a module; code generation uses the module up."""
+        if kind == "object" and split(self._machine.triple).architecture in ("nvptx", "nvptx64"):
+            raise UserError("PTX is text: it has no object files", hints=["emit assembly"])
         buffer, message = c_void_p(), c_void_p()
         failed = llvm().LLVMTargetMachineEmitToMemoryBuffer(
             self._target, module, _FILE_TYPE[kind], byref(message), byref(buffer)
