@@ -166,9 +166,7 @@ def _ports(
     return ports
 
 
-def _points(
-    edge: Edge, bends: Sequence[Vertex], port: float, rows: Sequence[Point]
-) -> list[Point]:
+def _points(edge: Edge, bends: Sequence[Vertex], port: float, rows: Sequence[Point]) -> list[Point]:
     source, target = edge
     points = [(source.x, _middle(rows, source) + source.height / 2)]
     for bend in bends:
