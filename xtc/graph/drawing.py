@@ -98,8 +98,8 @@ def _device(item: Tensor | Node) -> str | None:
 def _box_of_tensor(kind: Kind, tensor: Tensor) -> Box:
     details: tuple[str, ...] = ()
     if kind == "constant" and tensor.const is not None:
-        value = (f"= {tensor.const.item()!r}",) if tensor.is_scalar_constant else ()
-        details = (type_text(tensor.type), *value)
+        value = f" = {tensor.const.item()!r}" if tensor.is_scalar_constant else ""
+        details = (type_text(tensor.type) + value,)
     return Box(kind, shortened(str(tensor.name)), details, str(tensor), _device(tensor))
 
 

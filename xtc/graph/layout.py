@@ -8,32 +8,41 @@ each layer, vertices take the places nearest to their neighbours' that keep orde
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.graph.layers import Edge, Vertex, layered
 
 COLUMN_GAP = 28.0
-ROW_GAP = 46.0
-BEND_WIDTH = 14.0
+LANE_GAP = 16.0
+ROW_GAP = 54.0
+LABEL_ROOM = 17.0
+LABEL_GAP = 10.0
 PORT_GAP = 14.0
-PORT_MARGIN = 14.0
+PORT_MARGIN = 8.0
 SWEEPS = 16
-_LIGHT = 1e-4
-_BEND = 1e-2
+_LIGHT = 1e-6
+_BEND = 1e-4
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything is: centres of boxes, the segments of edges, the size of it all.
+    """Where everything is.
 
-    An edge is a list of points, two for each layer it touches: it leaves one layer at an even index
-    and enters the next one at the following odd index.
+    Attributes:
+        centres: of the vertices.
+        bottoms: for each vertex, the lower end of the layer it is in.
+        edges: their points, two for each layer touched: straight down from an even one to the
+            following odd one, then across to the next layer. The upper LABEL_ROOM of the gap
+            between layers belongs to labels; no edge turns there.
+        width, height: of it all; the upper left corner is (0, 0).
     """
 
     centres: list[Point]
+    bottoms: list[float]
     edges: list[list[Point]]
     width: float
     height: float
@@ -43,22 +52,21 @@ def lay_out(vertices: Sequence[Vertex], edges: Sequence[Edge]) -> Layout:
     """Place `vertices`, given in topological order, and route `edges` between them."""
     layers, bends = layered(vertices, edges)
     _choose_columns(layers)
+    for chain in bends:
+        _straighten(chain, layers)
+    everything = [vertex for layer in layers for vertex in layer]
+    leftmost = min(vertex.x - vertex.width / 2 for vertex in everything)
+    for vertex in everything:
+        vertex.x -= leftmost
     rows = _rows(layers)
-    left = min(vertex.x - vertex.width / 2 for vertex in vertices)
-    for layer in layers:
-        for vertex in layer:
-            vertex.x -= left
-    last = [b[-1] if b else edge[0] for b, edge in zip(bends, edges, strict=True)]
+    last = [chain[-1] if chain else edge[0] for chain, edge in zip(bends, edges, strict=True)]
     ports = _ports(vertices, edges, last)
-    right = max(
-        vertex.x + max(vertex.width / 2, vertex.right) for layer in layers for vertex in layer
-    )
-    bottom = sum(rows[-1])
     return Layout(
         [(vertex.x, _middle(rows, vertex)) for vertex in vertices],
+        [sum(rows[vertex.layer]) for vertex in vertices],
         [_points(e, b, p, rows) for e, b, p in zip(edges, bends, ports, strict=True)],
-        right,
-        bottom,
+        max(vertex.x + max(vertex.width / 2, vertex.right) for vertex in everything),
+        sum(rows[-1]),
     )
 
 
@@ -84,21 +92,13 @@ def _choose_columns(layers: Sequence[Sequence[Vertex]]) -> None:
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         for layer in layers if down else reversed(layers):
-            _place(layer, [_wanted(vertex, down) for vertex in layer])
+            _place(layer, [_wanted(v, v.above if down else v.below) for v in layer])
     for layer in reversed(layers):
-        _place(layer, [_wanted_last(vertex) for vertex in layer])
+        _place(layer, [_wanted(v, v.below) if v.light else v.x for v in layer])
 
 
-def _wanted(vertex: Vertex, down: bool) -> float:
+def _wanted(vertex: Vertex, neighbours: Sequence[Vertex]) -> float:
     """The weighted mean of the neighbours on one side, or where it is when it has none there."""
-    return _weighted_mean(vertex, vertex.above if down else vertex.below)
-
-
-def _wanted_last(vertex: Vertex) -> float:
-    return _weighted_mean(vertex, vertex.below) if vertex.light else vertex.x
-
-
-def _weighted_mean(vertex: Vertex, neighbours: Sequence[Vertex]) -> float:
     weights = [_pull(vertex, other) for other in neighbours]
     if not weights:
         return vertex.x
@@ -125,10 +125,8 @@ def _place(layer: Sequence[Vertex], wanted: Sequence[float]) -> None:
 
 
 def _distance(first: Vertex, second: Vertex) -> float:
-    if first.bend and second.bend:
-        return BEND_WIDTH
-    edge = first.width / 2 + second.width / 2 + COLUMN_GAP
-    return max(edge, first.right + PORT_GAP)
+    gap = LANE_GAP if first.bend or second.bend else COLUMN_GAP
+    return max(first.width / 2 + second.width / 2 + gap, first.right + LABEL_GAP)
 
 
 def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
@@ -144,6 +142,36 @@ def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     return [mean for mean, _, count in blocks for _ in range(count)]
 
 
+def _straighten(chain: Sequence[Vertex], layers: Sequence[Sequence[Vertex]]) -> None:
+    """Let a long edge run straight down for as many layers as there is a free lane."""
+    run: list[Vertex] = []
+    low, high = -math.inf, math.inf
+    for bend in chain:
+        free = _free_lane(bend, layers[bend.layer])
+        if max(low, free[0]) > min(high, free[1]):
+            _align(run, low, high)
+            run, low, high = [], -math.inf, math.inf
+        run.append(bend)
+        low, high = max(low, free[0]), min(high, free[1])
+    _align(run, low, high)
+
+
+def _free_lane(bend: Vertex, layer: Sequence[Vertex]) -> tuple[float, float]:
+    """How far `bend` can move without coming too near to its neighbours."""
+    place = layer.index(bend)
+    low = layer[place - 1].x + _distance(layer[place - 1], bend) if place else -math.inf
+    after = layer[place + 1 : place + 2]
+    high = min((other.x - _distance(bend, other) for other in after), default=math.inf)
+    return min(low, bend.x), max(high, bend.x)
+
+
+def _align(run: Sequence[Vertex], low: float, high: float) -> None:
+    if run:
+        middle = sorted(bend.x for bend in run)[len(run) // 2]
+        for bend in run:
+            bend.x = min(max(middle, low), high)
+
+
 def _ports(
     vertices: Sequence[Vertex], edges: Sequence[Edge], last: Sequence[Vertex]
 ) -> list[float]:
@@ -154,22 +182,31 @@ def _ports(
     ports = [0.0] * len(edges)
     for target, indices in entering.items():
         indices.sort(key=lambda index: (last[index].x, index))
-        gap = min(PORT_GAP, max(target.width - 2 * PORT_MARGIN, 0) / max(len(indices) - 1, 1))
-        reach = target.width / 2 - PORT_MARGIN
+        reach = max(target.width / 2 - PORT_MARGIN, 0.0)
+        gap = min(PORT_GAP, 2 * reach / max(len(indices) - 1, 1))
+        lowest = target.x - reach
+        highest = target.x + reach - gap * (len(indices) - 1)
         wanted = [
-            min(max(last[index].x, target.x - reach), target.x + reach) - place * gap
+            min(max(last[index].x, lowest), target.x + reach) - place * gap
             for place, index in enumerate(indices)
         ]
-        weights = [_LIGHT if last[index].light else 1.0 for index in indices]
+        weights = [_pull(target, last[index]) for index in indices]
         for place, x in enumerate(isotonic(wanted, weights)):
-            ports[indices[place]] = x + place * gap
+            ports[indices[place]] = min(max(x, lowest), highest) + place * gap
     return ports
 
 
 def _points(edge: Edge, bends: Sequence[Vertex], port: float, rows: Sequence[Point]) -> list[Point]:
     source, target = edge
-    points = [(source.x, _middle(rows, source) + source.height / 2)]
+    points = [
+        (source.x, _middle(rows, source) + source.height / 2),
+        (source.x, sum(rows[source.layer]) + LABEL_ROOM),
+    ]
     for bend in bends:
         top, height = rows[bend.layer]
-        points += [(bend.x, top), (bend.x, top + height)]
-    return [*points, (port, _middle(rows, target) - target.height / 2)]
+        points += [(bend.x, top), (bend.x, top + height + LABEL_ROOM)]
+    return [
+        *points,
+        (port, rows[target.layer][0]),
+        (port, _middle(rows, target) - target.height / 2),
+    ]

@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from xtc.core import discover
 from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType, tensor_type
-from xtc.graph.array_text import Array, from_base64, from_list
-from xtc.graph.attributes import attribute_names, check_attribute, missing_attributes
-from xtc.graph.constants_file import check_file_name, read_constants
+from xtc.graph.array_text import Array
 from xtc.graph.finish import finish_graph
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
@@ -24,42 +19,47 @@ from xtc.graph.order import CyclicError, topological
 from xtc.graph.placement import Placement
 from xtc.graph.tensor import Tensor
 from xtc.graph.yaml_fields import checked_name, fields, items, scalar, text
-from xtc.graph.yaml_tree import Leaf, List, Map, Tree
+from xtc.graph.yaml_parts import (
+    constant_data,
+    declared_type,
+    device,
+    operator,
+    stored_constants,
+)
+from xtc.graph.yaml_tree import Map, Tree
 from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
-
-MAX_OPERANDS = 64
-_TARGET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_DEVICE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,79}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def read_graph(tree: Tree, folder: Path | None) -> Graph:
     """The graph `tree` describes; its constants file, if any, lies in `folder`."""
+    _check_version(tree)
     top = fields(
         tree,
         "a graph file",
         (FORMAT_KEY, "name", "nodes", "outputs"),
         ("inputs", "constants", "constants_file"),
     )
-    _check_version(top[FORMAT_KEY])
     reader = _Reader()
     inputs = [reader.declare(item, "an input") for item in items(top.get("inputs"), "inputs")]
     constants = reader.constants(top.get("constants"), top.get("constants_file"), folder)
     nodes = reader.nodes(items(top["nodes"], "nodes"))
-    outputs = [reader.result(item) for item in items(top["outputs"], "outputs")]
+    outputs = reader.outputs(top["outputs"])
     graph_name = checked_name(top["name"], "a graph")
-    with located(top["outputs"].where if not outputs else None):
-        return finish_graph(
-            graph_name, top["name"].where, nodes, [*inputs, *constants], inputs, outputs
-        )
+    return finish_graph(
+        graph_name, top["name"].where, nodes, [*inputs, *constants], inputs, outputs
+    )
 
 
 def _check_version(tree: Tree) -> None:
-    version = scalar(tree, "the format version")
+    """First of all, for another version may have other keys."""
+    if not isinstance(tree, Map) or FORMAT_KEY not in tree.items:
+        return
+    place = tree.items[FORMAT_KEY]
+    version = scalar(place, "the format version")
     if version != FORMAT_VERSION or isinstance(version, bool):
         raise UserError(
             f"format version {version!r} is unknown",
-            where=tree.where,
+            where=place.where,
             notes=[f"this program reads version {FORMAT_VERSION}"],
         )
 
@@ -97,8 +97,8 @@ class _Reader:
         data = fields(tree, what, ("name", "shape", "dtype"), ("device", *optional))
         tensor = Tensor(
             self.take_name(data["name"], "a tensor"),
-            _type(data["shape"], data["dtype"]),
-            _placement(data.get("device")),
+            declared_type(data["shape"], data["dtype"]),
+            device(data.get("device")),
             where=tree.where,
         )
         self.tensors[str(tensor.name)] = tensor
@@ -112,7 +112,7 @@ class _Reader:
             with located(item.where):
                 _ = tensor.type.sizes
             if isinstance(item, Map) and "data" in item.items:
-                _set_const(tensor, _data(item.items["data"], tensor.type))
+                _set_const(tensor, constant_data(item.items["data"], tensor.type))
             else:
                 stored[str(tensor.name)] = tensor
         self.stored_constants(stored, file, folder)
@@ -126,7 +126,7 @@ class _Reader:
                 raise UserError(f"constant '{tensor.name}' has no data", where=tensor.where)
             return
         types = {name: tensor.type for name, tensor in stored.items()}
-        for name, array in _constants_file(file, folder, types).items():
+        for name, array in stored_constants(file, folder, types).items():
             _set_const(stored[name], array)
 
     def nodes(self, trees: list[Tree]) -> list[Node]:
@@ -142,13 +142,11 @@ class _Reader:
     def entry(self, tree: Tree) -> _Entry:
         data = fields(tree, "a node", ("name", "op", "inputs"), ("attributes", "device"))
         operands = items(data["inputs"], "inputs")
-        if len(operands) > MAX_OPERANDS:
-            raise UserError(f"a node has at most {MAX_OPERANDS} inputs", where=tree.where)
         return _Entry(
             self.take_name(data["name"], "a tensor"),
-            _operator(data["op"], data.get("attributes")),
+            operator(data["op"], data.get("attributes")),
             tuple((text(item, "the name of an input"), item.where) for item in operands),
-            _placement(data.get("device")),
+            device(data.get("device")),
             tree.where,
         )
 
@@ -160,8 +158,21 @@ class _Reader:
         self.tensors[entry.name] = output
         return output.producer
 
-    def result(self, tree: Tree) -> Tensor:
-        return self.tensor(text(tree, "the name of an output"), tree.where)
+    def outputs(self, tree: Tree) -> list[Tensor]:
+        chosen: list[Tensor] = []
+        for item in items(tree, "outputs"):
+            output = self.tensor(text(item, "the name of an output"), item.where)
+            if output in chosen:
+                raise UserError(f"the output '{output.name}' is named twice", where=item.where)
+            if output.producer is None:
+                raise UserError(
+                    f"tensor '{output.name}' is not computed, so it cannot be an output",
+                    where=item.where,
+                )
+            chosen.append(output)
+        if not chosen:
+            raise UserError("the graph has no output", where=tree.where)
+        return chosen
 
     def tensor(self, name: str, where: SourceLocation) -> Tensor:
         if name not in self.tensors:
@@ -174,76 +185,6 @@ class _Reader:
 def _set_const(tensor: Tensor, array: Array) -> None:
     array.flags.writeable = False
     tensor.const = array
-
-
-def _type(shape: Tree, dtype: Tree) -> TensorType:
-    dims = tuple(scalar(item, "a dimension") for item in items(shape, "shape"))
-    with located(dtype.where):
-        tensor_type((), text(dtype, "dtype"))
-    with located(shape.where):
-        return tensor_type(dims, text(dtype, "dtype"))
-
-
-def _placement(tree: Tree | None) -> Placement | None:
-    if tree is None:
-        return None
-    data = fields(tree, "device", ("target", "name"))
-    for key, allowed in (("target", _TARGET_NAME), ("name", _DEVICE_NAME)):
-        if allowed.fullmatch(text(data[key], key)) is None:
-            raise UserError(
-                f"{text(data[key], key)!r} is not the {key} of a device", where=data[key].where
-            )
-    return Placement(text(data["target"], "target"), text(data["name"], "name"))
-
-
-def _data(tree: Tree, type: TensorType) -> Array:
-    with located(tree.where):
-        if isinstance(tree, Leaf) and isinstance(tree.value, str):
-            return from_base64(tree.value, type)
-        return from_list(tree, type)
-
-
-def _constants_file(
-    tree: Tree, folder: Path | None, types: Mapping[str, TensorType]
-) -> dict[str, Array]:
-    data = fields(tree, "constants_file", ("name", "sha256"))
-    with located(data["name"].where):
-        file = check_file_name(text(data["name"], "the name of the constants file"))
-        sha256 = text(data["sha256"], "sha256")
-        if _SHA256.fullmatch(sha256) is None:
-            raise UserError("sha256 is 64 hexadecimal digits", where=data["sha256"].where)
-        if folder is None:
-            raise UserError(
-                f"the constants are in another file, '{file}'",
-                hints=["load the graph from its file"],
-            )
-        return read_constants(folder / file, sha256, types)
-
-
-def _operator(op: Tree, attributes: Tree | None) -> Operator:
-    with located(op.where):
-        op_class: type[Operator] = discover.operator(text(op, "op"))
-    if attributes is None:
-        values: dict[str, Any] = {}
-    else:
-        trees = fields(attributes, op_class.name, (), attribute_names(op_class))
-        values = {key: _attribute(op_class, key, value) for key, value in trees.items()}
-    for missing in missing_attributes(op_class, values):
-        raise UserError(f"{op_class.name} lacks the attribute '{missing}'", where=op.where)
-    return op_class(**values)
-
-
-def _attribute(op_class: type[Operator], key: str, tree: Tree) -> Any:
-    value = _plain(tree)
-    with located(tree.where):
-        check_attribute(op_class, key, value)
-    return value
-
-
-def _plain(tree: Tree) -> Any:
-    if isinstance(tree, List):
-        return tuple(_plain(item) for item in tree.items)
-    return scalar(tree, "an attribute")
 
 
 def _infer(entry: _Entry, types: tuple[TensorType, ...]) -> TensorType:
