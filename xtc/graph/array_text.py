@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.types import ElementType, TensorType
-from xtc.graph.number import fits, shortest
+from xtc.graph.scalar_constant import number_array
 from xtc.graph.yaml_tree import Leaf, List, Tree, kind_of
 
 Array = np.ndarray[Any, Any]
@@ -29,21 +29,30 @@ def listed(array: Array, element: ElementType) -> Any:
     """`array` as a number or nested lists of numbers, or None where too many or not exact."""
     if array.size > MAX_LISTED:
         return None
-    numbers = [shortest(value, element) for value in array.reshape(-1)]
+    numbers = [_shortest(value, element) for value in array.reshape(-1)]
     if any(number is None for number in numbers):
         return None
     return np.array(numbers, dtype=object).reshape(array.shape).tolist()
 
 
+def _shortest(value: Any, element: ElementType) -> bool | int | float | None:
+    """The shortest number that gives exactly the NumPy scalar `value`; None for odd NaNs."""
+    if not element.is_float:
+        plain: bool | int = value.item()
+        return plain
+    for number in (float(str(value)), float(value)):
+        if np.float64(number).astype(element.numpy).tobytes() == value.tobytes():
+            return number
+    return None
+
+
 def from_list(tree: Tree, type: TensorType) -> Array:
     """The array that nested lists of numbers spell. Raises UserError where they do not fit."""
-    numbers: Any = list(_numbers(tree, type.sizes, type.element))
-    if type.element.is_float:
-        numbers = np.array(numbers, dtype=np.float64)
-    return np.asarray(numbers).astype(type.element.numpy).reshape(type.sizes)
+    numbers = list(_numbers(tree, type.sizes, type.element))
+    return np.stack(numbers).reshape(type.sizes)
 
 
-def _numbers(tree: Tree, shape: tuple[int, ...], element: ElementType) -> Iterator[Any]:
+def _numbers(tree: Tree, shape: tuple[int, ...], element: ElementType) -> Iterator[Array]:
     if not shape:
         yield _element(tree, element)
         return
@@ -54,11 +63,13 @@ def _numbers(tree: Tree, shape: tuple[int, ...], element: ElementType) -> Iterat
         yield from _numbers(item, shape[1:], element)
 
 
-def _element(tree: Tree, element: ElementType) -> Any:
-    value = tree.value if isinstance(tree, Leaf) else None
-    if not fits(value, element):
-        raise UserError(f"{kind_of(tree)} is not a value of type {element}", where=tree.where)
-    return value
+def _element(tree: Tree, element: ElementType) -> Array:
+    value: Any = tree.value if isinstance(tree, Leaf) else None
+    allowed = {"bool": (bool,), "int": (int,), "float": (int, float)}[element.kind]
+    with located(tree.where):
+        if type(value) not in allowed:
+            raise UserError(f"{kind_of(tree)} is not a value of type {element}")
+        return number_array(value, element)
 
 
 def to_base64(array: Array) -> str:

@@ -6,20 +6,19 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
-from xtc.core.types import TensorType, element_type, tensor_type
+from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.attributes import with_plain_attributes
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
-from xtc.graph.number import fits
 from xtc.graph.operator import Operator
 from xtc.graph.placement import placement
+from xtc.graph.scalar_constant import is_number, number_array
 from xtc.graph.tensor import Tensor
 
 _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
@@ -154,28 +153,36 @@ def outputs(*tensors: Tensor) -> None:
 
 
 def apply(
-    op: Operator, *operands: object, name: str | None = None, device: object = None
+    op: Operator,
+    *operands: object,
+    name: str | None = None,
+    device: object = None,
+    like: Tensor | None = None,
 ) -> Tensor:
-    """Add `op` to the open graph; Python numbers become constants of the tensors' element type."""
+    """Add `op` to the open graph.
+
+    Python numbers become constants of the element type of `like`, by default the first tensor.
+    """
     builder = _open_builder(f"O.{op.name}")
     where = user_location()
     if name is not None:
         with located(where):
             check_name(name, "a tensor")
-    element = next((t.element.name for t in operands if isinstance(t, Tensor)), None)
+    candidates = (like, *operands)
+    element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
 
 
 def _operand(
-    value: object, element: str | None, op: Operator, where: SourceLocation | None
+    value: object, element: ElementType | None, op: Operator, where: SourceLocation | None
 ) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, bool | int | float | np.generic) and element is not None:
-        type = TensorType((), element_type(element))
+    if is_number(value) and element is not None:
         with located(where):
-            return Tensor(None, type, const=_scalar(value, type), where=where)
+            const = _const(number_array(value, element), TensorType((), element))
+        return Tensor(None, TensorType((), element), const=const, where=where)
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,
@@ -186,18 +193,6 @@ def _operand(
 def type_name(value: object) -> str:
     """The name of a value's Python type."""
     return type(value).__name__
-
-
-def _scalar(value: Any, type: TensorType) -> np.ndarray | None:
-    """The constant of rank 0 that a number means. Raises UserError where it is no such element."""
-    number = value.item() if isinstance(value, np.generic) else value
-    if type.element.kind != "bool" and isinstance(number, bool):
-        number = int(number)
-    if type.element.kind == "int" and isinstance(number, float) and number.is_integer():
-        number = int(number)
-    if not fits(number, type.element):
-        raise UserError(f"the number {number!r} is not a value of type {type.element}")
-    return _const(np.asarray(number).astype(type.element.numpy), type)
 
 
 def _const(value: object, type: TensorType) -> np.ndarray | None:
