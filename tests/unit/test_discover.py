@@ -40,7 +40,7 @@ HOSTILE = [
     ("relu",),
 ]
 
-PASS = """
+SOURCE = """
 from xtc.core.passes import Pass
 
 class {title}(Pass):
@@ -168,8 +168,8 @@ def test_a_pass_is_the_class_named_as_its_file(
 ) -> None:
     folder = tmp_path / "passes"
     folder.mkdir()
-    (folder / "bake_bread.py").write_text(PASS.format(title="BakeBread", name="bake-bread"))
-    (folder / "flour.py").write_text(PASS.format(title="Other", name="other-name"))
+    (folder / "bake_bread.py").write_text(SOURCE.format(title="BakeBread", name="bake-bread"))
+    (folder / "flour.py").write_text(SOURCE.format(title="Other", name="other-name"))
     monkeypatch.setattr(xtc_passes, "__path__", [*xtc_passes.__path__, str(folder)])
     found = discover.passes()
     assert found["bake-bread"].__name__ == "BakeBread"
@@ -185,7 +185,7 @@ def test_two_passes_of_one_name_are_refused(
     for package, name in ((xtc_passes, "shared"), (own, "own")):
         folder = tmp_path / name
         folder.mkdir()
-        (folder / "bake_cake.py").write_text(PASS.format(title="BakeCake", name="bake-cake"))
+        (folder / "bake_cake.py").write_text(SOURCE.format(title="BakeCake", name="bake-cake"))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
     with pytest.raises(XtcError, match="two passes are called 'bake-cake'") as info:
         discover.passes()

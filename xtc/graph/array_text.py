@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +41,8 @@ def _shortest(value: Any, element: ElementType) -> bool | int | float | None:
     if not element.is_float:
         plain: bool | int = value.item()
         return plain
-    for number in (float(str(value)), float(value)):
+    numbers = (math.nan,) if np.isnan(value) else (float(str(value)), float(value))
+    for number in numbers:
         if np.float64(number).astype(element.numpy).tobytes() == value.tobytes():
             return number
     return None

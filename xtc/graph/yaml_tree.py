@@ -27,7 +27,7 @@ MAX_SCALAR = 1 << 10
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,39})")
-_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
+_FLOAT = re.compile(r"[-+]?([0-9]+(\.[0-9]*|(?=[eE]))|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 _SPECIAL = {
     "": None, "~": None, "null": None, "true": True, "false": False,
     ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan,

@@ -47,8 +47,10 @@ def _list(dumper: yaml.SafeDumper, data: Any) -> yaml.Node:
 
 
 def _text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
-    style = None if _WORD.fullmatch(data) else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+    """Words as they are, unless YAML reads them as something else; all other text quoted."""
+    tag = "tag:yaml.org,2002:str"
+    word = _WORD.fullmatch(data) and dumper.resolve(yaml.ScalarNode, data, (True, False)) == tag
+    return dumper.represent_scalar(tag, data, style=None if word else '"')
 
 
 _Dumper.add_representer(list, _list)
