@@ -30,7 +30,8 @@ def listed(array: Array, element: ElementType) -> Any:
     """`array` as a number or nested lists of numbers, or None where too many or not exact."""
     if array.size > MAX_LISTED:
         return None
-    numbers = [_shortest(value, element) for value in array.reshape(-1)]
+    with np.errstate(invalid="ignore"):
+        numbers = [_shortest(value, element) for value in array.reshape(-1)]
     if any(number is None for number in numbers):
         return None
     return np.array(numbers, dtype=object).reshape(array.shape).tolist()
