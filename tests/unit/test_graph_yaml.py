@@ -328,6 +328,7 @@ def test_values_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fails(SMALL.replace("name: small", f"name: {'a' * 2000}"), "longer than 1024", "2:7")
     fails(SMALL.replace("name: small", f"? {'a' * 1025}\n: small"), "longer than 1024", "2:3")
+    fails(SMALL.replace("name: small", f"name: |\n  {'a' * 1025}"), "longer than 1024", "2:7")
     monkeypatch.setattr(yaml_tree, "MAX_TEXT", 10)
     fails(SMALL, "the text is longer than", "1:1")
 

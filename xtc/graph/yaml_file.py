@@ -15,7 +15,7 @@ from xtc.graph.array_text import listed
 from xtc.graph.constants_file import SUFFIX, file_sha256, write_constants
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
-from xtc.graph.yaml_read import read_graph
+from xtc.graph.yaml_read import LONG_KEYS, read_graph
 from xtc.graph.yaml_tree import MAX_TEXT, read_tree
 from xtc.graph.yaml_write import graph_text
 
@@ -29,12 +29,12 @@ def dump_graph(graph: Graph) -> str:
 
 def parse_graph(text: str, where: str = "<text>") -> Graph:
     """The graph that `text` describes. Raises UserError with places in `where`, the text's name."""
-    return read_graph(read_tree(text, where), None)
+    return read_graph(read_tree(text, where, LONG_KEYS), None)
 
 
 def load_graph(path: Path) -> Graph:
     """Read a graph that `save_graph` wrote. Raises UserError on anything else."""
-    return read_graph(read_tree(_read_text(path), str(path)), path.resolve().parent)
+    return read_graph(read_tree(_read_text(path), str(path), LONG_KEYS), path.resolve().parent)
 
 
 def save_graph(graph: Graph, path: Path) -> None:

@@ -29,6 +29,8 @@ from xtc.graph.yaml_parts import (
 from xtc.graph.yaml_tree import Map, Tree
 from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 
+LONG_KEYS = frozenset({"data"})
+
 
 def read_graph(tree: Tree, folder: Path | None) -> Graph:
     """The graph `tree` describes; its constants file, if any, lies in `folder`."""

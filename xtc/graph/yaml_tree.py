@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import yaml
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.location import SourceLocation
 
 MAX_TEXT = 64 << 20
@@ -64,13 +64,16 @@ class Map:
 Tree = Leaf | List | Map
 
 
-def read_tree(text: str, file: str) -> Tree:
-    """The only document of `text`. Raises UserError, located in `file`, for anything else."""
+def read_tree(text: str, file: str, long_keys: Container[str] = ()) -> Tree:
+    """The only document of `text`. Raises UserError, located in `file`, for anything else.
+
+    Only a literal block (`|`) at a key of `long_keys` may be longer than MAX_SCALAR characters.
+    """
     start = SourceLocation(file, 1, 1)
     if len(text) > MAX_TEXT:
         raise UserError(f"the text is longer than {MAX_TEXT >> 20} MiB", where=start)
     try:
-        return _TreeBuilder(file).build(yaml.parse(text, Loader=_LOADER))
+        return _TreeBuilder(file, long_keys).build(yaml.parse(text, Loader=_LOADER))
     except yaml.YAMLError as error:
         raise _not_yaml(error, text, file) from None
     except UnicodeError:
@@ -83,7 +86,7 @@ def kind_of(tree: Tree) -> str:
         return "a list"
     if isinstance(tree, Map):
         return "a mapping"
-    return "nothing" if tree.value is None else repr(tree.value)
+    return "nothing" if tree.value is None else shown(tree.value)
 
 
 def _not_yaml(error: yaml.YAMLError, text: str, file: str) -> UserError:
@@ -107,6 +110,7 @@ class _TreeBuilder:
     """Puts events together; `open` holds the collections that are not closed yet."""
 
     file: str
+    long_keys: Container[str]
     open: list[List | Map] = field(default_factory=list)
     key: tuple[str, SourceLocation] | None = None
     root: Tree | None = None
@@ -153,7 +157,8 @@ class _TreeBuilder:
         if isinstance(inside, Map) and self.key is None:
             self.take_key(inside, event, place)
             return
-        if event.style != "|" and len(event.value) > MAX_SCALAR:
+        long = event.style == "|" and self.key is not None and self.key[0] in self.long_keys
+        if len(event.value) > MAX_SCALAR and not long:
             self.fail(f"the value is longer than {MAX_SCALAR} characters", event)
         self.attach(Leaf(_resolve(event.value) if plain else event.value, place), event)
 
