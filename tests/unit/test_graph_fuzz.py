@@ -26,8 +26,8 @@ PIECES = [
     "9" * 50, "99999999999999999999", "1.5", "name: x", "op: relu", "op: conv2d", "op: reshape",
     "op: pad", "op: os", "op: ../x", "inputs: []", "shape: [n]", "shape: [1000000000, 1000]",
     "dtype: bool", "dtype: bfloat16", "data: AAAA", "data: [[1], 2]", "attributes: {axis: 9}",
-    "outputs: []", "attributes: {shape: [-1, -1]}", "attributes: {padding: [[1000000000, 0]]}", "__class__",
-    "constants_file: {name: ../x.npz, sha256: aa}",
+    "outputs: []", "attributes: {shape: [-1, -1]}", "attributes: {padding: [[1000000000, 0]]}",
+    "__class__", "constants_file: {name: ../x.npz, sha256: aa}",
 ]  # fmt: skip
 
 ALPHABET = st.one_of(st.sampled_from(PIECES), st.text(string.printable, max_size=3), st.text())

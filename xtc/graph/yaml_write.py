@@ -49,7 +49,8 @@ def _list(dumper: yaml.SafeDumper, data: Any) -> yaml.Node:
 def _text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
     """Words as they are, unless YAML reads them as something else; all other text quoted."""
     tag = "tag:yaml.org,2002:str"
-    word = _WORD.fullmatch(data) and dumper.resolve(yaml.ScalarNode, data, (True, False)) == tag
+    resolved = dumper.resolve(yaml.ScalarNode, data, (True, False))  # type: ignore[no-untyped-call]
+    word = _WORD.fullmatch(data) and resolved == tag
     return dumper.represent_scalar(tag, data, style=None if word else '"')
 
 
