@@ -101,21 +101,22 @@ class Module:
 
         Returns one comparison per output. Raises MismatchError naming the worst element.
         """
-        from xtc.evaluate import compare
+        from xtc.evaluate import compare, rounding_noise
 
         inputs = self._inputs(args, arrays, seed)
-        expected = self.graph.evaluate(*inputs, precise=True)
+        precise = self._reference(inputs, precise=True)
+        rounded = self._reference(inputs, precise=False)
         outputs = output_arrays(self.artifact.manifest, None, inputs)
         self._bound(inputs, outputs)()
-        by_name = expected if isinstance(expected, dict) else {self._output_names[0]: expected}
         comparisons = [
             compare(
                 actual,
-                by_name[name],
+                precise[name],
                 rtol=rtol,
                 atol=atol,
                 name=name,
                 reduction=self.graph.reduction_size,
+                noise=rounding_noise(rounded[name], precise[name]),
             )
             for name, actual in zip(self._output_names, outputs, strict=True)
         ]
@@ -208,6 +209,10 @@ class Module:
     @property
     def _output_names(self) -> list[str]:
         return [argument.name for argument in self.artifact.manifest.outputs]
+
+    def _reference(self, inputs: Sequence[Array], *, precise: bool) -> dict[str, Array]:
+        expected = self.graph.evaluate(*inputs, precise=precise)
+        return expected if isinstance(expected, dict) else {self._output_names[0]: expected}
 
     def _inputs(self, args: Sequence[Any], arrays: dict[str, Any], seed: int) -> list[Array]:
         from xtc.evaluate import sample
