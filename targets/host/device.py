@@ -9,13 +9,12 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xtc_targets.host.build import LIBRARY
-
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface, HostRuntime, LoadedModule
+from xtc_targets.host.build import LIBRARY
 
 _numbers = Numbering()
 

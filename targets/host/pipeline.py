@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes.copy_by_loops import CopyByLoops
 
 SCHEDULED = Stage(
     "scheduled",
@@ -61,7 +62,7 @@ def host_pipeline(machine: Machine) -> Pipeline:
     """The stages after `source`."""
     lowered = Stage(
         "lowered",
-        ("convert-linalg-to-loops", *_bf16_expansion(machine), *_TO_LLVM),
+        (CopyByLoops(), "convert-linalg-to-loops", *_bf16_expansion(machine), *_TO_LLVM),
     )
     return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
 

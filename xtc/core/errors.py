@@ -104,3 +104,12 @@ def located(where: SourceLocation | Path | str | None) -> Iterator[None]:
     except XtcError as error:
         error.where = error.where or where
         raise
+
+
+def shown(value: object) -> str:
+    """A value as messages print it, cut short; Python refuses to print very large integers."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"<{type(value).__name__} of too many digits>"
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from xtc.core.reassociation import Groups, Reassociation, reassociation
 from xtc.core.scalar import Scalar, ScalarBuilder, literal
 from xtc.core.types import ElementType, TensorType
 
@@ -85,6 +86,11 @@ class LinalgBuilder:
             attributes.append(f'xtc.device = "{self.device}"')
         return attributes
 
+    @property
+    def _placed(self) -> str:
+        """The attribute of an operation that only moves data."""
+        return "" if self.device is None else f' {{xtc.device = "{self.device}"}}'
+
     def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
         """A constant outside of any linalg body."""
         ssa = self._name()
@@ -106,10 +112,10 @@ class LinalgBuilder:
         """A tensor without contents, a destination to write."""
         return self._emit(f"tensor.empty() : {type.mlir()}", type)
 
-    def fill(self, value: float | int | bool, type: TensorType) -> Value:
+    def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
         """A destination filled with `value`, as reductions start from."""
         scalar, init = self.scalar(value, type.element), self.empty(type)
-        attributes = ", ".join(self._attributes("init"))
+        attributes = ", ".join(self._attributes(step))
         text = (
             f"linalg.fill {{{attributes}}} ins({scalar.ssa} : {scalar.mlir}) "
             f"outs({init.ssa} : {type.mlir()}) -> {type.mlir()}"
@@ -175,45 +181,32 @@ class LinalgBuilder:
         return self._emit(text, type)
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The same elements in row-major order in another shape."""
+        """The same elements in row-major order in another shape; dimensions that can stay do."""
         target = value.type.with_shape(tuple(shape))
-        if target == value.type:
-            return value
-        flat = self._collapse(value)
-        if target.rank == 1:
-            return flat
-        groups = ", ".join(map(str, range(target.rank)))
-        reassociation = f"[[{groups}]]" if target.rank else "[]"
-        if target.rank == 0:
-            return self._emit(
-                f"tensor.collapse_shape {flat.ssa} [] : {flat.type.mlir()} into {target.mlir()}",
-                target,
-            )
-        sizes = ", ".join(map(str, target.sizes))
-        text = (
-            f"tensor.expand_shape {flat.ssa} {reassociation} output_shape [{sizes}] : "
-            f"{flat.type.mlir()} into {target.mlir()}"
-        )
-        return self._emit(text, target)
+        groups = reassociation(value.type.sizes, target.sizes)
+        return self._expand(self._collapse(value, groups), groups, target)
 
-    def _collapse(self, value: Value) -> Value:
-        flat = value.type.with_shape((value.type.size,))
-        if value.type.rank == 1:
+    def _collapse(self, value: Value, groups: Reassociation) -> Value:
+        type = value.type.with_shape(groups.sizes)
+        if type == value.type or value.type.rank == 0:
             return value
-        if value.type.rank == 0:
-            text = f"tensor.expand_shape {value.ssa} [] output_shape [1] : "
-            return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
-        groups = ", ".join(map(str, range(value.type.rank)))
-        text = f"tensor.collapse_shape {value.ssa} [[{groups}]] : "
-        return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
+        text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
+
+    def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
+        if value.type == target:
+            return value
+        sizes = ", ".join(map(str, target.sizes))
+        text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
+        types = f"{value.type.mlir()} into {target.mlir()}"
+        return self._emit(f"{text}{self._placed} : {types}", target)
 
     def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
         """`into` with `source` written at `offsets`, step 1."""
         window = _window(offsets, source.type.sizes, [1] * len(offsets))
         types = f"{source.type.mlir()} into {into.type.mlir()}"
-        return self._emit(
-            f"tensor.insert_slice {source.ssa} into {into.ssa}{window} : {types}", into.type
-        )
+        text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", into.type)
 
     def extract_slice(
         self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
@@ -222,13 +215,18 @@ class LinalgBuilder:
         type = source.type.with_shape(tuple(sizes))
         window = _window(offsets, sizes, strides)
         types = f"{source.type.mlir()} to {type.mlir()}"
-        return self._emit(f"tensor.extract_slice {source.ssa}{window} : {types}", type)
+        text = f"tensor.extract_slice {source.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", type)
 
 
 def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> str:
     return "".join(
         f" [{', '.join(map(str, numbers))}]" for numbers in (offsets, sizes, strides)
     ).replace(" ", "", 1)
+
+
+def _groups(groups: Groups) -> str:
+    return f"[{', '.join(str(list(group)) for group in groups)}]"
 
 
 def _operands(values: Sequence[Value]) -> str:

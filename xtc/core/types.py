@@ -11,7 +11,7 @@ from typing import Literal
 import ml_dtypes
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, shown
 
 Dim = int | str
 MAX_RANK = 8
@@ -80,7 +80,7 @@ def element_type(name: object) -> ElementType:
     text = name if isinstance(name, str) else _numpy_name(name)
     if text not in ELEMENT_TYPES:
         raise UserError(
-            f"unknown element type {name!r}", hints=did_you_mean(str(text), ELEMENT_TYPES)
+            f"unknown element type {shown(name)}", hints=did_you_mean(str(text), ELEMENT_TYPES)
         )
     return ELEMENT_TYPES[text]
 
@@ -88,8 +88,8 @@ def element_type(name: object) -> ElementType:
 def _numpy_name(dtype: object) -> str:
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
-    except TypeError:
-        return repr(dtype)
+    except (TypeError, ValueError):
+        return shown(dtype)
 
 
 @dataclass(frozen=True)

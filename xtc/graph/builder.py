@@ -11,12 +11,13 @@ import numpy as np
 
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
-from xtc.core.types import TensorType, element_type, tensor_type
+from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.placement import placement
+from xtc.graph.scalar_constant import is_number, number_array
 from xtc.graph.tensor import Tensor
 
 _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
@@ -141,28 +142,36 @@ def outputs(*tensors: Tensor) -> None:
 
 
 def apply(
-    op: Operator, *operands: object, name: str | None = None, device: object = None
+    op: Operator,
+    *operands: object,
+    name: str | None = None,
+    device: object = None,
+    like: Tensor | None = None,
 ) -> Tensor:
-    """Add `op` to the open graph; Python numbers become constants of the tensors' element type."""
+    """Add `op` to the open graph.
+
+    Python numbers become constants of the element type of `like`, by default the first tensor.
+    """
     builder = _open_builder(f"O.{op.name}")
     where = user_location()
     if name is not None:
         with located(where):
             check_name(name, "a tensor")
-    element = next((t.element.name for t in operands if isinstance(t, Tensor)), None)
+    candidates = (like, *operands)
+    element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
 
 
 def _operand(
-    value: object, element: str | None, op: Operator, where: SourceLocation | None
+    value: object, element: ElementType | None, op: Operator, where: SourceLocation | None
 ) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, bool | int | float | np.number) and element is not None:
-        type = TensorType((), element_type(element))
+    if is_number(value) and element is not None:
         with located(where):
-            return Tensor(None, type, const=_scalar(value, type), where=where)
+            const = _const(number_array(value, element), TensorType((), element))
+        return Tensor(None, TensorType((), element), const=const, where=where)
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,
@@ -173,21 +182,6 @@ def _operand(
 def type_name(value: object) -> str:
     """The name of a value's Python type."""
     return type(value).__name__
-
-
-def _scalar(value: bool | int | float | np.number, type: TensorType) -> np.ndarray:
-    kind = type.element.kind
-    if kind != "float" and float(value) != int(value):
-        raise UserError(f"the number {value!r} is not {type.element}")
-    return _const(np.asarray(value).astype(_checked_range(value, type)), type)  # type: ignore[return-value]
-
-
-def _checked_range(value: bool | int | float | np.number, type: TensorType) -> np.dtype[np.generic]:
-    if type.element.kind == "int":
-        limits = np.iinfo(type.element.numpy)  # type: ignore[type-var]
-        if not limits.min <= int(value) <= limits.max:
-            raise UserError(f"the number {value!r} does not fit {type.element}")
-    return type.element.numpy
 
 
 def _const(value: object, type: TensorType) -> np.ndarray | None:

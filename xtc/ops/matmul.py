@@ -15,14 +15,14 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
+from xtc.ops.attributes import check_flag, check_operands, user_function
 from xtc.ops.contraction import (
     accumulator_dtype,
-    check_number,
     multiply_add,
     product_element,
     round_result,
 )
-from xtc.ops.elementwise import broadcast_shape, require_same_element
+from xtc.ops.elementwise import broadcast_shape, require_number, require_same_element
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,11 @@ class Matmul(Operator):
     transpose_b: bool = False
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        a, b = inputs
+        a, b = check_operands(self.name, inputs, 2)
+        check_flag(self.name, "transpose_a", self.transpose_a)
+        check_flag(self.name, "transpose_b", self.transpose_b)
         require_same_element(self.name, inputs)
-        check_number(self.name, a)
+        require_number(self.name, a)
         for side, type in (("first", a), ("second", b)):
             if type.rank < 2:
                 raise UserError(
@@ -125,6 +127,7 @@ class Matmul(Operator):
         return int(inputs[0].sizes[-2 if self.transpose_a else -1])
 
 
+@user_function
 def matmul(
     a: Tensor,
     b: Tensor,
@@ -140,7 +143,11 @@ def matmul(
     `(..., j, k)`. Leading dimensions broadcast. int8 and int16 give int32. Raises UserError where
     shapes or element types do not fit.
     """
-    return apply(Matmul(bool(transpose_a), bool(transpose_b)), a, b, name=name, device=device)
+    op = Matmul(
+        check_flag("matmul", "transpose_a", transpose_a),
+        check_flag("matmul", "transpose_b", transpose_b),
+    )
+    return apply(op, a, b, name=name, device=device)
 
 
 def _matrix(type: TensorType, transposed: bool) -> tuple[Dim, Dim]:
