@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from xtc_targets.null.description import NULL
-from xtc_targets.null.device import NullDevice
-from xtc_targets.null.pipeline import null_pipeline
-
 from xtc.core.errors import UserError
 from xtc.core.pipeline import Pipeline
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.target import BuildRequest, Target
+from xtc_targets.null.description import NULL
+from xtc_targets.null.device import NullDevice
+from xtc_targets.null.pipeline import null_pipeline
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation

@@ -13,16 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xtc.core.errors import ArtifactError, DeviceLost, LaunchError, UserError, did_you_mean
+from xtc.core.numbering import Numbering
+from xtc.interfaces.artifact import Artifact
+from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, LoadedModule
 from xtc_targets.null.build import CODE
 from xtc_targets.null.description import NULL
 from xtc_targets.null.memory import Memory
 from xtc_targets.null.module import NullModule
 from xtc_targets.null.queue import NullQueue
-
-from xtc.core.errors import ArtifactError, DeviceLost, LaunchError, UserError, did_you_mean
-from xtc.core.numbering import Numbering
-from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, LoadedModule
 
 _FUNCTION = re.compile(r"^\s*func\.func @([\w$.]+)\(", re.MULTILINE)
 _LAST_COMMANDS = 1000
