@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes as options of a command: `--name`, `--name{option=value}`, and as MLIR's tools write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.core import discover
+from xtc.core.errors import UserError, close_match
+from xtc.core.passes import split_pass
+from xtc.core.pipeline import Step, check_step
+
+_PIPELINE = "--pass-pipeline"
+
+
+def steps(texts: Sequence[str]) -> tuple[Step, ...]:
+    """The passes that options of a command name, in their order. Raises UserError."""
+    rest = list(texts)
+    found = []
+    while rest:
+        text = rest.pop(0)
+        if text == _PIPELINE:
+            if not rest:
+                raise UserError(f"{_PIPELINE} lacks its pipeline")
+            text = f"{_PIPELINE}={rest.pop(0)}"
+        found.append(_step(text))
+    return tuple(found)
+
+
+def _step(text: str) -> Step:
+    """A pass from its option: our own where there is one of that name, else MLIR's."""
+    if text.startswith(f"{_PIPELINE}="):
+        return _checked(_inner_pipeline(text.removeprefix(f"{_PIPELINE}=").strip()))
+    if not text.startswith("--") or text == "--":
+        raise UserError(f"{text!r} is neither an option nor a pass")
+    option = text.removeprefix("--")
+    if "{" not in option and "=" in option:  # `--pass=option=value`, as in mlir-opt
+        option = option.replace("=", "{", 1) + "}"
+    name = option.partition("{")[0]
+    own = discover.passes().get(name)
+    if own is not None:
+        return own.parse_options(split_pass(option)[1])
+    return _checked(option)
+
+
+def _inner_pipeline(text: str) -> str:
+    if not (text.startswith("builtin.module(") and text.endswith(")")):
+        raise UserError(f"pipeline {text!r} is not of the form builtin.module(...)")
+    return text.removeprefix("builtin.module(").removesuffix(")")
+
+
+def _checked(step: str) -> str:
+    try:
+        check_step(step)
+    except UserError as error:
+        error.hints = tuple(close_match(step.partition("{")[0], discover.passes()))
+        raise
+    return step
