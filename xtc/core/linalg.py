@@ -59,13 +59,19 @@ class LinalgBuilder:
             `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
         device: name of the device the node runs on, recorded as `xtc.device`.
         location: text of an MLIR location, ` loc("file":line:column)`, or "".
+        nests: loops and trip counts of each node's main operation.
     """
 
     lines: list[str] = field(default_factory=list)
     node: str = ""
     device: str | None = None
     location: str = ""
+    nests: dict[str, tuple[tuple[Loop, int], ...]] = field(default_factory=dict)
     _count: int = 0
+
+    def _record(self, step: str | None, loops: Sequence[Loop], sizes: Sequence[int]) -> None:
+        if step is None:
+            self.nests[self.node] = tuple(zip(loops, sizes, strict=True))
 
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
@@ -128,12 +134,17 @@ class LinalgBuilder:
         inputs: Sequence[Value],
         init: Value,
         loops: Sequence[Loop],
+        sizes: Sequence[int],
         *,
         maps: Sequence[IndexMap] = (),
         attributes: Sequence[str] = (),
         step: str | None = None,
     ) -> Value:
-        """A named operation such as `linalg.matmul`, with index maps where they are not its own."""
+        """A named operation such as `linalg.matmul`, with index maps where they are not its own.
+
+        `sizes` are the trip counts of `loops`.
+        """
+        self._record(step, loops, sizes)
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -153,6 +164,7 @@ class LinalgBuilder:
     ) -> Value:
         """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
         out, out_map = init
+        self._record(step, loops, _trip_counts(loops, [*inputs, init]))
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
@@ -172,6 +184,7 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
+        self._record(None, loops, type.sizes)
         attributes = ", ".join(self._attributes(None, loops))
         text = (
             f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "
@@ -238,6 +251,18 @@ def _operands(values: Sequence[Value]) -> str:
 def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
     names = ", ".join(loop.name for loop in loops)
     return ", ".join(f"affine_map<({names}) -> ({', '.join(index_map)})>" for index_map in maps)
+
+
+def _trip_counts(
+    loops: Sequence[Loop], operands: Sequence[tuple[Value, IndexMap]]
+) -> tuple[int, ...]:
+    """Sizes of loops, each read off an operand dimension that the loop alone indexes."""
+    sizes = {
+        index: size
+        for value, index_map in operands
+        for index, size in zip(index_map, value.type.sizes, strict=True)
+    }
+    return tuple(sizes[loop.name] for loop in loops)
 
 
 def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:

@@ -19,12 +19,11 @@ from xtc.ops.attributes import check_int, check_pair, operand_type, user_functio
 from xtc.ops.border import Border
 from xtc.ops.contraction import (
     accumulator_dtype,
-    check_number,
     multiply_add,
     product_element,
     round_result,
 )
-from xtc.ops.elementwise import require_same_element
+from xtc.ops.elementwise import require_number, require_same_element
 from xtc.ops.pad import emit_pad
 from xtc.ops.window import (
     NO_BORDER,
@@ -57,7 +56,7 @@ class Conv2d(Operator):
     def infer(self, *inputs: TensorType) -> TensorType:
         x, w = inputs
         require_same_element(self.name, inputs)
-        check_number(self.name, x)
+        require_number(self.name, x)
         slides = self._slides(x, w)
         self._check_channels(int(x.shape[3]), int(w.shape[2]), int(w.shape[3]))
         result = image_type(x, slides, int(w.shape[3]))
@@ -143,7 +142,9 @@ class Conv2d(Operator):
         loops = _LOOPS[form]
         if form in _NAMED:
             attributes = window_attributes(self.stride, self.dilation)
-            return builder.named(_NAMED[form], operands, init, loops, attributes=attributes)
+            taps = len(loops) - init.type.rank
+            sizes = (*init.type.sizes, *operands[1].type.sizes[:taps])
+            return builder.named(_NAMED[form], operands, init, loops, sizes, attributes=attributes)
         rows, columns = (
             f"{place} * {stride} + {tap} * {dilation}"
             for place, tap, stride, dilation in zip(

@@ -16,8 +16,8 @@ from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ops.attributes import check_flag, user_function
-from xtc.ops.contraction import accumulator_dtype, check_number, product_element, round_result
-from xtc.ops.elementwise import require_same_element
+from xtc.ops.contraction import accumulator_dtype, product_element, round_result
+from xtc.ops.elementwise import require_number, require_same_element
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Gemv(Operator):
     def infer(self, *inputs: TensorType) -> TensorType:
         a, x = inputs
         require_same_element(self.name, inputs)
-        check_number(self.name, a)
+        require_number(self.name, a)
         check_flag(self.name, "transpose", self.transpose)
         _check_rank("first", a, 2, "O.matmul multiplies two matrices")
         _check_rank("second", x, 1, "O.matmul multiplies two matrices")
@@ -58,8 +58,9 @@ class Gemv(Operator):
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         a, x = inputs
         init = builder.fill(0, result.with_element(result.element.accumulator))
+        sizes = (*result.sizes, *x.type.sizes)
         name, operands = ("vecmat", (x, a)) if self.transpose else ("matvec", (a, x))
-        value = builder.named(f"linalg.{name}", operands, init, self.loops())
+        value = builder.named(f"linalg.{name}", operands, init, self.loops(), sizes)
         return round_result(builder, value, result)
 
     def flops(self, *inputs: TensorType) -> int:

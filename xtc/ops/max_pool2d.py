@@ -15,7 +15,7 @@ from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 from xtc.ops.attributes import user_function
-from xtc.ops.contraction import check_number
+from xtc.ops.elementwise import require_number
 from xtc.ops.pooling import Number, Pool2d, canonical_window
 from xtc.ops.window import Pair
 
@@ -27,7 +27,7 @@ class MaxPool2d(Pool2d):
     name: ClassVar[str] = "max_pool2d"
 
     def check_element(self, type: TensorType) -> None:
-        check_number(self.name, type)
+        require_number(self.name, type)
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays

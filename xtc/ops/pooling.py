@@ -101,7 +101,10 @@ class Pool2d(Operator):
         shape = builder.empty(x.type.with_shape(self.window))
         init = builder.fill(start, result)
         attributes = window_attributes(self.stride, self.dilation)
-        return builder.named(name, (padded, shape), init, self.loops(), attributes=attributes)
+        sizes = (*result.sizes, *self.window)
+        return builder.named(
+            name, (padded, shape), init, self.loops(), sizes, attributes=attributes
+        )
 
     def flops(self, *inputs: TensorType) -> int:
         return self.infer(*inputs).size * self.window[0] * self.window[1]
