@@ -186,7 +186,8 @@ class NullDevice(AcceleratorDevice):
 
     def memory_fill_zero(self, address: int, nbytes: int) -> None:
         self._require_open()
-        self._memory.view(address, nbytes)[:] = bytes(nbytes)
+        content = self._memory.view(address, nbytes)
+        content[:] = bytes(nbytes)
         self._note("fill_zero", hex(address), nbytes)
 
     def memory_data_pointer(self, address: int) -> int:

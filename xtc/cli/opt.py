@@ -17,7 +17,7 @@ from xtc.cli.common import (
     write_output,
     write_times,
 )
-from xtc.cli.pass_options import steps
+from xtc.cli.pass_options import joined, steps
 from xtc.core import discover, mlir
 from xtc.core.errors import CompileError, UserError
 from xtc.core.pipeline import STAGES, Pipeline, Stage, Step, diagnostics
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
-    args, others = _parser().parse_known_args(argv)
+    args, others = _parser().parse_known_args(joined(argv))
     pipeline = _pipeline(args, steps(others))
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
     results = []
@@ -74,7 +74,7 @@ def run(argv: Sequence[str]) -> int:
         with mlir.Context():
             module = _parse(part, args.file)
             runner.run(module, pipeline)
-            results.append(f"{module}\n")
+            results.append(str(module))
     write_output(SEPARATOR.join(results), args.output)
     if args.time_passes:
         write_times(runner.seconds)

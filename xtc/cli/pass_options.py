@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes as options of a command: `--name`, `--name{option=value}`, and as MLIR's tools write them."""
+"""Passes as options of a command: `--name{option=value}`, and as MLIR's own tools write them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from xtc.core.pipeline import Step, check_step
 _PIPELINE = "--pass-pipeline"
 
 
+def joined(argv: Sequence[str]) -> list[str]:
+    """`argv` with the pipeline that follows `--pass-pipeline` joined to it by an equals sign."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] == _PIPELINE:
+            words[-1] = f"{_PIPELINE}={word}"
+        else:
+            words.append(word)
+    return words
+
+
 def steps(texts: Sequence[str]) -> tuple[Step, ...]:
     """The passes that options of a command name, in their order. Raises UserError."""
-    rest = list(texts)
-    found = []
-    while rest:
-        text = rest.pop(0)
-        if text == _PIPELINE:
-            if not rest:
-                raise UserError(f"{_PIPELINE} lacks its pipeline")
-            text = f"{_PIPELINE}={rest.pop(0)}"
-        found.append(_step(text))
-    return tuple(found)
+    return tuple(map(_step, texts))
 
 
 def _step(text: str) -> Step:
     """A pass from its option: our own where there is one of that name, else MLIR's."""
-    if text.startswith(f"{_PIPELINE}="):
-        return _checked(_inner_pipeline(text.removeprefix(f"{_PIPELINE}=").strip()))
+    if text.startswith(_PIPELINE):
+        return _checked(_inner_pipeline(text.removeprefix(_PIPELINE).removeprefix("=").strip()))
     if not text.startswith("--") or text == "--":
         raise UserError(f"{text!r} is neither an option nor a pass")
     option = text.removeprefix("--")
