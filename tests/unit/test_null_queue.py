@@ -55,7 +55,7 @@ def test_waiting_for_an_event_runs_what_came_before_it(device: NullDevice) -> No
     first = queue.callback(lambda: seen.append(1))
     middle = queue.event()
     last = queue.callback(lambda: seen.append(2))
-    assert not (first.done or middle.done or last.done)
+    assert [first.done, middle.done, last.done] == [False, False, False]
     queue.wait(middle)
     assert (seen, first.done, middle.done, last.done) == ([1], True, True, False)
     queue.wait(first)
