@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compiled function takes and gives: arrays that fit are used as they are, others refused."""
+"""What a compiled function takes and gives: arrays that fit are used as they are."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def unaligned(array: Array) -> Array:
     """The same array at an odd address."""
     raw = np.empty(array.nbytes + 1, np.uint8)
     start = 1 - raw.ctypes.data % 2
-    view = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    view: Array = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     view[...] = array
     assert not view.flags.aligned
     return view
@@ -56,7 +56,7 @@ def unaligned(array: Array) -> Array:
 
 def read_only(array: Array) -> Array:
     """A copy that cannot be written."""
-    copy = array.copy()
+    copy: Array = array.copy()
     copy.flags.writeable = False
     return copy
 

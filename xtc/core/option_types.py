@@ -35,7 +35,7 @@ def parse(text: str, declared: Any) -> Any:
     if get_origin(declared) is Literal:
         return _one_of(text, arguments)
     if get_origin(declared) is tuple:
-        return tuple(parse(part, arguments[0]) for part in text.split(","))
+        return tuple(parse(part, arguments[0]) for part in text.split(",") if text)
     if declared is bool:
         if text not in _TRUTHS:
             raise ValueError(f"{text!r} is neither true nor false")

@@ -36,7 +36,7 @@ class Pass(ABC):
         options = [
             f"{field.name.replace('_', '-')}={_value_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
+            if getattr(self, field.name) != _default(field)
         ]
         return f"{self.name}{{{' '.join(options)}}}" if options else self.name
 
@@ -58,7 +58,7 @@ class Pass(ABC):
                 raise UserError(f"option '{option}' of pass '{cls.name}' is given twice")
             values[field] = _parse_value(cls.name, option, types[field], value)
         for option, one in fields.items():
-            if one.name not in values and _is_required(one):
+            if one.name not in values and _default(one) is dataclasses.MISSING:
                 raise UserError(
                     f"pass '{cls.name}' needs the option '{option}'",
                     hints=[f"{cls.name}{{{option}=...}}"],
@@ -74,9 +74,11 @@ def split_pass(text: str) -> tuple[str, str]:
     return match["name"], match["options"] or ""
 
 
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is missing and field.default_factory is missing
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """The default value; dataclasses.MISSING for an option that must be given."""
+    if field.default_factory is dataclasses.MISSING:
+        return field.default
+    return field.default_factory()
 
 
 def _value_text(value: object) -> str:
