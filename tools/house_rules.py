@@ -29,6 +29,7 @@ OPS_INFRASTRUCTURE = {
     "contraction.py",
     "elementwise.py",
     "pooling.py",
+    "reduction.py",
     "window.py",
 }
 # Where code outside a target's folder may name it, with the reason.
