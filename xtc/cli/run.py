@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
         dump_dir=args.dump_dir,
         print_ir_after_all=args.print_ir_after_all,
         time_passes=args.time_passes,
-        **parse_options(args.option),
+        **parse_options(args.option, args.target),
     ) as module:
         _report(module, args)
         if args.time_passes:
