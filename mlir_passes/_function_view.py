@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from xtc.core.mlir import Operation, Value, WalkOrder, WalkResult
-from xtc_passes._structured import SCHEDULE_MARK, Structured, body_operations, structured
+from xtc.core.mlir import Operation, Value
+from xtc_passes._linalg import all_operations
+from xtc_passes._structured import LOOP_PATH, SCHEDULE_MARK, Structured, body_operations, structured
 
 
 @dataclass(eq=False)
@@ -43,7 +44,7 @@ class FunctionView:
 
 def functions(module: Operation) -> Iterator[FunctionView]:
     """A view of every function in `module` that has one block."""
-    for op in _walk(module, WalkOrder.PRE_ORDER):
+    for op in all_operations(module):
         if op.name == "func.func" and len(op.regions[0].blocks) == 1:
             yield _view(op)
 
@@ -55,7 +56,7 @@ def unscheduled_reductions(module: Operation) -> list[Structured]:
     """
     nests = (
         structured(op)
-        for op in _walk(module, WalkOrder.POST_ORDER)
+        for op in all_operations(module)
         if op.name.startswith("linalg.") and not _is_scheduled(op)
     )
     return [
@@ -66,10 +67,10 @@ def unscheduled_reductions(module: Operation) -> list[Structured]:
     ]
 
 
-def _is_scheduled(op: Operation) -> bool:
-    """True where the operation, or one around it, carries a schedule of the user's."""
-    while op is not None and op.name != "builtin.module":
-        if SCHEDULE_MARK in op.attributes:
+def _is_scheduled(op: Operation | None) -> bool:
+    """True where the operation carries a schedule of the user's, or a loop around it was made by one."""
+    while op is not None:
+        if any(name == SCHEDULE_MARK or name.startswith(LOOP_PATH) for name in op.attributes):
             return True
         op = op.parent
     return False
@@ -78,7 +79,7 @@ def _is_scheduled(op: Operation) -> bool:
 def _view(function: Operation) -> FunctionView:
     view = FunctionView()
     counted = set()
-    for op in _walk(function, WalkOrder.POST_ORDER):
+    for op in all_operations(function):
         for number, operand in enumerate(op.operands):
             view.uses.setdefault(operand, []).append((op, number))
         if op.name == "linalg.index":
@@ -88,18 +89,6 @@ def _view(function: Operation) -> FunctionView:
     for op in counted:
         view.nests.pop(op, None)
     return view
-
-
-def _walk(root: Operation, order: WalkOrder) -> list[Operation]:
-    """`root` and what is nested in it; unlike iteration, loads no Python classes of dialects."""
-    found: list[Operation] = []
-
-    def visit(op: Operation) -> WalkResult:
-        found.append(op)
-        return WalkResult.ADVANCE
-
-    root.walk(visit, order)
-    return found
 
 
 def _add(view: FunctionView, op: Operation) -> None:

@@ -22,11 +22,12 @@ from xtc.core.mlir import (
     RankedTensorType,
     StringAttr,
     Value,
-    WalkResult,
     get_indexing_maps,
 )
+from xtc_passes._linalg import ID_PREFIX, all_operations
 
 SCHEDULE_MARK = "loop.schedule"
+LOOP_PATH = "./"  # how the name of an attribute begins that a loop of a schedule carries
 LOOP_NAMES = "loop.dims"
 DEVICE = "xtc.device"
 
@@ -165,20 +166,12 @@ def labels(op: Operation) -> dict[str, Attribute]:
 
 def is_id(name: str) -> bool:
     """True for the name of an attribute that identifies a node of the graph."""
-    return name.startswith("__xtc_id_")
+    return name.startswith(ID_PREFIX)
 
 
 def body_operations(op: Operation) -> list[Operation]:
     """The operations of an operation's only block, in order."""
-    found: list[Operation] = []
-
-    def visit(inner: Operation) -> WalkResult:
-        if inner != op and inner.parent == op:
-            found.append(inner)
-        return WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
+    return [inner for inner in all_operations(op) if inner != op and inner.parent == op]
 
 
 def is_shaped(value: Value) -> bool:

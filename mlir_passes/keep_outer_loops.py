@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Attribute, Operation, WalkResult
+from xtc.core.mlir import Attribute, Operation
 from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_passes._structured import LOOP_PATH
 
 
 @dataclass(frozen=True)
 class KeepOuterLoops(Pass):
-    """Ask LLVM to leave alone each loop that has a loop inside.
+    """Ask LLVM to leave alone each loop that has a loop inside, unless a user's schedule made it.
 
     LLVM unrolls loops of few iterations before it vectorises: a loop over eight rows becomes eight
     copies of all that is in it, each vectorised anew, which costs most of the compilation and gains
@@ -26,19 +28,17 @@ class KeepOuterLoops(Pass):
     name: ClassVar[str] = "keep-outer-loops"
 
     def run(self, module: Operation) -> None:
-        outer: dict[Operation, None] = {}
-
-        def visit(op: Operation) -> WalkResult:
-            if op.name == "scf.for":
-                around = op.parent
-                while around is not None and around.name != "scf.for":
-                    around = around.parent
-                if around is not None:
-                    outer[around] = None
-            return WalkResult.ADVANCE
-
-        module.walk(visit)
+        loops = [op for op in all_operations(module) if op.name == "scf.for"]
+        outer = {around for loop in loops if (around := _loop_around(loop)) is not None}
         with module.context:
             keep = Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
         for loop in outer:
-            loop.attributes["loop_annotation"] = keep
+            if not any(name.startswith(LOOP_PATH) for name in loop.attributes):
+                loop.attributes["loop_annotation"] = keep
+
+
+def _loop_around(loop: Operation) -> Operation | None:
+    around = loop.parent
+    while around is not None and around.name != "scf.for":
+        around = around.parent
+    return around

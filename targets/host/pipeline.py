@@ -5,15 +5,21 @@ from __future__ import annotations
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_rows import FuseRows
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.order_loops import OrderLoops
+from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
 
 SCHEDULED = Stage(
     "scheduled",
     (
+        # The user's schedules first: what follows decides for operations that have none.
+        ApplySchedules(),
         # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
         FuseElementwise(),
         FuseRows(),
@@ -36,6 +42,10 @@ BUFFERIZED = Stage(
         # Frees go in last, when it is settled which buffers exist.
         "func.func(buffer-loop-hoisting)",
         "buffer-deallocation-pipeline",
+        # Copies of a body cost nothing from here on.
+        UnrollLoops(),
+        "canonicalize",
+        "cse",
     ),
 )
 
@@ -68,7 +78,15 @@ def host_pipeline(machine: Machine) -> Pipeline:
     """The stages after `source`."""
     lowered = Stage(
         "lowered",
-        (UnrollReductions(), "convert-linalg-to-loops", KeepOuterLoops(), *_bf16_expansion(machine), *_TO_LLVM),
+        (
+            CopyByLoops(),
+            UnrollReductions(),
+            "convert-linalg-to-loops",
+            KeepOuterLoops(),
+            ContractMultiplyAdds(),
+            *_bf16_expansion(machine),
+            *_TO_LLVM,
+        ),
     )
     return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
 

@@ -7,9 +7,10 @@ loop is a name and a kind, so that a reader sees the mathematics and a schedule 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from xtc.core.reassociation import Groups, Reassociation, reassociation
 from xtc.core.scalar import Scalar, ScalarBuilder, literal
 from xtc.core.types import ElementType, TensorType
 
@@ -48,6 +49,21 @@ def reduction(*names: str) -> tuple[Loop, ...]:
     return tuple(Loop(name, reduction=True) for name in names)
 
 
+@dataclass(frozen=True)
+class MainOperation:
+    """The operation of a node that a schedule applies to.
+
+    Attributes:
+        loops: its loops, in its own order.
+        sizes: their trip counts.
+        inputs: how many operands it reads.
+    """
+
+    loops: tuple[Loop, ...]
+    sizes: tuple[int, ...]
+    inputs: int
+
+
 @dataclass
 class LinalgBuilder:
     """Appends operations for one graph node after another.
@@ -58,13 +74,23 @@ class LinalgBuilder:
             `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
         device: name of the device the node runs on, recorded as `xtc.device`.
         location: text of an MLIR location, ` loc("file":line:column)`, or "".
+        schedules: by node, the schedule that its main operation carries as `loop.schedule`.
+        mains: what is known of each node's main operation.
     """
 
     lines: list[str] = field(default_factory=list)
     node: str = ""
     device: str | None = None
     location: str = ""
+    schedules: Mapping[str, str] = field(default_factory=dict)
+    mains: dict[str, MainOperation] = field(default_factory=dict)
     _count: int = 0
+
+    def _record(
+        self, step: str | None, loops: Sequence[Loop], sizes: Sequence[int], inputs: int
+    ) -> None:
+        if step is None:
+            self.mains[self.node] = MainOperation(tuple(loops), tuple(sizes), inputs)
 
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
@@ -81,9 +107,16 @@ class LinalgBuilder:
         if step is None and loops:
             names = ", ".join(f'"{loop.name}"' for loop in loops)
             attributes.append(f"loop.dims = [{names}]")
+            if self.node in self.schedules:
+                attributes.append(f'loop.schedule = "{self.schedules[self.node]}"')
         if self.device is not None:
             attributes.append(f'xtc.device = "{self.device}"')
         return attributes
+
+    @property
+    def _placed(self) -> str:
+        """The attribute of an operation that only moves data."""
+        return "" if self.device is None else f' {{xtc.device = "{self.device}"}}'
 
     def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
         """A constant outside of any linalg body."""
@@ -122,12 +155,17 @@ class LinalgBuilder:
         inputs: Sequence[Value],
         init: Value,
         loops: Sequence[Loop],
+        sizes: Sequence[int],
         *,
         maps: Sequence[IndexMap] = (),
         attributes: Sequence[str] = (),
         step: str | None = None,
     ) -> Value:
-        """A named operation such as `linalg.matmul`, with index maps where they are not its own."""
+        """A named operation such as `linalg.matmul`, with index maps where they are not its own.
+
+        `sizes` are the trip counts of `loops`.
+        """
+        self._record(step, loops, sizes, len(inputs))
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -147,6 +185,7 @@ class LinalgBuilder:
     ) -> Value:
         """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
         out, out_map = init
+        self._record(step, loops, _trip_counts(loops, [*inputs, init]), len(inputs))
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
@@ -166,6 +205,7 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
+        self._record(None, loops, type.sizes, 1)
         attributes = ", ".join(self._attributes(None, loops))
         text = (
             f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "
@@ -175,45 +215,32 @@ class LinalgBuilder:
         return self._emit(text, type)
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The same elements in row-major order in another shape."""
+        """The same elements in row-major order in another shape; dimensions that can stay do."""
         target = value.type.with_shape(tuple(shape))
-        if target == value.type:
-            return value
-        flat = self._collapse(value)
-        if target.rank == 1:
-            return flat
-        groups = ", ".join(map(str, range(target.rank)))
-        reassociation = f"[[{groups}]]" if target.rank else "[]"
-        if target.rank == 0:
-            return self._emit(
-                f"tensor.collapse_shape {flat.ssa} [] : {flat.type.mlir()} into {target.mlir()}",
-                target,
-            )
-        sizes = ", ".join(map(str, target.sizes))
-        text = (
-            f"tensor.expand_shape {flat.ssa} {reassociation} output_shape [{sizes}] : "
-            f"{flat.type.mlir()} into {target.mlir()}"
-        )
-        return self._emit(text, target)
+        groups = reassociation(value.type.sizes, target.sizes)
+        return self._expand(self._collapse(value, groups), groups, target)
 
-    def _collapse(self, value: Value) -> Value:
-        flat = value.type.with_shape((value.type.size,))
-        if value.type.rank == 1:
+    def _collapse(self, value: Value, groups: Reassociation) -> Value:
+        type = value.type.with_shape(groups.sizes)
+        if type == value.type or value.type.rank == 0:
             return value
-        if value.type.rank == 0:
-            text = f"tensor.expand_shape {value.ssa} [] output_shape [1] : "
-            return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
-        groups = ", ".join(map(str, range(value.type.rank)))
-        text = f"tensor.collapse_shape {value.ssa} [[{groups}]] : "
-        return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
+        text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
+
+    def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
+        if value.type == target:
+            return value
+        sizes = ", ".join(map(str, target.sizes))
+        text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
+        types = f"{value.type.mlir()} into {target.mlir()}"
+        return self._emit(f"{text}{self._placed} : {types}", target)
 
     def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
         """`into` with `source` written at `offsets`, step 1."""
         window = _window(offsets, source.type.sizes, [1] * len(offsets))
         types = f"{source.type.mlir()} into {into.type.mlir()}"
-        return self._emit(
-            f"tensor.insert_slice {source.ssa} into {into.ssa}{window} : {types}", into.type
-        )
+        text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", into.type)
 
     def extract_slice(
         self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
@@ -222,13 +249,18 @@ class LinalgBuilder:
         type = source.type.with_shape(tuple(sizes))
         window = _window(offsets, sizes, strides)
         types = f"{source.type.mlir()} to {type.mlir()}"
-        return self._emit(f"tensor.extract_slice {source.ssa}{window} : {types}", type)
+        text = f"tensor.extract_slice {source.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", type)
 
 
 def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> str:
     return "".join(
         f" [{', '.join(map(str, numbers))}]" for numbers in (offsets, sizes, strides)
     ).replace(" ", "", 1)
+
+
+def _groups(groups: Groups) -> str:
+    return f"[{', '.join(str(list(group)) for group in groups)}]"
 
 
 def _operands(values: Sequence[Value]) -> str:
@@ -240,6 +272,18 @@ def _operands(values: Sequence[Value]) -> str:
 def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
     names = ", ".join(loop.name for loop in loops)
     return ", ".join(f"affine_map<({names}) -> ({', '.join(index_map)})>" for index_map in maps)
+
+
+def _trip_counts(
+    loops: Sequence[Loop], operands: Sequence[tuple[Value, IndexMap]]
+) -> tuple[int, ...]:
+    """Sizes of loops, each read off an operand dimension that the loop alone indexes."""
+    sizes = {
+        index: size
+        for value, index_map in operands
+        for index, size in zip(index_map, value.type.sizes, strict=True)
+    }
+    return tuple(sizes[loop.name] for loop in loops)
 
 
 def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:

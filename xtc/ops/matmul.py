@@ -81,8 +81,9 @@ class Matmul(Operator):
             and all(type.rank == result.rank for type in types)
             and (result.rank == 2 or all(type.sizes[0] == result.sizes[0] for type in types))
         ):
+            sizes = (*result.sizes, self.reduction_size(*types))
             plain = not (self.transpose_a or self.transpose_b)
-            value = builder.named(named, inputs, init, loops, maps=() if plain else maps)
+            value = builder.named(named, inputs, init, loops, sizes, maps=() if plain else maps)
         else:
             value = self._broadcast(builder, inputs, init, loops, maps)
         return round_result(builder, value, result)
