@@ -15,13 +15,14 @@ from xtc.core.mlir import (
     AffineMulExpr,
     ArrayAttr,
     Attribute,
+    Block,
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     IndexType,
     InsertionPoint,
     IntegerAttr,
-    Operation,
     MemRefType,
+    Operation,
     RankedTensorType,
     StridedLayoutAttr,
     Type,
@@ -148,7 +149,7 @@ def generic(
 
     It has a result where the destination is a tensor.
     """
-    maps = [AffineMapAttr.get(_affine_map(row, loops)) for _, row in operands]
+    maps = [affine_map_attribute(row, loops) for _, row in operands]
     values = [value for value, _ in operands]
     op = Operation.create(
         "linalg.generic",
@@ -163,8 +164,14 @@ def generic(
         regions=1,
         ip=ip,
     )
-    op.regions[0].blocks.append(*(_element_type(value) for value in values))
+    body_of(op, values)
     return op
+
+
+def body_of(op: Operation, values: Sequence[Value]) -> Block:
+    """Give a linalg operation a block that takes an element of each of its operands."""
+    block: Block = op.regions[0].blocks.append(*(_element_type(value) for value in values))
+    return block
 
 
 def _element_type(value: Value) -> Type:
@@ -177,15 +184,16 @@ def _iterators(loops: int, reductions: Sequence[int]) -> Attribute:
     return Attribute.parse(f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in kinds)}]")
 
 
-def _affine_map(row: Sequence[Index], loops: int) -> AffineMap:
-    return AffineMap.get(loops, 0, [_affine_expr(index) for index in row])
+def affine_map_attribute(row: Sequence[Index], loops: int) -> AffineMapAttr:
+    """The index map of an operand."""
+    return AffineMapAttr.get(AffineMap.get(loops, 0, [_affine_expr(index) for index in row]))
 
 
 def _affine_expr(index: Index) -> AffineExpr:
     terms = [
         AffineDimExpr.get(loop)
         if factor == 1
-        else AffineMulExpr.get(AffineDimExpr.get(loop), factor)
+        else AffineMulExpr.get(AffineDimExpr.get(loop), AffineConstantExpr.get(factor))
         for loop, factor in index.factors
     ]
     if index.offset or not terms:

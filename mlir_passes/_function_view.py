@@ -21,8 +21,8 @@ class FunctionView:
             the operands.
         positions: where each of `ops` stands.
         makers: for each value the operation of `ops` that computes it.
-        nests: the operations of `ops` on tensors that may be rewritten as loop nests: those with a user's
-            schedule, or that read their loop counters, are not among them.
+        nests: the operations of `ops` on tensors that may be rewritten as loop nests, which those
+            may not that have a user's schedule or read their loop counters.
     """
 
     ops: list[Operation] = field(default_factory=list)
@@ -68,7 +68,7 @@ def unscheduled_reductions(module: Operation) -> list[Structured]:
 
 
 def _is_scheduled(op: Operation | None) -> bool:
-    """True where the operation carries a schedule of the user's, or a loop around it was made by one."""
+    """True where the user's schedule is for the operation, or made a loop around it."""
     while op is not None:
         if any(name == SCHEDULE_MARK or name.startswith(LOOP_PATH) for name in op.attributes):
             return True

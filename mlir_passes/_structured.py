@@ -31,6 +31,9 @@ LOOP_PATH = "./"  # how the name of an attribute begins that a loop of a schedul
 LOOP_NAMES = "loop.dims"
 DEVICE = "xtc.device"
 
+SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
+FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop crosses their rows
+
 
 @dataclass(frozen=True)
 class Index:
@@ -85,7 +88,7 @@ class Structured:
 
     @property
     def destination(self) -> int:
-        """The number of the operand that is written, or holds a tensor's initial value: the last."""
+        """The number of the operand that is written, or has the tensor to begin with: the last."""
         return len(self.indices) - 1
 
     @property
@@ -125,19 +128,38 @@ class Structured:
         """True where the operand's elements change with `loop`."""
         return any(index.factor(loop) for index in self.indices[operand])
 
+    @property
+    def last_parallel_loop(self) -> int | None:
+        """The loop along neighbouring elements of the result; None where it has only one."""
+        return next((one for one in reversed(self.out) if self.extents[one] > 1), None)
+
     @cached_property
     def vector_loop(self) -> int | None:
         """The parallel loop along neighbouring elements of the result, and of inputs that change.
 
         None where an input has a stride along it, or where it has a single iteration.
         """
-        loop = next((one for one in reversed(self.out) if self.extents[one] > 1), None)
+        loop = self.last_parallel_loop
         if loop is None:
             return None
         used = [n for n in range(len(self.indices)) if self.uses_loop(n, loop)]
-        return loop if all(self._is_contiguous(number, loop) for number in used) else None
+        return loop if all(self.is_contiguous(number, loop) for number in used) else None
 
-    def _is_contiguous(self, number: int, loop: int) -> bool:
+    @cached_property
+    def crosses_rows(self) -> bool:
+        """True for a sum of floats whose parallel loops all have a stride.
+
+        Its order is fixed, so no loop of it can be vectorised; sums of integers and maxima may be
+        reordered, and are along their rows.
+        """
+        ops = body_operations(self.op)
+        total = ops[-1].operands[0]
+        last = next((op for op in ops if total in op.results), None)
+        sums = last is not None and last.name in ("arith.addf", "arith.mulf")
+        return bool(self.reductions) and sums and self.vector_loop is None
+
+    def is_contiguous(self, number: int, loop: int) -> bool:
+        """True where `loop` walks neighbouring elements of the operand."""
         place = self.position(number, loop)
         shape = shape_of(self.op.operands[number])
         return place is not None and math.prod(shape[place + 1 :]) == 1

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,15 +13,14 @@ from xtc.core.passes import Pass
 from xtc_passes._build import generic
 from xtc_passes._function_view import unscheduled_reductions
 from xtc_passes._structured import (
+    FEW_ROWS,
     LOOP_NAMES,
+    SMALL_BYTES,
     Structured,
     body_operations,
     element_bits,
     labels,
-    shape_of,
 )
-
-_SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class OrderLoops(Pass):
     Neighbouring iterations then write neighbouring elements and read neighbouring or equal ones,
     and each element is still accumulated in the order it was: vector code needs no leave to
     reorder sums. The loop before it runs inside of the reductions too, where otherwise a large
-    operand would be read anew for each of its iterations. Operations that have no such loop, such
-    as sums along rows, stay as they are.
+    operand would be read anew for each of its iterations. Sums along rows have no such loop: there
+    a loop over a few rows goes innermost, whose sums do not wait for each other.
 
         linalg.matmul                                           // i, j, k
     becomes
         linalg.generic {iterator_types = ["reduction", "parallel", "parallel"]}    // k, i, j
 
     Attributes:
-        bytes: size of the result's part that is accumulated by the two innermost loops at most.
+        bytes: size of the part of the result that the two innermost loops accumulate at most.
     """
 
     name: ClassVar[str] = "order-loops"
@@ -53,38 +53,38 @@ class OrderLoops(Pass):
 
 
 def _order(nest: Structured, bytes: int) -> list[int] | None:
-    """The loops of `nest`, outermost first; None where none of unit stride can be innermost."""
-    inner = nest.vector_loop
-    if inner is None:
+    """The loops of `nest`, outermost first; None where they are best left alone."""
+    inner = nest.last_parallel_loop
+    if inner is None or not (nest.vector_loop == inner or _crosses_few_rows(nest, inner)):
         return None
     parallel = [loop for loop in nest.out if loop != inner]
-    if (
-        parallel
-        and _is_read_again(nest, parallel[-1])
-        and _tile_bytes(nest, inner, parallel[-1]) <= bytes
-    ):
-        return [*parallel[:-1], *nest.reductions, parallel[-1], inner]
+    if parallel and _is_read_again(nest, parallel[-1]):
+        tile = _bytes(nest, nest.destination, (parallel[-1], inner))
+        if tile <= bytes:
+            return [*parallel[:-1], *nest.reductions, parallel[-1], inner]
     return [*parallel, *nest.reductions, inner]
+
+
+def _crosses_few_rows(nest: Structured, inner: int) -> bool:
+    return nest.crosses_rows and nest.extents[inner] <= FEW_ROWS
 
 
 def _is_read_again(nest: Structured, loop: int) -> bool:
     """True where every iteration of `loop` would read the same large operand."""
+    inside = (*nest.reductions, *(one for one in nest.out if one > loop))
     return any(
-        nest.indices[number]
-        and not nest.uses_loop(number, loop)
-        and _bytes(nest, number) > _SMALL_BYTES
+        not nest.uses_loop(number, loop) and _bytes(nest, number, inside) > SMALL_BYTES
         for number in range(nest.destination)
     )
 
 
-def _bytes(nest: Structured, number: int) -> int:
-    value = nest.op.operands[number]
-    return math.prod(shape_of(value)) * element_bits(value) // 8
-
-
-def _tile_bytes(nest: Structured, *loops: int) -> int:
-    """Bytes of the result that these loops run over."""
-    return math.prod(nest.extents[loop] for loop in loops) * element_bits(nest.result) // 8
+def _bytes(nest: Structured, number: int, loops: Sequence[int]) -> int:
+    """Bytes of the part of an operand that is touched by these loops."""
+    if not nest.indices[number]:
+        return 0
+    extents = [extent if loop in loops else 1 for loop, extent in enumerate(nest.extents)]
+    touched = math.prod(index.reach(extents) - index.offset for index in nest.indices[number])
+    return touched * element_bits(nest.op.operands[number]) // 8
 
 
 def _interchange(nest: Structured, order: list[int]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-reductions: several steps of a sum in one body, so that the total is stored once for all."""
+"""unroll-reductions: several steps of a sum in one body, which stores the total once."""
 
 from __future__ import annotations
 
