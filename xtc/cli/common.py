@@ -79,6 +79,10 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=SIZE",
         help="size of a symbolic dimension; may be repeated",
     )
+    parser.add_argument(
+        "--schedule",
+        help="YAML of loop nests by operator name, or @FILE that holds it",
+    )
     add_target_options(parser)
     add_ir_options(parser)
 
@@ -118,6 +122,11 @@ def parse_options(texts: Sequence[str], target: str) -> dict[str, Any]:
     """`NAME=VALUE` texts as options of a target. Raises UserError."""
     values: dict[str, Any] = discover.target(target).option_values(_pairs(texts))
     return values
+
+
+def parse_schedule(text: str | None) -> str | Path | None:
+    """The schedule an option means: YAML text, or the path after an @."""
+    return Path(text[1:]) if text is not None and text.startswith("@") else text
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from xtc.cli.common import (
     guarded,
     parse_dims,
     parse_options,
+    parse_schedule,
     read_graph,
     write_output,
     write_times,
@@ -45,6 +46,7 @@ def run(argv: Sequence[str]) -> int:
         read_graph(args.graph),
         args.target,
         dims=parse_dims(args.dim),
+        schedule=parse_schedule(args.schedule),
         ir=ir,
         **parse_options(args.option, args.target),
     )

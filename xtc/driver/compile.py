@@ -24,6 +24,7 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, Target
+from xtc.schedule import schedule_texts
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Compilation:
     target: Target
     options: Any
     runner: PassRunner = field(default_factory=PassRunner)
+    schedules: Mapping[str, str] = field(default_factory=dict)
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
@@ -64,7 +66,7 @@ class Compilation:
         if stage != "code":
             pipeline = pipeline.until(stage)
         with mlir.Context():
-            module = mlir.Module.parse(module_text(self.graph)).operation
+            module = mlir.Module.parse(self.source()).operation
             self.runner.run(module, pipeline)
             if stage == "code":
                 return self.target.code(module, self.request(), self.options)
@@ -75,7 +77,7 @@ class Compilation:
         from xtc.core import mlir
 
         start = time.perf_counter()
-        text = module_text(self.graph)
+        text = self.source()
         with mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
@@ -88,6 +90,10 @@ class Compilation:
                 artifact = self.target.build(module, request, self.options, folder)
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
+
+    def source(self) -> str:
+        """The source stage as text, schedules included."""
+        return module_text(self.graph, self.schedules)
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
@@ -107,6 +113,7 @@ def compile(
     target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
+    schedule: object = None,
     dump_dir: str | Path | None = None,
     print_ir_after_all: bool = False,
     time_passes: bool = False,
@@ -119,6 +126,8 @@ def compile(
         graph: what `O.graph` made, or the builder itself.
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
+        schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
+            a Path; operators without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
@@ -131,7 +140,7 @@ def compile(
         DeviceNotFound: the code was built but nothing here can run it.
     """
     ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
-    compilation = prepare(graph, target, dims=dims, ir=ir, **options)
+    compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
     devices = live_devices(compilation.graph)
     with ExitStack() as resources:
         runtime = _runtime(target, devices, compilation, resources)
@@ -147,6 +156,7 @@ def prepare(
     target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
+    schedule: object = None,
     ir: IrOptions | None = None,
     **options: Any,
 ) -> Compilation:
@@ -157,7 +167,9 @@ def prepare(
     chosen = discover.target(_target_name(target))
     bound = plain.bind(dims)
     check_placements(bound, chosen.name)
-    return Compilation(bound, chosen, chosen.options(**options), (ir or IrOptions()).runner())
+    texts = schedule_texts(bound, schedule)
+    runner = (ir or IrOptions()).runner()
+    return Compilation(bound, chosen, chosen.options(**options), runner, texts)
 
 
 def _runtime(

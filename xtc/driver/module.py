@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from xtc.driver.compile import Compilation
     from xtc.evaluate import Comparison, Measurement
     from xtc.graph.graph import Graph
+    from xtc.schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 
@@ -77,6 +78,15 @@ class Module:
             )
         return self._compilation.graph
 
+    @property
+    def schedule(self) -> Schedule:
+        """The schedules this module was compiled with. Raises UserError for one that was loaded."""
+        from xtc.schedule import Schedule
+
+        graph = self.graph
+        texts = self._compilation.schedules if self._compilation else {}
+        return Schedule.of(graph, "\n".join(f"{name}: {text}" for name, text in texts.items()))
+
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs."""
         self._require_open()
@@ -100,23 +110,24 @@ class Module:
 
         Returns one comparison per output. Raises MismatchError naming the worst element.
         """
-        from xtc.evaluate import compare
+        from xtc.evaluate import compare, rounding_noise
 
         self._require_open()
         inputs = self._inputs(args, arrays, seed)
-        expected = self.graph.evaluate(*inputs, precise=True)
+        precise = self._reference(inputs, precise=True)
+        rounded = self._reference(inputs, precise=False)
         outputs = output_arrays(self.artifact.manifest, None, inputs)
         with self._bound(inputs, outputs) as call:
             call()
-        wanted = expected if isinstance(expected, dict) else {self._output_names[0]: expected}
         comparisons = [
             compare(
                 actual,
-                wanted[name],
+                precise[name],
                 rtol=rtol,
                 atol=atol,
                 name=name,
                 reduction=self.graph.reduction_size,
+                noise=rounding_noise(rounded[name], precise[name]),
             )
             for name, actual in zip(self._output_names, outputs, strict=True)
         ]
@@ -214,6 +225,10 @@ class Module:
     @property
     def _output_names(self) -> list[str]:
         return [argument.name for argument in self.artifact.manifest.outputs]
+
+    def _reference(self, inputs: Sequence[Array], *, precise: bool) -> dict[str, Array]:
+        expected = self.graph.evaluate(*inputs, precise=precise)
+        return expected if isinstance(expected, dict) else {self._output_names[0]: expected}
 
     def _inputs(self, args: Sequence[Any], arrays: dict[str, Any], seed: int) -> list[Array]:
         from xtc.evaluate import sample

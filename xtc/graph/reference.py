@@ -24,6 +24,7 @@ def evaluate_graph(
     """Outputs by name; see `Graph.evaluate`."""
     names = [str(tensor.name) for tensor in graph.inputs]
     given = match_names(f"graph '{graph.name}'", names, args, arrays)
+    given = {name: _as_array(value, name) for name, value in given.items()}
     graph = graph.bind(_sizes_of_symbols(graph, given))
     values: dict[Tensor, Array] = {
         tensor: _as_operand(checked_array(given[str(tensor.name)], tensor), tensor.type, precise)
@@ -40,9 +41,15 @@ def evaluate_graph(
     return {str(tensor.name): values[tensor] for tensor in graph.outputs}
 
 
-def checked_array(value: Any, tensor: Tensor) -> Array:
-    """`value` as an array of the tensor's shape and element type. Raises UserError otherwise."""
-    array = np.asarray(value)
+def _as_array(value: Any, name: str) -> Array:
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"input '{name}' is not an array", notes=[str(error)]) from None
+
+
+def checked_array(array: Array, tensor: Tensor) -> Array:
+    """`array`, which has the tensor's shape and element type. Raises UserError otherwise."""
     if array.dtype != tensor.element.numpy:
         raise UserError(
             f"input '{tensor.name}' is {tensor.dtype}, not {array.dtype}",
@@ -56,11 +63,11 @@ def checked_array(value: Any, tensor: Tensor) -> Array:
     return array
 
 
-def _sizes_of_symbols(graph: Graph, given: Mapping[str, Any]) -> dict[str, int]:
+def _sizes_of_symbols(graph: Graph, given: Mapping[str, Array]) -> dict[str, int]:
     """The sizes that the arrays themselves give to symbolic dimensions."""
     sizes: dict[str, int] = {}
     for tensor in graph.inputs:
-        shape = np.shape(given[str(tensor.name)])
+        shape = given[str(tensor.name)].shape
         if tensor.shape and isinstance(tensor.shape[0], str) and shape:
             sizes.setdefault(tensor.shape[0], int(shape[0]))
     return sizes
