@@ -90,10 +90,15 @@ class LaunchError(DeviceError):
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
     """Hints for a misspelt `name`: the closest known one, or the list of what there is."""
     choices = sorted(known)
-    close = difflib.get_close_matches(name, choices, n=1)
-    if close:
-        return [f"did you mean '{close[0]}'?"]
+    if close := close_match(name, choices):
+        return close
     return [f"one of: {', '.join(choices)}"] if choices else []
+
+
+def close_match(name: str, known: Iterable[str]) -> list[str]:
+    """A hint that gives the known name closest to `name`; none where no name is close."""
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return [f"did you mean '{close[0]}'?"] if close else []
 
 
 @contextmanager

@@ -84,12 +84,8 @@ class ScriptWriter:
         if value is None:
             self.line(f'transform.annotate {handle} "{name}" : {ANY}')
             return
-        (number,) = self.new(
-            f"transform.param.constant {value} : i64 -> !transform.param<i64>"
-        )
-        self.line(
-            f'transform.annotate {handle} "{name}" = {number} : {ANY}, !transform.param<i64>'
-        )
+        (number,) = self.new(f"transform.param.constant {value} : i64 -> !transform.param<i64>")
+        self.line(f'transform.annotate {handle} "{name}" = {number} : {ANY}, !transform.param<i64>')
 
     def mark(self, handle: str) -> str:
         """Mark an operation under a new name, to find it again in a later phase."""
