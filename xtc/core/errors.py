@@ -11,6 +11,9 @@ from pathlib import Path
 from xtc.core.location import SourceLocation
 
 
+_LISTED = 50  # as many names as a hint may list
+
+
 class XtcError(Exception):
     """The base of every error this project raises on purpose.
 
@@ -88,10 +91,13 @@ class LaunchError(DeviceError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
-    """Hints for a misspelt `name`: the closest known one, or the list of what there is."""
+    """Hints for a misspelt `name`: the closest known one, or what there is if that is not long."""
     choices = sorted(known)
     if close := close_match(name, choices):
         return close
+    if len(choices) > _LISTED:
+        some = difflib.get_close_matches(name, choices, n=5, cutoff=0) or choices[:5]
+        return [f"one of {len(choices)}, such as: {', '.join(some)}"]
     return [f"one of: {', '.join(choices)}"] if choices else []
 
 

@@ -111,14 +111,20 @@ class PassRunner:
         if self.time_passes:
             self._add(f"{stage}/{step}", seconds)
         if self.dump_dir is not None:
-            self.dump_dir.mkdir(parents=True, exist_ok=True)
-            path = self.dump_dir / f"{self._count:02d}-{_file_name(step)}.mlir"
-            path.write_text(str(module))
+            _dump(str(module), self.dump_dir, f"{self._count:02d}-{_file_name(step)}.mlir")
         if self.print_after is not None:
             self.print_after(str(step), str(module))
 
     def _add(self, key: str, seconds: float) -> None:
         self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+
+
+def _dump(text: str, folder: Path, name: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    except OSError as error:
+        raise UserError(f"cannot dump IR into {folder}: {error.strerror}") from None
 
 
 def run_steps(module: Operation, steps: Sequence[Step]) -> None:
