@@ -24,8 +24,9 @@ class TransposeOperands(Pass):
     The loop along the rows of the result cannot be vectorised where it crosses the rows of an
     operand. Making the copy costs about as much as reading the operand so once.
 
+    Before:
         linalg.matmul indexing_maps = [(i, k), (j, k), (i, j)] ins(%a, %b)
-    becomes
+    After:
         %t = linalg.transpose ins(%b)
         linalg.matmul ins(%a, %t)
 
