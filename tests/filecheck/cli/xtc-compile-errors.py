@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t
-# RUN: env PYTHONPATH=%t/Inputs:$PYTHONPATH %python %s 2>&1 | FileCheck %s --implicit-check-not=Traceback
+# RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
+# RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
 # RUN: ls -A %t | FileCheck %s --check-prefix=LEFT
 """Each mistake has its message, and leaves no file behind."""
 
