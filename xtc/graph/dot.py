@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from xtc.graph.drawing import HOST, Box, Drawing, drawing_of
 from xtc.graph.graph import Graph
 from xtc.graph.palette import HOST_COLOURS, Colours, device_colours
 
+_NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SHAPES = {
     "input": "shape=oval",
     "constant": "shape=note",
@@ -40,7 +42,7 @@ def dot_text(graph: Graph) -> str:
 def quoted(*lines: str) -> str:
     """Lines of text as one quoted Graphviz string."""
     escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
-    return '"' + "\\n".join(line.replace("\n", " ") for line in escaped) + '"'
+    return '"' + "\\n".join(_NOT_TEXT.sub(" ", line) for line in escaped) + '"'
 
 
 def _node(place: int, box: Box, colours: Colours) -> str:
