@@ -30,6 +30,11 @@ session(
     # CHECK: scf.for
     "xtc-compile symbolic.py --dim N=5 --stage source",
     # CHECK: func.func @positive(%arg0: memref<5x3xf32>
+    # A schedule: its loops carry their names.
+    "xtc-compile product.py --target null --stage lowered --schedule 'C: {k: {}, i: {}, j: {}}'",
+    # CHECK-LABEL: $ xtc-compile product.py --target null --stage lowered --schedule
+    # CHECK: "./i"
+    # CHECK: "./k"
     #
     # For another machine it prints assembly, and builds objects that are not linked.
     "xtc-compile product.py -O triple=aarch64-linux-gnu --stage code",
@@ -59,12 +64,13 @@ session(
     # CHECK: // -----// IR Dump After convert-linalg-to-loops //----- //
     # CHECK:   scf.for
     "xtc-compile product.py --target null --stage lowered --dump-dir ../dump",
-    "cmp ../out ../dump/06-convert-linalg-to-loops.mlir",
+    "cmp ../out ../dump/08-convert-linalg-to-loops.mlir",
     "ls ../dump",
     # CHECK:      $ ls ../dump
-    # CHECK-NEXT: 01-eliminate-empty-tensors.mlir
-    # CHECK-NEXT: 02-empty-tensor-to-alloc-tensor.mlir
-    # CHECK-NEXT: 03-one-shot-bufferize.mlir
+    # CHECK-NEXT: 01-apply-schedules.mlir
+    # CHECK-NEXT: 02-eliminate-empty-tensors.mlir
+    # CHECK-NEXT: 03-empty-tensor-to-alloc-tensor.mlir
+    # CHECK-NEXT: 04-one-shot-bufferize.mlir
     "xtc-compile product.py --target null --time-passes --stage lowered -o ../out",
     # CHECK: ms  bufferized/canonicalize
     # CHECK: ms  lowered
