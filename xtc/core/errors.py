@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xtc.core.location import SourceLocation
 
-_LISTED = 80  # as many names as a hint may list
+_LISTED = 50  # as many names as a hint may list
 
 
 class XtcError(Exception):
