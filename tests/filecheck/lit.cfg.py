@@ -56,6 +56,7 @@ config.substitutions += [
     (word("FileCheck"), filecheck),
     (r"(?<![\w%./-])not --crash", f"{llvm_tool('not')} --crash"),
     *((word(f"xtc-{name}"), f"{python} -m xtc.cli.{name}") for name in COMMANDS),
+    (word("xtc"), f"{python} -m xtc.cli.main"),
 ]
 
 search = config.environment["PATH"]

@@ -20,6 +20,7 @@ from xtc.cli.common import (
 from xtc.core.errors import UserError
 from xtc.core.pipeline import STAGES
 from xtc.driver import IrOptions, prepare
+from xtc.driver.trust import protect
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,6 +63,7 @@ def _build(build, folder: Path | None) -> None:  # type: ignore[no-untyped-def]
         raise UserError(f"{folder} exists", hints=["choose another folder, or remove it"])
     folder.mkdir(parents=True)
     artifact = build(folder)
+    protect(folder)
     sys.stdout.write(f"{artifact.folder}: {', '.join(sorted(artifact.manifest.files))}\n")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.driver.arguments import bind_arguments, output_arrays
+from xtc.driver.trust import check_trusted, protect
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 
@@ -34,7 +35,7 @@ class Module:
     Attributes:
         artifact: the files or objects, with their manifest.
         runtime: what runs them.
-        compile_seconds: wall time by stage, and by pass where asked for; empty when loaded.
+        cached: whether the artefact was built before and comes from the cache.
     """
 
     def __init__(
@@ -43,11 +44,14 @@ class Module:
         artifact: Artifact,
         runtime: CommonRuntimeInterface,
         folder: tempfile.TemporaryDirectory[str] | None = None,
+        *,
+        cached: bool = False,
     ) -> None:
         self._compilation = compilation
         self._folder = folder
         self.artifact = artifact
         self.runtime = runtime
+        self.cached = cached
         self._loaded = runtime.load(artifact)
 
     @property
@@ -57,7 +61,11 @@ class Module:
 
     @property
     def compile_seconds(self) -> dict[str, float]:
-        """Wall time of the compilation in seconds, by phase."""
+        """Wall time of the compilation in seconds: by stage, and by pass where asked for.
+
+        "cache" is what the cache took, all there is for a module that comes from it; empty for one
+        that was loaded.
+        """
         return dict(self._compilation.runner.seconds) if self._compilation else {}
 
     @property
@@ -169,6 +177,7 @@ class Module:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
             copy = Path(temporary, target.name)
             shutil.copytree(source, copy)
+            protect(copy)
             copy.rename(target)
 
     def close(self) -> None:
@@ -221,10 +230,16 @@ class Module:
         return run
 
 
-def load(folder: str | Path) -> Module:
-    """The module that `Module.save` wrote. Raises ArtifactError where a file is not what it was."""
+def load(folder: str | Path, *, trust: bool = False) -> Module:
+    """The module that `Module.save` wrote; its code runs in this process.
+
+    Raises UserError where another user could have written it, unless `trust` says that this is no
+    danger, and ArtifactError where a file is not what its manifest says.
+    """
     from xtc.core import discover
 
+    if not trust:
+        check_trusted(Path(folder))
     artifact = Artifact.read(Path(folder))
     target = discover.target(artifact.manifest.target)
     return Module(None, artifact, target.runtime(target.options()))

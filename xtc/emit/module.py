@@ -28,6 +28,7 @@ class _Emission:
     builder: LinalgBuilder
     values: dict[Tensor, Value]
     many_devices: bool
+    locations: bool = True
 
     def on_device(self, tensor: Tensor) -> list[str]:
         if tensor.placement is None:
@@ -37,14 +38,18 @@ class _Emission:
         return ["memref.on_device"]
 
 
-def module_text(graph: Graph) -> str:
-    """The `source` stage of `graph`, whose dimensions are all known, as MLIR text."""
+def module_text(graph: Graph, *, locations: bool = True) -> str:
+    """The `source` stage of `graph`, whose dimensions are all known, as MLIR text.
+
+    Without `locations` it does not say where the user wrote what.
+    """
     if graph.symbols:
         raise UserError(
             f"graph '{graph.name}' has the symbolic dimension '{graph.symbols[0]}'",
             hints=[f"give its size: dims={{'{graph.symbols[0]}': 32}}"],
         )
-    emission = _Emission(graph, LinalgBuilder(), {}, len(device_names(graph)) > 1)
+    many_devices = len(device_names(graph)) > 1
+    emission = _Emission(graph, LinalgBuilder(), {}, many_devices, locations)
     globals_text = [_global(emission, tensor) for tensor in stored_constants(graph)]
     signature = ", ".join(_arguments(emission))
     body = _body(emission)
@@ -119,7 +124,7 @@ def _emit_node(emission: _Emission, node: Node) -> None:
     builder = emission.builder
     builder.node = node.name
     builder.device = str(node.placement) if node.placement else None
-    builder.location = _location(node.where)
+    builder.location = _location(node.where) if emission.locations else ""
     inputs = [_operand(emission, tensor) for tensor in node.inputs]
     emission.values[node.output] = node.op.emit(builder, inputs, node.output.type)
     builder.location = ""
