@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a tensor graph once, say where tensors live and operators run, compile it, check it, run it.
+"""Write a tensor graph, say where tensors live and operators run, compile it, check it, run it.
 
 import xtc
 import xtc.ops as O

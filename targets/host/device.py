@@ -9,12 +9,11 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xtc_targets.host.build import LIBRARY
-
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule
+from xtc_targets.host.build import LIBRARY
 
 _ids = itertools.count()
 

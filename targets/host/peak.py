@@ -18,11 +18,11 @@ from time import perf_counter_ns
 
 import numpy as np
 import numpy.typing as npt
-from xtc_targets.host.fma_kernel import LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.types import element_type
+from xtc_targets.host.fma_kernel import LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
 
 Function = Callable[[int, int, float, float], None]
 """Iterations, address of the chains, m and a: see kernel_ir."""

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes.copy_by_loops import CopyByLoops
 
 SCHEDULED = Stage(
     "scheduled",
@@ -18,7 +20,7 @@ SCHEDULED = Stage(
 BUFFERIZED = Stage(
     "bufferized",
     (
-        # Results are computed where the caller wants them: without this, one more buffer and a copy.
+        # Results are computed where the caller wants them, not in one more buffer and a copy.
         "eliminate-empty-tensors",
         "empty-tensor-to-alloc-tensor",
         "one-shot-bufferize{bufferize-function-boundaries "
@@ -34,33 +36,38 @@ BUFFERIZED = Stage(
 # Everything of this graph runs on the host: nothing to outline.
 OFFLOADED = Stage("offloaded")
 
-LOWERED = Stage(
-    "lowered",
-    (
-        "convert-linalg-to-loops",
-        # Strided views become plain addresses, which leaves affine arithmetic behind.
-        "expand-strided-metadata",
-        "lower-affine",
-        "convert-vector-to-scf",
-        "convert-scf-to-cf",
-        # Functions that LLVM has first; the C library has the rest (erf, tanh).
-        "convert-math-to-llvm",
-        "convert-math-to-libm",
-        "arith-expand",
-        "convert-vector-to-llvm",
-        "finalize-memref-to-llvm",
-        # Arguments are bare addresses: shapes are static and arrays dense.
-        "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
-        "convert-arith-to-llvm",
-        "convert-cf-to-llvm",
-        "convert-ub-to-llvm",
-        "reconcile-unrealized-casts",
-        "canonicalize",
-        "cse",
-    ),
+_TO_LLVM = (
+    # Strided views become plain addresses, which leaves affine arithmetic behind.
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-vector-to-scf",
+    "convert-scf-to-cf",
+    # Functions that LLVM has first; the C library has the rest (erf, tanh).
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    "convert-vector-to-llvm",
+    "finalize-memref-to-llvm",
+    # Arguments are bare addresses: shapes are static and arrays dense.
+    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
 )
 
 
-def host_pipeline() -> Pipeline:
+def host_pipeline(machine: Machine) -> Pipeline:
     """The stages after `source`."""
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, LOWERED))
+    lowered = Stage(
+        "lowered",
+        (CopyByLoops(), "convert-linalg-to-loops", *_bf16_expansion(machine), *_TO_LLVM),
+    )
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
+
+
+def _bf16_expansion(machine: Machine) -> tuple[str, ...]:
+    """Rounding to bfloat16 as integer arithmetic, where neither processor nor libgcc 12 has it."""
+    native = "+avx512bf16" in machine.features or machine.triple.startswith("aarch64")
+    return () if native else ("arith-expand{include-bf16=true}",)

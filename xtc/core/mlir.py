@@ -53,6 +53,7 @@ __all__ = [
     "Value",
     "WalkOrder",
     "WalkResult",
+    "apply_named_sequence",
     "translate_to_llvm_ir",
 ]
 
@@ -62,3 +63,11 @@ def translate_to_llvm_ir(module: Operation) -> str:
     from mlir.dialects.llvm import translate_module_to_llvmir
 
     return str(translate_module_to_llvmir(module))
+
+
+def apply_named_sequence(root: Operation, script: Operation) -> None:
+    """Interpret the first sequence of a script's module on `root`; ValueError says what failed."""
+    from mlir.dialects.transform import interpreter
+
+    sequence = script.regions[0].blocks[0].operations[0]
+    interpreter.apply_named_sequence(root, sequence, script)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own passes: a frozen dataclass whose fields are the options, printed as MLIR prints passes."""
+"""Our own passes: frozen dataclasses whose fields are the options, printed as MLIR prints them."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def diagnostics(error: BaseException) -> list[str]:
 
 
 def _explain(error: CompileError, before: Operation, group: tuple[Step, ...]) -> CompileError:
-    """Find the pass of `group` that fails on `before`; save its input and say how to run it again."""
+    """Find the pass of `group` that fails on `before`, save its input, say how to run it again."""
     failed = group[0]
     if len(group) > 1:
         for step in group:

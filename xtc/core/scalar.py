@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on single elements: the bodies of linalg operations, typed and written as MLIR text."""
+"""Arithmetic on single elements: bodies of linalg operations, typed, written as MLIR text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scalar:
 
 
 def literal(value: float | int | bool, element: ElementType) -> str:
-    """`value` as an MLIR constant of `element`, exact for every float, infinities and NaN included."""
+    """`value` as an MLIR constant of `element`, exact for floats, infinities and NaN included."""
     if not element.is_float:
         return str(int(value))
     number = float(value)
@@ -140,6 +140,8 @@ class ScalarBuilder:
         """`a` as another element type: see `xtc.ops.cast` for the rules."""
         if a.element == to:
             return a
+        if _by_way_of_float32(a.element, to):
+            return self.cast(self.cast(a, ELEMENT_TYPES["float32"]), to)
         if to == BOOL:
             return self._emit(f"arith.extui {self.is_true(a).ssa} : i1 to i8", BOOL)
         if a.element.is_float:
@@ -159,15 +161,8 @@ class ScalarBuilder:
         return self._emit(f"{name} {a.ssa} : {a.mlir} to {to.mlir}", to)
 
     def _from_float(self, a: Scalar, to: ElementType) -> Scalar:
-        if to.is_float:
-            return self._float_to_float(a, to)
-        if a.element.bits == 16:
-            a = self.cast(a, ELEMENT_TYPES["float32"])
-        return self._saturate(a, to)
-
-    def _float_to_float(self, a: Scalar, to: ElementType) -> Scalar:
-        if a.element.bits == 16 and to.bits == 16:
-            return self.cast(self.cast(a, ELEMENT_TYPES["float32"]), to)
+        if not to.is_float:
+            return self._saturate(a, to)
         name = "arith.extf" if to.bits > a.element.bits else "arith.truncf"
         return self._emit(f"{name} {a.ssa} : {a.mlir} to {to.mlir}", to)
 
@@ -187,3 +182,10 @@ class ScalarBuilder:
         whole = self._emit(f"arith.fptosi {safe.ssa} : {a.mlir} to {to.mlir}", to)
         capped = self.select(over, self.constant(limit - 1, to), whole)
         return self.select(under, self.constant(-limit, to), capped)
+
+
+def _by_way_of_float32(source: ElementType, to: ElementType) -> bool:
+    """Half floats convert by way of float32, as in NumPy; only float64 gives float16 at once."""
+    names = {source.name, to.name}
+    half = bool(names & {"float16", "bfloat16"})
+    return half and "float32" not in names and names != {"float64", "float16"}

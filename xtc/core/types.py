@@ -11,7 +11,7 @@ from typing import Literal
 import ml_dtypes
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, shown
 
 Dim = int | str
 MAX_RANK = 8
@@ -22,8 +22,8 @@ MAX_BYTES = 1 << 40
 class ElementType:
     """One element type.
 
-    `mlir` is the type of an element in memory. A bool is stored as a byte that holds 0 or 1 (NumPy's
-    layout), hence "i8". `accumulator` names the type in which sums of such elements are formed.
+    `mlir` is the type of an element in memory. A bool is stored as a byte that holds 0 or 1, as in
+    NumPy, hence "i8". `accumulator` names the type in which sums of such elements are formed.
     """
 
     name: str
@@ -35,9 +35,10 @@ class ElementType:
     @property
     def numpy(self) -> np.dtype[np.generic]:
         """The NumPy type of the same layout."""
-        if self.name == "bfloat16":
-            return np.dtype(ml_dtypes.bfloat16)
-        return np.dtype(self.name)
+        dtype: np.dtype[np.generic] = np.dtype(
+            ml_dtypes.bfloat16 if self.name == "bfloat16" else self.name
+        )
+        return dtype
 
     @property
     def nbytes(self) -> int:
@@ -79,7 +80,7 @@ def element_type(name: object) -> ElementType:
     text = name if isinstance(name, str) else _numpy_name(name)
     if text not in ELEMENT_TYPES:
         raise UserError(
-            f"unknown element type {name!r}", hints=did_you_mean(str(text), ELEMENT_TYPES)
+            f"unknown element type {shown(name)}", hints=did_you_mean(str(text), ELEMENT_TYPES)
         )
     return ELEMENT_TYPES[text]
 
@@ -87,8 +88,8 @@ def element_type(name: object) -> ElementType:
 def _numpy_name(dtype: object) -> str:
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
-    except TypeError:
-        return repr(dtype)
+    except (TypeError, ValueError):
+        return shown(dtype)
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def tensor_type(shape: object, dtype: object) -> TensorType:
     if isinstance(shape, int | str):
         shape = (shape,)
     try:
-        dims = tuple(shape)  # type: ignore[arg-type]
+        dims: tuple[object, ...] = tuple(shape)  # type: ignore[arg-type]
     except TypeError:
         raise UserError(f"a shape is a sequence of sizes, not {shape!r}") from None
     if len(dims) > MAX_RANK:

@@ -101,7 +101,7 @@ def _check_apart(array: Array, argument: Argument, others: Sequence[Array]) -> N
 
 
 def _as_array(value: Any, argument: Argument) -> Array:
-    """NumPy arrays as they are; others by DLPack or the array protocol, without a copy if they can."""
+    """NumPy arrays as they are; others by DLPack or the array protocol, uncopied if possible."""
     if isinstance(value, np.ndarray):
         return value
     try:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A graph becomes one MLIR module: a function over memrefs with linalg on tensors inside.
 
-Arguments are the inputs, then the outputs. `memref.on_device` marks those that live on a device when
-the call starts: a unit attribute where the graph uses one device, the device's name where several.
-Constants are `memref.global` declarations whose bytes travel beside the code; a constant of rank 0 is
-written into the code.
+Arguments are the inputs, then the outputs. `memref.on_device` marks those that live on a device
+when the call starts: a unit attribute where the graph uses one device, the device's name where
+several. Constants are `memref.global` declarations whose bytes travel beside the code; a constant
+of rank 0 is written into the code.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def module_text(graph: Graph, *, locations: bool = True) -> str:
 def device_names(graph: Graph) -> tuple[str, ...]:
     """Names of the devices that the graph's tensors and operators use, in order of appearance."""
     tensors = [*graph.inputs, *graph.constants, *graph.outputs]
-    places = [item.placement for item in (*tensors, *graph.nodes)]
+    places = [tensor.placement for tensor in tensors] + [node.placement for node in graph.nodes]
     return tuple(dict.fromkeys(place.name for place in places if place is not None))
 
 
@@ -107,8 +107,8 @@ def _body(emission: _Emission) -> list[str]:
         value = emission.values[tensor]
         destination = f"%arg{len(graph.inputs) + position}"
         builder.lines.append(
-            f"bufferization.materialize_in_destination {value.ssa} in restrict writable {destination}"
-            f" : ({tensor.type.mlir()}, {tensor.type.mlir('memref')}) -> ()"
+            f"bufferization.materialize_in_destination {value.ssa} in restrict writable "
+            f"{destination} : ({tensor.type.mlir()}, {tensor.type.mlir('memref')}) -> ()"
         )
     return builder.lines
 

@@ -9,14 +9,15 @@ from types import TracebackType
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
-from xtc.core.types import TensorType, element_type, tensor_type
+from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.placement import placement
+from xtc.graph.scalar_constant import is_number, number_array
 from xtc.graph.tensor import Tensor
 
 _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
@@ -68,8 +69,9 @@ class GraphBuilder:
         where = user_location()
         for tensor in inputs:
             self._check_operand(tensor, op, where)
-        place = _located(placement, where, device)
-        type = _infer(op, tuple(tensor.type for tensor in inputs), where)
+        with located(where):
+            place = placement(device)
+            type = _infer(op, tuple(tensor.type for tensor in inputs))
         output = Tensor(name, type, placement=place, where=where)
         node = Node(op, inputs, output, place, where)
         output.producer = node
@@ -108,14 +110,11 @@ def tensor(
     Raises UserError naming the caller's line.
     """
     where = user_location()
-    try:
+    with located(where):
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
         result = Tensor(name, type, placement(device), _const(const, type), where=where)
-    except UserError as error:
-        error.where = error.where or where
-        raise
     builder = _current.get()
     if builder is not None:
         builder.declared.append(result)
@@ -125,7 +124,8 @@ def tensor(
 def graph(name: str = "graph") -> GraphBuilder:
     """Start a graph: `with O.graph(name="matmul") as gb: ...`, then `gb.graph`."""
     where = user_location()
-    _located(check_name, where, name, "a graph")
+    with located(where):
+        check_name(name, "a graph")
     return GraphBuilder(name, where)
 
 
@@ -142,30 +142,36 @@ def outputs(*tensors: Tensor) -> None:
 
 
 def apply(
-    op: Operator, *operands: object, name: str | None = None, device: object = None
+    op: Operator,
+    *operands: object,
+    name: str | None = None,
+    device: object = None,
+    like: Tensor | None = None,
 ) -> Tensor:
-    """Add `op` to the open graph; Python numbers become constants of the tensors' element type."""
+    """Add `op` to the open graph.
+
+    Python numbers become constants of the element type of `like`, by default the first tensor.
+    """
     builder = _open_builder(f"O.{op.name}")
     where = user_location()
     if name is not None:
-        _located(check_name, where, name, "a tensor")
-    element = next((t.element.name for t in operands if isinstance(t, Tensor)), None)
+        with located(where):
+            check_name(name, "a tensor")
+    candidates = (like, *operands)
+    element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
 
 
 def _operand(
-    value: object, element: str | None, op: Operator, where: SourceLocation | None
+    value: object, element: ElementType | None, op: Operator, where: SourceLocation | None
 ) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, bool | int | float | np.number) and element is not None:
-        type = TensorType((), element_type(element))
-        try:
-            return Tensor(None, type, const=_scalar(value, type), where=where)
-        except UserError as error:
-            error.where = where
-            raise
+    if is_number(value) and element is not None:
+        with located(where):
+            const = _const(number_array(value, element), TensorType((), element))
+        return Tensor(None, TensorType((), element), const=const, where=where)
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,
@@ -176,21 +182,6 @@ def _operand(
 def type_name(value: object) -> str:
     """The name of a value's Python type."""
     return type(value).__name__
-
-
-def _scalar(value: bool | int | float | np.number, type: TensorType) -> np.ndarray:
-    kind = type.element.kind
-    if kind != "float" and float(value) != int(value):
-        raise UserError(f"the number {value!r} is not {type.element}")
-    return _const(np.asarray(value).astype(_checked_range(value, type)), type)  # type: ignore[return-value]
-
-
-def _checked_range(value: bool | int | float | np.number, type: TensorType) -> np.dtype[np.generic]:
-    if type.element.kind == "int":
-        limits = np.iinfo(type.element.numpy)  # type: ignore[type-var]
-        if not limits.min <= int(value) <= limits.max:
-            raise UserError(f"the number {value!r} does not fit {type.element}")
-    return type.element.numpy
 
 
 def _const(value: object, type: TensorType) -> np.ndarray | None:
@@ -209,22 +200,13 @@ def _const(value: object, type: TensorType) -> np.ndarray | None:
     return copy
 
 
-def _infer(op: Operator, types: tuple[TensorType, ...], where: SourceLocation | None) -> TensorType:
+def _infer(op: Operator, types: tuple[TensorType, ...]) -> TensorType:
     try:
         result = op.infer(*types)
         return tensor_type(result.shape, result.element.name)
     except UserError as error:
-        error.where = error.where or where
         operands = ", ".join(map(str, types))
         error.notes = (*error.notes, f"operands of {op.name}: {operands}")
-        raise
-
-
-def _located(function, where, *args):  # type: ignore[no-untyped-def]
-    try:
-        return function(*args)
-    except UserError as error:
-        error.where = error.where or where
         raise
 
 

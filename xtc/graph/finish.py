@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_function_name
@@ -23,8 +23,8 @@ def finish_graph(
     inputs: Sequence[Tensor] | None,
     outputs: Sequence[Tensor] | None,
 ) -> Graph:
-    """The graph of `nodes`, which are in the order written. Raises UserError where it is not sound."""
-    try:
+    """The graph of `nodes`, in the order written. Raises UserError where it is not sound."""
+    with located(where):
         check_function_name(name)
         if not nodes:
             raise UserError(f"graph '{name}' has no operator")
@@ -35,9 +35,6 @@ def finish_graph(
         chosen_inputs = _choose_inputs(used, inputs)
         _check_used([*declared, *(inputs or ())], used)
         named = _name_tensors([*chosen_inputs, *used, *(node.output for node in nodes)])
-    except UserError as error:
-        error.where = error.where or where
-        raise
     for node in nodes:
         node.inputs = tuple(named[tensor] for tensor in node.inputs)
     return Graph(

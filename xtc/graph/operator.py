@@ -51,7 +51,7 @@ class Operator(ABC):
         """Loops of the main operation, outermost first; () where nothing is left to schedule."""
 
     def flops(self, *inputs: TensorType) -> int:
-        """Arithmetic operations, a multiply-add being two; by default one for each result element."""
+        """Arithmetic operations, a multiply-add being two; by default one per result element."""
         return self.infer(*inputs).size
 
     def reduction_size(self, *inputs: TensorType) -> int:

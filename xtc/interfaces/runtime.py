@@ -71,7 +71,7 @@ class CommonRuntimeInterface(ABC):
 
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:
-        """Multiply-add peak in FLOP/s: measured on a machine, from the description where modelled."""
+        """Multiply-add peak in FLOP/s: measured, or from the description where modelled."""
 
     @abstractmethod
     def close(self) -> None:
@@ -190,7 +190,7 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
 
 class EmbeddedDevice(CommonRuntimeInterface):
-    """A bare-metal board: an image is flashed, its symbols are written, it runs, symbols are read."""
+    """A bare-metal board: an image is flashed, symbols are written, it runs, symbols are read."""
 
     @abstractmethod
     def flash(self, image: bytes) -> None:

@@ -37,7 +37,7 @@ class BuildRequest:
 
 
 class Target(ABC):
-    """One kind of machine. `TARGET` in `targets/<name>/__init__.py` is an instance; cheap to import."""
+    """One kind of machine; `TARGET` in `targets/<name>/__init__.py` is an instance."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Any]]
@@ -55,7 +55,7 @@ class Target(ABC):
 
     @abstractmethod
     def pipeline(self, options: Any) -> Pipeline:
-        """Stages from `source` to `lowered`, each an ordered list of passes. No files, no processes."""
+        """Stages from `source` to `lowered`, ordered lists of passes. No files, no processes."""
 
     @abstractmethod
     def build(
@@ -80,7 +80,7 @@ class Target(ABC):
         """None where `runtime` would succeed on this machine, else the reason why not."""
 
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
-        """An artefact of objects in memory, without a link step. Raises UserError where unsupported."""
+        """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
         raise UserError(
             f"target '{self.name}' cannot load code from memory",
             hints=["compile without in_memory=True"],

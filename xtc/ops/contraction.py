@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from xtc.core.errors import UserError
 from xtc.core.linalg import LinalgBuilder, Value
 from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.core.types import ElementType, TensorType, element_type
-from xtc.ops.elementwise import DIM_NAMES, dim_loops
-
-
-def check_number(name: str, type: TensorType) -> None:
-    """Raise UserError for bool, which has no sums."""
-    if type.element.kind == "bool":
-        raise UserError(
-            f"{name} is not defined on bool", hints=["O.cast(x, 'int32') makes numbers"]
-        )
+from xtc.ops.elementwise import emit_elementwise
 
 
 def product_element(element: ElementType) -> ElementType:
@@ -44,11 +35,8 @@ def round_result(builder: LinalgBuilder, value: Value, result: TensorType) -> Va
     """The accumulated value in the element type of the result."""
     if value.type.element == result.element:
         return value
-    loops = dim_loops(result.rank)
-    names = DIM_NAMES[: result.rank]
-    init = builder.empty(result)
 
     def body(scalars: ScalarBuilder, total: Scalar, _old: Scalar) -> Scalar:
         return scalars.cast(total, result.element)
 
-    return builder.generic([(value, names)], (init, names), loops, body, step="round")
+    return emit_elementwise(builder, [value], result, body, step="round")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What elementwise operators share: NumPy broadcasting and one loop per result dimension.
 
-float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation rule
-of every operator in this family.
+float16 and bfloat16 elements are computed in float32 and rounded once; this is the accumulation
+rule of every operator in this family.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Loop, Value, parallel
+from xtc.core.linalg import Body, LinalgBuilder, Loop, Value, parallel
 from xtc.core.scalar import Scalar, ScalarBuilder
-from xtc.core.types import Dim, TensorType
-from xtc.graph.operator import Operator
+from xtc.core.types import Dim, TensorType, element_type
+from xtc.graph.operator import Array, Operator
+from xtc.ops.attributes import check_operands
 
 DIM_NAMES = ("i", "j", "k", "l", "m", "n", "o", "p")
 
@@ -27,35 +29,43 @@ def dim_loops(rank: int) -> tuple[Loop, ...]:
 
 @dataclass(frozen=True)
 class Elementwise(Operator):
-    """Applies one scalar function to the broadcast elements of its operands."""
+    """Applies one scalar function to the broadcast elements of its operands.
+
+    `operands` says how many there are, `flops_per_element` how much arithmetic the function is, a
+    mathematical function such as exp being one.
+    """
+
+    operands: ClassVar[int] = 1
+    flops_per_element: ClassVar[int] = 1
 
     @abstractmethod
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         """The function on one element of each operand, in the type of the computation."""
 
     def infer(self, *inputs: TensorType) -> TensorType:
+        check_operands(self.name, inputs, self.operands)
         require_same_element(self.name, inputs)
         self.check_element(inputs[0])
         return TensorType(broadcast_shape(self.name, inputs), inputs[0].element)
 
     def check_element(self, type: TensorType) -> None:
         """Raise UserError for element types the function is not defined on."""
-        if type.element.kind == "bool":
-            raise UserError(
-                f"{self.name} is not defined on bool", hints=["O.cast(x, 'int32') makes numbers"]
-            )
+        require_number(self.name, type)
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         def body(scalars: ScalarBuilder, *elements: Scalar) -> Scalar:
-            wide = [scalars.cast(x, x.element.accumulator) for x in elements[:-1]]
-            if not result.element.is_float:
-                wide = list(elements[:-1])
-            return scalars.cast(self.scalar(scalars, *wide), result.element)
+            operands = elements[:-1]
+            if result.element.is_float:
+                operands = tuple(scalars.cast(x, x.element.accumulator) for x in operands)
+            return scalars.cast(self.scalar(scalars, *operands), result.element)
 
         return emit_elementwise(builder, inputs, result, body)
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return dim_loops(self.infer(*inputs).rank)
+
+    def flops(self, *inputs: TensorType) -> int:
+        return self.infer(*inputs).size * self.flops_per_element
 
 
 @dataclass(frozen=True)
@@ -67,13 +77,18 @@ class FloatElementwise(Elementwise):
 
 
 def emit_elementwise(
-    builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType, body
-) -> Value:  # type: ignore[no-untyped-def]
+    builder: LinalgBuilder,
+    inputs: Sequence[Value],
+    result: TensorType,
+    body: Body,
+    *,
+    step: str | None = None,
+) -> Value:
     """One linalg.generic over the result's dimensions with `body(scalars, *elements, old)`."""
     loops = dim_loops(result.rank)
     operands = [broadcast_operand(builder, value, result) for value in inputs]
     names = tuple(loop.name for loop in loops)
-    return builder.generic(operands, (builder.empty(result), names), loops, body)
+    return builder.generic(operands, (builder.empty(result), names), loops, body, step=step)
 
 
 def broadcast_operand(
@@ -118,6 +133,14 @@ def require_same_element(name: str, inputs: Sequence[TensorType]) -> None:
         )
 
 
+def require_number(name: str, type: TensorType) -> None:
+    """Raise UserError for bool, which has no arithmetic."""
+    if type.element.kind == "bool":
+        raise UserError(
+            f"{name} is not defined on bool", hints=["O.cast(x, 'int32') makes numbers"]
+        )
+
+
 def require_float(name: str, type: TensorType) -> None:
     """Raise UserError unless `type` is floating-point."""
     if not type.element.is_float:
@@ -125,3 +148,9 @@ def require_float(name: str, type: TensorType) -> None:
             f"{name} is not defined on {type.element}",
             hints=["O.cast(x, 'float32') converts the operand"],
         )
+
+
+def widened(array: Array) -> Array:
+    """The array in the type that its elements are computed in: float32 for the half floats."""
+    element = element_type(array.dtype)
+    return array.astype(element.accumulator.numpy, copy=False) if element.is_float else array

@@ -15,14 +15,14 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
+from xtc.ops.attributes import check_flag, check_operands, user_function
 from xtc.ops.contraction import (
     accumulator_dtype,
-    check_number,
     multiply_add,
     product_element,
     round_result,
 )
-from xtc.ops.elementwise import broadcast_shape, require_same_element
+from xtc.ops.elementwise import broadcast_shape, require_number, require_same_element
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,11 @@ class Matmul(Operator):
     transpose_b: bool = False
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        a, b = inputs
+        a, b = check_operands(self.name, inputs, 2)
+        check_flag(self.name, "transpose_a", self.transpose_a)
+        check_flag(self.name, "transpose_b", self.transpose_b)
         require_same_element(self.name, inputs)
-        check_number(self.name, a)
+        require_number(self.name, a)
         for side, type in (("first", a), ("second", b)):
             if type.rank < 2:
                 raise UserError(
@@ -60,7 +62,8 @@ class Matmul(Operator):
         a, b = (array.astype(accumulator_dtype(array.dtype)) for array in arrays)
         a = a.swapaxes(-1, -2) if self.transpose_a else a
         b = b.swapaxes(-1, -2) if self.transpose_b else b
-        return np.matmul(a, b)
+        result: Array = np.matmul(a, b)
+        return result
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         batch = max(type.rank for type in inputs) - 2
@@ -78,8 +81,9 @@ class Matmul(Operator):
             and all(type.rank == result.rank for type in types)
             and (result.rank == 2 or all(type.sizes[0] == result.sizes[0] for type in types))
         ):
+            sizes = (*result.sizes, self.reduction_size(*types))
             plain = not (self.transpose_a or self.transpose_b)
-            value = builder.named(named, inputs, init, loops, maps=() if plain else maps)
+            value = builder.named(named, inputs, init, loops, sizes, maps=() if plain else maps)
         else:
             value = self._broadcast(builder, inputs, init, loops, maps)
         return round_result(builder, value, result)
@@ -124,6 +128,7 @@ class Matmul(Operator):
         return int(inputs[0].sizes[-2 if self.transpose_a else -1])
 
 
+@user_function
 def matmul(
     a: Tensor,
     b: Tensor,
@@ -139,7 +144,11 @@ def matmul(
     `(..., j, k)`. Leading dimensions broadcast. int8 and int16 give int32. Raises UserError where
     shapes or element types do not fit.
     """
-    return apply(Matmul(bool(transpose_a), bool(transpose_b)), a, b, name=name, device=device)
+    op = Matmul(
+        check_flag("matmul", "transpose_a", transpose_a),
+        check_flag("matmul", "transpose_b", transpose_b),
+    )
+    return apply(op, a, b, name=name, device=device)
 
 
 def _matrix(type: TensorType, transposed: bool) -> tuple[Dim, Dim]:

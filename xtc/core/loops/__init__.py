@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop nests as data: the vocabulary of schedules, its text forms and what is legal."""
+
+from xtc.core.loops.check import check_nest
+from xtc.core.loops.descript import nest_data, parse_nest
+from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, nest_text
+
+__all__ = [
+    "Axis",
+    "Nest",
+    "NestLoop",
+    "Segment",
+    "check_nest",
+    "nest_data",
+    "nest_text",
+    "parse_nest",
+]

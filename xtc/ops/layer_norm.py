@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""layer_norm: each row moved to mean 0 and variance 1, then scaled and shifted.
+
+J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer Normalization", arXiv 1607.06450. Mean and variance
+are formed in two passes, so a large mean does not cancel the variance away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.core.linalg import LinalgBuilder, Loop, Value
+from xtc.core.scalar import Scalar, ScalarBuilder
+from xtc.core.types import TensorType
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array, Operator
+from xtc.graph.tensor import Tensor
+from xtc.ops.attributes import (
+    check_axis,
+    check_flag,
+    check_operands,
+    check_real,
+    operand_type,
+    user_function,
+)
+from xtc.ops.elementwise import (
+    DIM_NAMES,
+    dim_loops,
+    emit_elementwise,
+    require_float,
+    require_same_element,
+    widened,
+)
+from xtc.ops.reduction import kept_names, reduce, reduction_loops
+
+
+@dataclass(frozen=True)
+class LayerNorm(Operator):
+    """(x - mean) / sqrt(variance + eps) over the dimensions from `axis` on, times gamma, plus beta.
+
+    `gamma` and `beta` say which of those operands follow x. Half floats are computed in float32 and
+    rounded once. The steps are "sum", "mean", "squares" and "scale"; the main operation runs over
+    x.
+    """
+
+    name: ClassVar[str] = "layer_norm"
+    axis: int = -1
+    eps: float = 1e-5
+    gamma: bool = False
+    beta: bool = False
+
+    def infer(self, *inputs: TensorType) -> TensorType:
+        names = self._parameters()
+        x, *parameters = check_operands(self.name, inputs, 1 + len(names))
+        require_float(self.name, x)
+        require_same_element(self.name, inputs)
+        check_real(self.name, "eps", self.eps, minimum=0)
+        row = x.shape[check_axis(self.name, "axis", self.axis, x.rank) :]
+        for name, type in zip(names, parameters, strict=True):
+            if type.shape != row:
+                raise UserError(
+                    f"{name} of layer_norm has shape {type.shape}, not {row}",
+                    notes=["its shape is that of the normalised dimensions"],
+                )
+        return x
+
+    def _parameters(self) -> list[str]:
+        given = {"gamma": self.gamma, "beta": self.beta}
+        return [name for name, flag in given.items() if check_flag(self.name, name, flag)]
+
+    def _axes(self, rank: int) -> tuple[int, ...]:
+        return tuple(range(check_axis(self.name, "axis", self.axis, rank), rank))
+
+    def reference(self, *arrays: Array) -> Array:
+        x, *parameters = (widened(array) for array in arrays)
+        axes, number = self._axes(x.ndim), x.dtype.type
+        centred = x - np.mean(x, axis=axes, keepdims=True)
+        variance = np.mean(centred * centred, axis=axes, keepdims=True)
+        result: Array = centred * (number(1) / np.sqrt(variance + number(self.eps)))
+        if self.gamma:
+            result = result * parameters[0]
+        return result + parameters[-1] if self.beta else result
+
+    def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
+        return dim_loops(inputs[0].rank)
+
+    def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
+        x, *parameters = inputs
+        axes = self._axes(result.rank)
+        names, row = DIM_NAMES[: result.rank], tuple(DIM_NAMES[axis] for axis in axes)
+        rows = kept_names(result.rank, axes)
+        mean = _mean(builder, x, axes)
+        operands = [(x, names), (mean, rows), (_scale(builder, x, mean, axes, self.eps), rows)]
+        operands += [(parameter, row) for parameter in parameters]
+        init = (builder.empty(result), names)
+        return builder.generic(operands, init, dim_loops(result.rank), self._normalise)
+
+    def _normalise(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        """(x - mean) * scale * gamma + beta."""
+        wide = (body.cast(element, element.element.accumulator) for element in elements[:-1])
+        x, mean, scale, *parameters = wide
+        y = body.mul(body.sub(x, mean), scale)
+        if self.gamma:
+            y = body.mul(y, parameters[0])
+        if self.beta:
+            y = body.add(y, parameters[-1])
+        return body.cast(y, elements[0].element)
+
+    def flops(self, *inputs: TensorType) -> int:
+        """Sum, subtraction, multiply-add, subtraction, scaling, gamma and beta of every element."""
+        return (6 + len(self._parameters())) * inputs[0].size
+
+    def reduction_size(self, *inputs: TensorType) -> int:
+        (x, *_) = inputs
+        return math.prod(x.sizes[axis] for axis in self._axes(x.rank))
+
+
+@user_function
+def layer_norm(
+    x: Tensor,
+    gamma: Tensor | None = None,
+    beta: Tensor | None = None,
+    *,
+    axis: int = -1,
+    eps: float = 1e-5,
+    name: str | None = None,
+    device: object = None,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) * gamma + beta, over all dimensions from `axis` on.
+
+    `x` is of any float type, `gamma` and `beta` of the same one and of shape `x.shape[axis:]`;
+    without them nothing is scaled or shifted. Half floats are computed in float32 and rounded once.
+    Raises UserError where types, shapes, `axis` or `eps` (0 or more) do not fit.
+    """
+    rank = operand_type("layer_norm", x).rank
+    op = LayerNorm(
+        check_axis("layer_norm", "axis", axis, rank),
+        check_real("layer_norm", "eps", eps, minimum=0),
+        gamma=gamma is not None,
+        beta=beta is not None,
+    )
+    parameters = [operand for operand in (gamma, beta) if operand is not None]
+    return apply(op, x, *parameters, name=name, device=device)
+
+
+def _mean(builder: LinalgBuilder, x: Value, axes: Sequence[int]) -> Value:
+    """The mean of each row, in the accumulator's type."""
+    wide = x.type.element.accumulator
+    total = reduce(builder, x, axes, wide, 0, ScalarBuilder.add, step="sum")
+
+    def mean(body: ScalarBuilder, total: Scalar, _old: Scalar) -> Scalar:
+        return _divided(body, total, x, axes)
+
+    return emit_elementwise(builder, [total], total.type, mean, step="mean")
+
+
+def _scale(builder: LinalgBuilder, x: Value, mean: Value, axes: Sequence[int], eps: float) -> Value:
+    """1 / sqrt(variance + eps) of each row, in the accumulator's type."""
+    names, rows = DIM_NAMES[: x.type.rank], kept_names(x.type.rank, axes)
+
+    def square(body: ScalarBuilder, value: Scalar, mean: Scalar, total: Scalar) -> Scalar:
+        centred = body.sub(body.cast(value, mean.element), mean)
+        return body.add(total, body.mul(centred, centred))
+
+    def scale(body: ScalarBuilder, squares: Scalar, _old: Scalar) -> Scalar:
+        variance = _divided(body, squares, x, axes)
+        shifted = body.add(variance, body.constant(eps, variance.element))
+        return body.div(body.constant(1, variance.element), body.math("sqrt", shifted))
+
+    init = (builder.fill(0, mean.type, step="squares.init"), rows)
+    loops = reduction_loops(x.type.rank, axes)
+    squares = builder.generic([(x, names), (mean, rows)], init, loops, square, step="squares")
+    return emit_elementwise(builder, [squares], squares.type, scale, step="scale")
+
+
+def _divided(body: ScalarBuilder, total: Scalar, x: Value, axes: Sequence[int]) -> Scalar:
+    """`total` by the number of elements in a row."""
+    count = math.prod(x.type.sizes[axis] for axis in axes)
+    return body.div(total, body.constant(count, total.element))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mul: a * b."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.core.scalar import Scalar, ScalarBuilder
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ops.elementwise import Elementwise
+
+
+@dataclass(frozen=True)
+class Mul(Elementwise):
+    """a * b of every pair of elements; integers wrap."""
+
+    name: ClassVar[str] = "mul"
+    operands: ClassVar[int] = 2
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        a, b = elements
+        return body.mul(a, b)
+
+    def reference(self, *arrays: Array) -> Array:
+        a, b = arrays
+        result: Array = np.multiply(a, b)
+        return result
+
+
+def mul(
+    a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
+) -> Tensor:
+    """`a * b` of every pair of elements; integers wrap.
+
+    Operands have one element type, any but bool, and shapes that broadcast as in NumPy; a Python
+    number takes the other operand's element type. Raises UserError where they do not fit.
+    """
+    return apply(Mul(), a, b, name=name, device=device)

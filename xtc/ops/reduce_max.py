@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""reduce_max: the largest element along axes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.core.scalar import Scalar, ScalarBuilder
+from xtc.core.types import ElementType
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ops.attributes import user_function
+from xtc.ops.elementwise import widened
+from xtc.ops.reduction import Reduction, reduction_attributes
+
+
+@dataclass(frozen=True)
+class ReduceMax(Reduction):
+    """The largest element along `axes`; NaN if any is NaN; for bool whether any of them hold."""
+
+    name: ClassVar[str] = "reduce_max"
+
+    def start(self, element: ElementType) -> float | int | bool:
+        if element.is_float:
+            return -math.inf
+        return 0 if element.kind == "bool" else -(2 ** (element.bits - 1))
+
+    def combine(self, body: ScalarBuilder, total: Scalar, element: Scalar) -> Scalar:
+        return body.maximum(total, element)
+
+    def reference(self, *arrays: Array) -> Array:
+        x = widened(arrays[0])
+        return np.asarray(np.max(x, axis=self.axes, keepdims=self.keepdims))
+
+
+@user_function
+def reduce_max(
+    x: Tensor,
+    *,
+    axes: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+    device: object = None,
+) -> Tensor:
+    """The largest element of `x` along `axes`: one axis, several, or all of them for None.
+
+    NaN if any element is NaN; for bool whether any of them hold. The reduced dimensions vanish, or
+    have size 1 with `keepdims`. Raises UserError for axes that `x` does not have.
+    """
+    op = ReduceMax(*reduction_attributes("reduce_max", x, axes, keepdims))
+    return apply(op, x, name=name, device=device)

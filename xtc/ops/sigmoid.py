@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sigmoid: 1 / (1 + exp(-x))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.core.scalar import Scalar, ScalarBuilder
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ops.elementwise import FloatElementwise, widened
+
+
+@dataclass(frozen=True)
+class Sigmoid(FloatElementwise):
+    """1 / (1 + exp(-x)) of every element; NaN stays NaN."""
+
+    name: ClassVar[str] = "sigmoid"
+    flops_per_element: ClassVar[int] = 4
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        (x,) = elements
+        one = body.constant(1, x.element)
+        return body.div(one, body.add(one, body.math("exp", body.neg(x))))
+
+    def reference(self, *arrays: Array) -> Array:
+        (x,) = arrays
+        wide = widened(x)
+        one = np.ones((), wide.dtype)
+        result: Array = one / (one + np.exp(-wide))
+        return result
+
+
+def sigmoid(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
+    """The logistic function 1 / (1 + exp(-x)), of any shape and any float type.
+
+    Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
+    """
+    return apply(Sigmoid(), x, name=name, device=device)

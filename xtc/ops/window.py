@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows that slide over the two middle dimensions of an image (n, h, w, c): sizes and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.core.types import TensorType, tensor_type
+from xtc.graph.operator import Array
+from xtc.ops.attributes import check_choice, check_ints, check_pair
+from xtc.ops.border import Border
+
+Pair = tuple[int, int]
+NO_BORDER = ((0, 0), (0, 0))
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A window of `window` taps, `dilation` apart, moved in steps of `stride` along one dimension.
+
+    The dimension has `size` elements, with `before` and `after` elements of padding at its ends.
+    """
+
+    size: int
+    window: int
+    stride: int
+    dilation: int
+    before: int = 0
+    after: int = 0
+
+    @property
+    def extent(self) -> int:
+        """Distance from the first to the last tap, both included."""
+        return (self.window - 1) * self.dilation + 1
+
+    @property
+    def padded(self) -> int:
+        """Elements with padding."""
+        return self.before + self.size + self.after
+
+    @property
+    def output(self) -> int:
+        """Positions of the window inside the padded dimension; below 1 where it does not fit."""
+        return (self.padded - self.extent) // self.stride + 1
+
+    def counts(self) -> Array:
+        """How many taps hit an element rather than padding, at each position of the window."""
+        starts = np.arange(self.output) * self.stride - self.before
+        first = np.maximum(-(starts // self.dilation), 0)
+        last = np.minimum((self.size - 1 - starts) // self.dilation, self.window - 1)
+        hits: Array = np.maximum(last - first + 1, 0)
+        return hits
+
+
+def image_sizes(op: str, type: TensorType) -> Pair:
+    """Height and width of an image (n, h, w, c). Raises UserError for another rank."""
+    if type.rank != 4:
+        raise UserError(
+            f"the image of {op} has rank {type.rank}, not 4",
+            notes=["its dimensions are batch, height, width, channel"],
+        )
+    _, height, width, _ = type.shape
+    return int(height), int(width)
+
+
+def image_type(type: TensorType, slides: Sequence[Slide], channels: int) -> TensorType:
+    """The image that windows give, one element per position and channel.
+
+    Raises UserError where it or the padded image is too large for a tensor.
+    """
+    batch, *_, depth = type.shape
+    tensor_type((batch, *(slide.padded for slide in slides), depth), type.element.name)
+    shape = (batch, *(slide.output for slide in slides), channels)
+    return tensor_type(shape, type.element.name)
+
+
+def image_border(padding: Border) -> Border:
+    """Padding of height and width as a border of the whole image."""
+    return ((0, 0), *padding, (0, 0))
+
+
+def make_slides(
+    op: str, sizes: Pair, window: Pair, stride: object, dilation: object, padding: object
+) -> tuple[Slide, Slide]:
+    """One slide for height and one for width, from canonical attributes, all of them checked."""
+    strides = check_ints(op, "stride", stride, count=2, minimum=1)
+    dilations = check_ints(op, "dilation", dilation, count=2, minimum=1)
+    borders = _check_border(op, padding)
+    height, width = (
+        Slide(sizes[d], window[d], strides[d], dilations[d], *borders[d]) for d in (0, 1)
+    )
+    for what, slide in (("height", height), ("width", width)):
+        if slide.output < 1:
+            raise UserError(
+                f"the window of {op} spans {slide.extent} of the {what}, which has {slide.padded}",
+                notes=["dilation widens the window, padding widens the image"],
+            )
+    return height, width
+
+
+def canonical_padding(
+    op: str, padding: object, sizes: Pair, window: Pair, stride: Pair, dilation: Pair
+) -> Border:
+    """((top, bottom), (left, right)) of what a user wrote.
+
+    `padding` is one number, a pair (height, width), both ends of both, "valid" for none, or "same"
+    for ceil(size / stride) positions, the odd element at the end (ONNX calls it SAME_UPPER).
+    """
+    if isinstance(padding, str):
+        if check_choice(op, "padding", padding, ("same", "valid")) == "valid":
+            return NO_BORDER
+        slides = (Slide(sizes[d], window[d], stride[d], dilation[d]) for d in (0, 1))
+        return tuple(_same(slide) for slide in slides)
+    if isinstance(padding, Sequence) and any(isinstance(entry, Sequence) for entry in padding):
+        return _check_border(op, padding)
+    height, width = check_pair(op, "padding", padding, minimum=0)
+    return (height, height), (width, width)
+
+
+def _same(slide: Slide) -> Pair:
+    positions = -(-slide.size // slide.stride)
+    total = max((positions - 1) * slide.stride + slide.extent - slide.size, 0)
+    return total // 2, total - total // 2
+
+
+def _check_border(op: str, padding: object) -> tuple[Pair, Pair]:
+    """((top, bottom), (left, right)), and nothing else."""
+    if isinstance(padding, str) or not isinstance(padding, Sequence) or len(padding) != 2:
+        raise UserError(
+            f"padding of {op} is {padding!r}, not ((top, bottom), (left, right))",
+        )
+    top, left = (
+        check_ints(op, f"padding[{d}]", entry, count=2, minimum=0)
+        for d, entry in enumerate(padding)
+    )
+    return (top[0], top[1]), (left[0], left[1])
+
+
+def window_attributes(stride: Pair, dilation: Pair) -> tuple[str, str]:
+    """The attributes of linalg's convolutions and poolings."""
+    return _pair_text("strides", stride), _pair_text("dilations", dilation)
+
+
+def _pair_text(name: str, pair: Pair) -> str:
+    return f"{name} = dense<[{pair[0]}, {pair[1]}]> : tensor<2xi64>"
+
+
+def windows_of(padded: Array, slides: Sequence[Slide]) -> Array:
+    """A view (n, height, width, c, height taps, width taps) of a padded image."""
+    height, width = slides
+    extents = (height.extent, width.extent)
+    every = np.lib.stride_tricks.sliding_window_view(padded, extents, axis=(1, 2))
+    moved = every[:, :: height.stride, :: width.stride]
+    return moved[..., :: height.dilation, :: width.dilation]
