@@ -24,7 +24,6 @@ from xtc.core.cache import (
 )
 from xtc.core.passes import Pass
 from xtc.core.pipeline import Pipeline
-from xtc.emit.module import module_text
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
 
     Raises NoCanonicalFormError or NoFingerprintError where that is not known.
     """
-    source = module_text(compilation.graph, locations=False)
+    source = compilation.source_text(locations=False)
     target, options = compilation.target, compilation.options
     pipeline = target.pipeline(options)
     code = code_fingerprint(_packages(target, options, pipeline))

@@ -70,7 +70,7 @@ class Compilation:
         from xtc.core import mlir
 
         with mlir.Context():
-            module = mlir.Module.parse(module_text(self.graph)).operation
+            module = mlir.Module.parse(self.source_text()).operation
             pipeline = self.target.pipeline(self.options)
             if stage == "code":
                 self.runner.run(module, pipeline)
@@ -84,7 +84,7 @@ class Compilation:
         from xtc.core import mlir
 
         start = time.perf_counter()
-        text = module_text(self.graph)
+        text = self.source_text()
         with mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
@@ -97,6 +97,10 @@ class Compilation:
                 artifact = self.target.build(module, request, self.options, folder)
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
+
+    def source_text(self, *, locations: bool = True) -> str:
+        """What the stages start from; without `locations`, all of it that shapes the artefact."""
+        return module_text(self.graph, locations=locations)
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
