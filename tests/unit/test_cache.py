@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from xtc.core.cache import ArtifactCache
+from xtc.core.cache import ArtifactCache, entry, store
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -69,6 +70,24 @@ def test_the_first_entry_of_a_key_stays(cache: ArtifactCache, built: Path, tmp_p
     found = cache.lookup(KEY)
     assert found is not None
     assert (found / "module.so").read_bytes() == FILES["module.so"]
+
+
+def test_a_lost_race_is_no_failure(
+    cache: ArtifactCache, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(source: Path, folder: Path, key: str) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "write_entry", entry.write_entry)
+            cache.publish(key, folder_with(tmp_path / "faster", {"module.so": b"faster"}))
+        entry.write_entry(source, folder, key)
+
+    monkeypatch.setattr(store, "write_entry", lose)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.publish(KEY, built)
+    found = cache.lookup(KEY)
+    assert found is not None
+    assert (found / "module.so").read_bytes() == b"faster"
 
 
 def test_nothing_temporary_stays(cache: ArtifactCache, built: Path) -> None:

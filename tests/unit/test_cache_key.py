@@ -41,6 +41,20 @@ def test_only_equal_parts_have_equal_keys(
     assert cache_key(a) == cache_key(dict(reversed(a.items())))
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"a": "bc"}, {"ab": "c"}),
+        ({"a": "b", "c": "d"}, {"a": "bcd"}),
+        ({"a": "b"}, {"a": b"b"}),
+        ({"a": "1 b text 1\nc"}, {"a": "", "b": "c"}),
+        ({"a": ""}, {}),
+    ],
+)
+def test_parts_do_not_run_into_each_other(a: dict[str, Any], b: dict[str, Any]) -> None:
+    assert cache_key(a) != cache_key(b)
+
+
 def key_of(graph: xtc.Graph | None = None, **options: Any) -> str:
     return compilation_key(prepare(graph or product(), **options)).text
 
@@ -87,6 +101,15 @@ def test_different_values_have_different_texts() -> None:
 def test_what_is_no_plain_data_has_no_text(value: object) -> None:
     with pytest.raises(NoCanonicalFormError, match="is not plain data"):
         canonical_text(value)
+
+
+def test_the_operator_is_in_the_key() -> None:
+    def graph_of(operator: Callable[..., Any]) -> xtc.Graph:
+        with O.graph(name="f") as gb:
+            operator(O.tensor((4, 6), name="a"), name="b")
+        return gb.graph
+
+    assert key_of(graph_of(O.neg)) != key_of(graph_of(O.relu)) == key_of(graph_of(O.relu))
 
 
 def test_constants_are_compared_by_their_bits() -> None:

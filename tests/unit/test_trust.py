@@ -15,17 +15,13 @@ from xtc.core import ownership
 from xtc.core.errors import ArtifactError
 
 
-@pytest.fixture(scope="module")
-def compiled() -> xtc.Module:
-    return xtc.compile(product())
-
-
 @pytest.fixture
-def saved(compiled: xtc.Module, tmp_path: Path) -> Path:
-    """An artefact that was saved where new files are open to all."""
+def saved(tmp_path: Path) -> Path:
+    """An artefact that was made and saved where new files are open to all."""
     before = os.umask(0)
     try:
-        compiled.save(tmp_path / "saved")
+        with xtc.compile(product()) as module:
+            module.save(tmp_path / "saved")
     finally:
         os.umask(before)
     return tmp_path / "saved"
