@@ -15,12 +15,14 @@ from xtc.core.errors import UserError, XtcError
 from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
+from xtc.schedule import Schedule
 
 __version__ = VERSION
 
 __all__ = [
     "Graph",
     "Module",
+    "Schedule",
     "UserError",
     "XtcError",
     "__version__",

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the llvm dialect to a shared library, or to objects in memory."""
+"""From the llvm dialect to a shared library, to object files, or to objects in memory.
+
+Only code for this machine is linked: what links code for another one, and against what, is for the
+user to say, so its artefact holds the object files.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from xtc.core.mlir import Operation
 
 LIBRARY = "module.so"
+OBJECTS = ("module.o", "constants.o")
 
 
 def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
@@ -51,17 +56,22 @@ def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_le
     return compile_ir(ir, machine, opt=opt_level, kind="assembly", name=request.entry).decode()
 
 
-def shared_library(
+def write_artifact(
     code: tuple[bytes, ...],
     request: BuildRequest,
     machine: Machine,
     versions: Mapping[str, str],
     folder: Path,
 ) -> Artifact:
-    """Link `code` into `folder` and write the manifest. Raises ToolError where the linker fails."""
-    library = folder / LIBRARY
-    link_shared(code, library, machine)
-    manifest = manifest_of(request, versions, {LIBRARY: file_hash(library)})
+    """Link `code`, or keep its objects, in `folder`. Raises ToolError where the linker fails."""
+    if machine.is_host:
+        names: tuple[str, ...] = (LIBRARY,)
+        link_shared(code, folder / LIBRARY, machine)
+    else:
+        names = OBJECTS[: len(code)]
+        for name, content in zip(names, code, strict=True):
+            (folder / name).write_bytes(content)
+    manifest = manifest_of(request, versions, {name: file_hash(folder / name) for name in names})
     (folder / MANIFEST_FILE).write_text(manifest.to_json())
     return Artifact(manifest, folder)
 

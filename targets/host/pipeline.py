@@ -5,11 +5,16 @@ from __future__ import annotations
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.unroll_loops import UnrollLoops
 
 SCHEDULED = Stage(
     "scheduled",
     (
+        # The user's schedules first: what follows decides for operations that have none.
+        ApplySchedules(),
         # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
         "linalg-fuse-elementwise-ops",
         "canonicalize",
@@ -30,6 +35,10 @@ BUFFERIZED = Stage(
         # Frees go in last, when it is settled which buffers exist.
         "func.func(buffer-loop-hoisting)",
         "buffer-deallocation-pipeline",
+        # Copies of a body cost nothing from here on.
+        UnrollLoops(),
+        "canonicalize",
+        "cse",
     ),
 )
 
@@ -62,7 +71,13 @@ def host_pipeline(machine: Machine) -> Pipeline:
     """The stages after `source`."""
     lowered = Stage(
         "lowered",
-        (CopyByLoops(), "convert-linalg-to-loops", *_bf16_expansion(machine), *_TO_LLVM),
+        (
+            CopyByLoops(),
+            "convert-linalg-to-loops",
+            ContractMultiplyAdds(),
+            *_bf16_expansion(machine),
+            *_TO_LLVM,
+        ),
     )
     return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
 

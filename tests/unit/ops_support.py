@@ -21,6 +21,7 @@ Write = Callable[..., Tensor]
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTS = ("int8", "int16", "int32", "int64")
 ALL = tuple(ELEMENT_TYPES)
+UNTYPED: Any = O  # the operators as someone calls them who has no type checker
 
 
 def data(shape: Sequence[int], dtype: str, seed: int = 0) -> Array:
@@ -66,7 +67,7 @@ def result(write: Write, *arrays: Array) -> Array:
 
 
 def agree(actual: Array, expected: Array, reduction: int = 1, name: str = "result") -> None:
-    """Within the rounding errors that xtc.evaluate grants; NaN and infinities in the same places."""
+    """Within the rounding errors that xtc.evaluate grants; NaN and infinities in their places."""
     compare(actual, expected, name=name, reduction=max(1, reduction)).raise_if_wrong()
 
 

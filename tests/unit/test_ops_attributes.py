@@ -25,9 +25,13 @@ from xtc.ops.reduce_sum import ReduceSum
 from xtc.ops.softmax import Softmax
 
 NONSENSE: list[Any] = [
-    "x", "", 1.5, float("nan"), 10**30, -(10**5000), (), (9,), (0, 0), ("a",), (None,), {}, {"a": 1},
-    object(), b"1",
-]  # fmt: skip
+    *("x", "", b"1", 1.5, float("nan"), 10**30, -(10**5000)),
+    *((), (9,), (0, 0), ("a",), (None,), {}, {"a": 1}, object()),
+]
+
+
+def nested(value: Any) -> Any:
+    return (value,)
 
 
 @pytest.mark.parametrize(
@@ -124,14 +128,14 @@ def test_a_wrong_value_is_named(check: Callable[[Any], Any], value: Any, text: s
     [
         lambda value: Cast(value),
         lambda value: Gelu(value),
-        lambda value: LeakyRelu((value,)),
+        lambda value: LeakyRelu(nested(value)),
         lambda value: LayerNorm(value),
-        lambda value: LayerNorm(-1, "x" if value == () else (value,)),
+        lambda value: LayerNorm(-1, nested(value)),
         lambda value: LayerNorm(-1, 0.1, value),
         lambda value: Matmul(False, value),
-        lambda value: ReduceSum((value,)),
+        lambda value: ReduceSum(nested(value)),
         lambda value: ReduceMax(None, value),
-        lambda value: ReduceMean(((0, 0), value)),
+        lambda value: ReduceMean(nested(value)),
         lambda value: Softmax(value),
     ],
 )

@@ -10,9 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from ops_support import ALL, FLOATS, INTS, Array, data, exactly, graph_of, results
 
 import xtc.ops as O
+from tests.unit.ops_support import ALL, FLOATS, INTS, Array, data, exactly, graph_of, results
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 

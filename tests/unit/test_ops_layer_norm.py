@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ops_support import FLOATS, Array, Write, agree, data, graph_of, result, results
 
 import xtc
 import xtc.ops as O
+from tests.unit.ops_support import FLOATS, Array, Write, agree, data, graph_of, result, results
+from tests.unit.ops_support import UNTYPED as U
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 
@@ -19,11 +20,11 @@ from xtc.core.types import ELEMENT_TYPES
 def normalised(x: Array, axis: int, eps: float) -> Array:
     rows = x.astype(np.float64).reshape(*x.shape[: axis % x.ndim], -1)
     flat = rows.reshape(-1, rows.shape[-1])
-    found = [
+    found: list[Array] = [
         (row - statistics.fmean(row)) / (statistics.pvariance(row.tolist()) + eps) ** 0.5
         for row in flat
     ]
-    return np.array(found).reshape(x.shape)
+    return np.reshape(np.stack(found), x.shape)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -74,8 +75,9 @@ def test_equal_elements_give_zero_and_without_eps_nan() -> None:
         (lambda x, g, i: O.layer_norm(x, g, axis=0), r"gamma of layer_norm has shape \(4,\), not"),
         (lambda x, g, i: O.layer_norm(x, beta=x), r"beta of layer_norm has shape \(3, 4\), not"),
         (lambda x, g, i: O.layer_norm(x, eps=-1), "eps of layer_norm is -1, less than 0"),
+        (lambda x, g, i: O.layer_norm(x, eps=1e39), "eps of layer_norm is 1e[+]39, too large for"),
         (lambda x, g, i: O.layer_norm(x, axis=2), "axis of layer_norm is 2, but"),
-        (lambda x, g, i: O.layer_norm(x, 1.0), r"gamma of layer_norm has shape \(\), not"),
+        (lambda x, g, i: U.layer_norm(x, 1.0), r"gamma of layer_norm has shape \(\), not"),
     ],
 )
 def test_what_does_not_fit_is_refused(write: Write, text: str) -> None:

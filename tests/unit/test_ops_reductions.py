@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ops_support import (
+
+import xtc.ops as O
+from tests.unit.ops_support import (
     ALL,
     FLOATS,
     INTS,
@@ -22,8 +24,7 @@ from ops_support import (
     result,
     results,
 )
-
-import xtc.ops as O
+from tests.unit.ops_support import UNTYPED as U
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 
@@ -95,22 +96,22 @@ def test_the_extreme_integers_are_found(dtype: str) -> None:
 def test_any_and_all_of_bool() -> None:
     x = np.array([[False, False], [False, True], [True, True]])
     some, every = results([lambda x: O.reduce_max(x, axes=1), lambda x: O.reduce_min(x, axes=1)], x)
-    exactly(some, x.any(axis=1))
-    exactly(every, x.all(axis=1))
+    exactly(some, np.array([False, True, True]))
+    exactly(every, np.array([False, False, True]))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_and_infinities_go_through(dtype: str) -> None:
     nan, inf = math.nan, math.inf
-    rows = [[1, nan, 2], [nan, -inf, inf], [inf, 1, 2], [-inf, -inf, -inf], [inf, -inf, 0]]
+    rows = [[1, nan, 2], [nan, -inf, inf], [inf, 1, 2], [-inf] * 3, [inf, -inf, 0], [inf] * 3]
     x = np.array(rows, ELEMENT_TYPES[dtype].numpy)
     writes = [O.reduce_max, O.reduce_min, O.reduce_sum, O.reduce_mean]
     found = results([lambda x, write=write: write(x, axes=1) for write in writes], x)
     expected = [
-        [nan, nan, inf, -inf, inf],
-        [nan, nan, 1, -inf, -inf],
-        [nan, nan, inf, -inf, nan],
-        [nan, nan, inf, -inf, nan],
+        [nan, nan, inf, -inf, inf, inf],
+        [nan, nan, 1, -inf, -inf, inf],
+        [nan, nan, inf, -inf, nan, inf],
+        [nan, nan, inf, -inf, nan, inf],
     ]
     for actual, values in zip(found, expected, strict=True):
         exactly(actual, np.array(values, x.dtype))
@@ -137,10 +138,10 @@ def test_rank_0_reduces_to_itself() -> None:
         (lambda x, i, c: O.reduce_mean(i), "reduce_mean is not defined on int32"),
         (lambda x, i, c: O.reduce_sum(x, axes=2), "axes of reduce_sum is 2, but the operand has"),
         (lambda x, i, c: O.reduce_max(x, axes=(0, -2)), "which names an axis twice"),
-        (lambda x, i, c: O.reduce_min(x, axes=1.0), "axes of reduce_min is 1.0, not a sequence"),
+        (lambda x, i, c: U.reduce_min(x, axes=1.0), "axes of reduce_min is 1.0, not a sequence"),
         (lambda x, i, c: O.reduce_mean(x, axes=True), r"axes\[0\] of reduce_mean is True"),
-        (lambda x, i, c: O.reduce_sum(x, keepdims=1), "keepdims of reduce_sum is 1, neither"),
-        (lambda x, i, c: O.reduce_sum(3), "an operand of reduce_sum is int, not a tensor"),
+        (lambda x, i, c: U.reduce_sum(x, keepdims=1), "keepdims of reduce_sum is 1, neither"),
+        (lambda x, i, c: U.reduce_sum(3), "an operand of reduce_sum is int, not a tensor"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_the_users_line(write: Write, text: str) -> None:
@@ -155,8 +156,8 @@ def test_the_first_dimension_may_be_symbolic() -> None:
     with O.graph() as gb:
         O.outputs(O.reduce_sum(x, axes=1), O.reduce_mean(x, axes=0), O.reduce_max(x, keepdims=True))
     assert [tensor.shape for tensor in gb.graph.outputs] == [("n",), (3,), (1, 1)]
-    x = data((5, 3), "float32")
-    agree(gb.graph.evaluate(x)[str(gb.graph.outputs[1].name)], x.mean(axis=0))
+    array = data((5, 3), "float32")
+    agree(gb.graph.evaluate(array)[str(gb.graph.outputs[1].name)], np.mean(array, axis=0))
 
 
 def test_loops_flops_and_terms() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
-from ops_support import FLOATS, agree, data, exactly, graph_of, result, results
 
 import xtc.ops as O
+from tests.unit.ops_support import FLOATS, agree, data, exactly, graph_of, result, results
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 

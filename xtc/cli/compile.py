@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xtc.cli.common import (
@@ -13,6 +13,7 @@ from xtc.cli.common import (
     guarded,
     parse_dims,
     parse_options,
+    parse_schedule,
     read_graph,
     write_output,
     write_times,
@@ -20,7 +21,8 @@ from xtc.cli.common import (
 from xtc.core.errors import UserError
 from xtc.core.pipeline import STAGES
 from xtc.driver import IrOptions, prepare
-from xtc.driver.trust import protect
+from xtc.driver.folders import new_folder
+from xtc.interfaces.artifact import Artifact
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,8 +46,9 @@ def run(argv: Sequence[str]) -> int:
         read_graph(args.graph),
         args.target,
         dims=parse_dims(args.dim),
+        schedule=parse_schedule(args.schedule),
         ir=ir,
-        **parse_options(args.option),
+        **parse_options(args.option, args.target),
     )
     if args.stage is not None:
         write_output(compilation.stage_text(args.stage), args.output)
@@ -56,15 +59,12 @@ def run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _build(build, folder: Path | None) -> None:  # type: ignore[no-untyped-def]
+def _build(build: Callable[[Path], Artifact], folder: Path | None) -> None:
     if folder is None:
         raise UserError("nothing to do", hints=["--stage prints IR, --output names a folder"])
-    if folder.exists():
-        raise UserError(f"{folder} exists", hints=["choose another folder, or remove it"])
-    folder.mkdir(parents=True)
-    artifact = build(folder)
-    protect(folder)
-    sys.stdout.write(f"{artifact.folder}: {', '.join(sorted(artifact.manifest.files))}\n")
+    with new_folder(folder) as filled:
+        artifact = build(filled)
+    sys.stdout.write(f"{folder}: {', '.join(sorted(artifact.manifest.files))}\n")
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ from xtc.cli.common import (
     guarded,
     parse_dims,
     parse_options,
+    parse_schedule,
     read_graph,
     write_times,
 )
@@ -43,11 +44,12 @@ def run(argv: Sequence[str]) -> int:
         read_graph(args.graph),
         args.target,
         dims=parse_dims(args.dim),
+        schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,
         print_ir_after_all=args.print_ir_after_all,
         time_passes=args.time_passes,
         cache=not args.no_cache,
-        **parse_options(args.option),
+        **parse_options(args.option, args.target),
     ) as module:
         _report(module, args)
         if args.time_passes:

@@ -7,7 +7,7 @@ loop is a name and a kind, so that a reader sees the mathematics and a schedule 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.reassociation import Groups, Reassociation, reassociation
@@ -49,6 +49,21 @@ def reduction(*names: str) -> tuple[Loop, ...]:
     return tuple(Loop(name, reduction=True) for name in names)
 
 
+@dataclass(frozen=True)
+class MainOperation:
+    """The operation of a node that a schedule applies to.
+
+    Attributes:
+        loops: its loops, in its own order.
+        sizes: their trip counts.
+        inputs: how many operands it reads.
+    """
+
+    loops: tuple[Loop, ...]
+    sizes: tuple[int, ...]
+    inputs: int
+
+
 @dataclass
 class LinalgBuilder:
     """Appends operations for one graph node after another.
@@ -59,19 +74,23 @@ class LinalgBuilder:
             `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
         device: name of the device the node runs on, recorded as `xtc.device`.
         location: text of an MLIR location, ` loc("file":line:column)`, or "".
-        nests: loops and trip counts of each node's main operation.
+        schedules: by node, the schedule that its main operation carries as `loop.schedule`.
+        mains: what is known of each node's main operation.
     """
 
     lines: list[str] = field(default_factory=list)
     node: str = ""
     device: str | None = None
     location: str = ""
-    nests: dict[str, tuple[tuple[Loop, int], ...]] = field(default_factory=dict)
+    schedules: Mapping[str, str] = field(default_factory=dict)
+    mains: dict[str, MainOperation] = field(default_factory=dict)
     _count: int = 0
 
-    def _record(self, step: str | None, loops: Sequence[Loop], sizes: Sequence[int]) -> None:
+    def _record(
+        self, step: str | None, loops: Sequence[Loop], sizes: Sequence[int], inputs: int
+    ) -> None:
         if step is None:
-            self.nests[self.node] = tuple(zip(loops, sizes, strict=True))
+            self.mains[self.node] = MainOperation(tuple(loops), tuple(sizes), inputs)
 
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
@@ -88,6 +107,8 @@ class LinalgBuilder:
         if step is None and loops:
             names = ", ".join(f'"{loop.name}"' for loop in loops)
             attributes.append(f"loop.dims = [{names}]")
+            if self.node in self.schedules:
+                attributes.append(f'loop.schedule = "{self.schedules[self.node]}"')
         if self.device is not None:
             attributes.append(f'xtc.device = "{self.device}"')
         return attributes
@@ -144,7 +165,7 @@ class LinalgBuilder:
 
         `sizes` are the trip counts of `loops`.
         """
-        self._record(step, loops, sizes)
+        self._record(step, loops, sizes, len(inputs))
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -164,7 +185,7 @@ class LinalgBuilder:
     ) -> Value:
         """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
         out, out_map = init
-        self._record(step, loops, _trip_counts(loops, [*inputs, init]))
+        self._record(step, loops, _trip_counts(loops, [*inputs, init]), len(inputs))
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
@@ -184,7 +205,7 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
-        self._record(None, loops, type.sizes)
+        self._record(None, loops, type.sizes, 1)
         attributes = ", ".join(self._attributes(None, loops))
         text = (
             f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "

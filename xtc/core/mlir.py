@@ -6,10 +6,17 @@ only build or print a graph need not pay.
 """
 
 from mlir.ir import (
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
     ArrayAttr,
     Attribute,
     Block,
     Context,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
     DictAttr,
     FlatSymbolRefAttr,
     InsertionPoint,
@@ -19,6 +26,7 @@ from mlir.ir import (
     MLIRError,
     Module,
     Operation,
+    OpResult,
     OpView,
     RankedTensorType,
     StringAttr,
@@ -31,10 +39,17 @@ from mlir.ir import (
 from mlir.passmanager import PassManager
 
 __all__ = [
+    "AffineConstantExpr",
+    "AffineDimExpr",
+    "AffineExpr",
+    "AffineMap",
+    "AffineMapAttr",
     "ArrayAttr",
     "Attribute",
     "Block",
     "Context",
+    "DenseI32ArrayAttr",
+    "DenseI64ArrayAttr",
     "DictAttr",
     "FlatSymbolRefAttr",
     "InsertionPoint",
@@ -43,6 +58,7 @@ __all__ = [
     "MLIRError",
     "MemRefType",
     "Module",
+    "OpResult",
     "OpView",
     "Operation",
     "PassManager",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import tempfile
 import time
@@ -111,14 +112,20 @@ class PassRunner:
         if self.time_passes:
             self._add(f"{stage}/{step}", seconds)
         if self.dump_dir is not None:
-            self.dump_dir.mkdir(parents=True, exist_ok=True)
-            path = self.dump_dir / f"{self._count:02d}-{_file_name(step)}.mlir"
-            path.write_text(str(module))
+            _dump(str(module), self.dump_dir, f"{self._count:02d}-{_file_name(step)}.mlir")
         if self.print_after is not None:
             self.print_after(str(step), str(module))
 
     def _add(self, key: str, seconds: float) -> None:
         self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+
+
+def _dump(text: str, folder: Path, name: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    except OSError as error:
+        raise UserError(f"cannot dump IR into {folder}: {error.strerror}") from None
 
 
 def run_steps(module: Operation, steps: Sequence[Step]) -> None:
@@ -140,6 +147,14 @@ def run_steps(module: Operation, steps: Sequence[Step]) -> None:
         raise CompileError("MLIR refused the module", notes=diagnostics(error)) from None
 
 
+def check_step(step: str) -> None:
+    """Raise UserError unless MLIR has the pass, or passes, with these options."""
+    from xtc.core.mlir import Context
+
+    with Context():
+        _upstream(step)
+
+
 def _upstream(text: str) -> Any:
     from xtc.core.mlir import PassManager
 
@@ -147,32 +162,49 @@ def _upstream(text: str) -> Any:
         return PassManager.parse(f"builtin.module({text})")
     except ValueError as error:
         message = str(error).splitlines()[0].split("error: ")[-1]
-        raise UserError(f"{text!r} is no pass pipeline: {message}") from None
+        raise UserError(f"MLIR has no pass {text!r}: {message}") from None
 
 
-def diagnostics(error: BaseException) -> list[str]:
-    """The messages of an MLIRError, each with its location."""
+def diagnostics(error: BaseException, file: str | None = None) -> list[str]:
+    """The messages of an MLIRError, each with its location.
+
+    `file` is what to call the text that was parsed; MLIR itself calls it "-".
+    """
     found = getattr(error, "error_diagnostics", [])
-    return [f"{one.location}: {one.message}" for one in found] or [str(error)]
+    return [f"{_place(one.location, file)}: {one.message}" for one in found] or [str(error)]
+
+
+def _place(location: Any, file: str | None) -> str:
+    if not location.is_a_file():
+        return str(location)
+    name = file if file and location.filename == "-" else location.filename
+    return f"{name}:{location.start_line}:{location.start_col}"
 
 
 def _explain(error: CompileError, before: Operation, group: tuple[Step, ...]) -> CompileError:
-    """Find the pass of `group` that fails on `before`, save its input, say how to run it again."""
-    failed = group[0]
-    if len(group) > 1:
-        for step in group:
-            snapshot = before.clone()
-            try:
-                run_steps(before, [step])
-            except CompileError as again:
-                error, before, failed = again, snapshot, step
-                break
-    path = _save_for_reproduction(before)
+    """Say which pass of `group` fails on `before`, and how to run it again on a saved copy."""
+    failed, module, error = _first_failure(error, before, group)
+    names = ", ".join(f"'{step}'" for step in failed)
+    command = ["xtc-opt", _save_for_reproduction(module), *map(command_line_option, failed)]
     return CompileError(
-        f"pass '{failed}' failed: {error.what}",
+        f"{'pass' if len(failed) == 1 else 'passes'} {names} failed: {error.what}",
         notes=error.notes,
-        hints=[f"reproduce with: xtc-opt {path} {command_line_option(failed)}"],
+        hints=[f"reproduce with: {shlex.join(command)}"],
     )
+
+
+def _first_failure(
+    error: CompileError, before: Operation, group: tuple[Step, ...]
+) -> tuple[tuple[Step, ...], Operation, CompileError]:
+    """The failing pass, the module it failed on and its error; all passes if none fails alone."""
+    module = before.clone()
+    for step in group if len(group) > 1 else ():
+        snapshot = module.clone()
+        try:
+            run_steps(module, [step])
+        except CompileError as again:
+            return (step,), snapshot, again
+    return group, before, error
 
 
 def _save_for_reproduction(module: Operation) -> str:
@@ -184,9 +216,7 @@ def _save_for_reproduction(module: Operation) -> str:
 def command_line_option(step: Step) -> str:
     """The xtc-opt option that runs `step`."""
     text = str(step)
-    if "(" in text:
-        return f"--pass-pipeline='builtin.module({text})'"
-    return f"--{text}" if "{" not in text else f"'--{text}'"
+    return f"--pass-pipeline=builtin.module({text})" if "(" in text else f"--{text}"
 
 
 def _file_name(step: Step) -> str:

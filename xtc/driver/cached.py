@@ -79,7 +79,7 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
 
     Raises NoCanonicalFormError or NoFingerprintError where that is not known.
     """
-    source = compilation.source_text(locations=False)
+    source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
     pipeline = target.pipeline(options)
     code = code_fingerprint(_packages(target, options, pipeline))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,18 @@ from xtc.core import discover, knobs
 from xtc.core.errors import UserError
 from xtc.core.pipeline import PassRunner, print_banner
 from xtc.core.workspace import private_folder
-from xtc.driver.cached import build_or_fetch
+from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.module import Module
+from xtc.driver.placements import check_placements, live_devices
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
-from xtc.graph.placement import Placement, placement
+from xtc.graph.placement import placement
 from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import BuildRequest, Target
+from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, Target
+from xtc.schedule import schedule_texts
 
 
 @dataclass(frozen=True)
@@ -56,27 +59,20 @@ class Compilation:
     target: Target
     options: Any
     runner: PassRunner = field(default_factory=PassRunner)
+    schedules: Mapping[str, str] = field(default_factory=dict)
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
-        if stage == "source":
-            return self._text_after(None)
-        if stage == "code":
-            return self._text_after("code")
-        self.target.pipeline(self.options).until(stage)
-        return self._text_after(stage)
-
-    def _text_after(self, stage: str | None) -> str:
         from xtc.core import mlir
 
+        pipeline = self.target.pipeline(self.options)
+        if stage != "code":
+            pipeline = pipeline.until(stage)
         with mlir.Context():
-            module = mlir.Module.parse(self.source_text()).operation
-            pipeline = self.target.pipeline(self.options)
+            module = mlir.Module.parse(self.source()).operation
+            self.runner.run(module, pipeline)
             if stage == "code":
-                self.runner.run(module, pipeline)
                 return self.target.code(module, self.request(), self.options)
-            if stage is not None:
-                self.runner.run(module, pipeline.until(stage))
             return str(module)
 
     def build(self, folder: Path | None) -> Artifact:
@@ -84,7 +80,7 @@ class Compilation:
         from xtc.core import mlir
 
         start = time.perf_counter()
-        text = self.source_text()
+        text = self.source()
         with mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
@@ -98,9 +94,9 @@ class Compilation:
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
 
-    def source_text(self, *, locations: bool = True) -> str:
-        """What the stages start from; without `locations`, all of it that shapes the artefact."""
-        return module_text(self.graph, locations=locations)
+    def source(self, *, locations: bool = True) -> str:
+        """The source stage as text, schedules included, with or without the user's lines."""
+        return module_text(self.graph, self.schedules, locations=locations)
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
@@ -124,9 +120,10 @@ class Compilation:
 
 def compile(
     graph: Graph | GraphBuilder,
-    target: object = "host",
+    target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
+    schedule: object = None,
     dump_dir: str | Path | None = None,
     print_ir_after_all: bool = False,
     time_passes: bool = False,
@@ -138,8 +135,10 @@ def compile(
 
     Args:
         graph: what `O.graph` made, or the builder itself.
-        target: a target's name, or a device of it.
+        target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
+        schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
+            a Path; operators without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
@@ -154,24 +153,24 @@ def compile(
         DeviceNotFound: the code was built but nothing here can run it.
     """
     ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
-    compilation = prepare(graph, target, dims=dims, ir=ir, **options)
-    runtime = open_runtime(target, compilation)
-    if in_memory:
-        return Module(compilation, compilation.build(None), runtime)
-    folder = private_folder("module-")
-    try:
-        built = build_or_fetch(compilation, Path(folder.name), cache)
-        return Module(compilation, built.artifact, runtime, folder, cached=built.cached)
-    except BaseException:
-        folder.cleanup()
-        raise
+    compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
+    devices = live_devices(compilation.graph)
+    with ExitStack() as resources:
+        runtime = _runtime(target, devices, compilation, resources)
+        if in_memory:
+            built = Built(compilation.build(None), cached=False)
+        else:
+            folder = Path(resources.enter_context(private_folder("module-")))
+            built = build_or_fetch(compilation, folder, cache)
+        return Module(compilation, built.artifact, runtime, devices, resources, cached=built.cached)
 
 
 def prepare(
     graph: Graph | GraphBuilder,
-    target: object = "host",
+    target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
+    schedule: object = None,
     ir: IrOptions | None = None,
     **options: Any,
 ) -> Compilation:
@@ -181,21 +180,31 @@ def prepare(
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     chosen = discover.target(_target_name(target))
     bound = plain.bind(dims)
-    return Compilation(bound, chosen, chosen.options(**options), (ir or IrOptions()).runner())
+    check_placements(bound, chosen.name)
+    texts = schedule_texts(bound, schedule)
+    runner = (ir or IrOptions()).runner()
+    return Compilation(bound, chosen, chosen.options(**options), runner, texts)
 
 
-def open_runtime(target: object, compilation: Compilation) -> CommonRuntimeInterface:
-    """The device the user gave, or a new runtime of the target."""
+def _runtime(
+    target: object,
+    devices: Mapping[str, CommonRuntimeInterface],
+    compilation: Compilation,
+    resources: ExitStack,
+) -> CommonRuntimeInterface:
+    """The device the user gave, as target or in the graph, or one that `resources` closes."""
     if isinstance(target, CommonRuntimeInterface):
         return target
-    return compilation.target.runtime(compilation.options)
+    if devices:
+        return next(iter(devices.values()))
+    return resources.enter_context(compilation.target.runtime(compilation.options))
 
 
 def _target_name(target: object) -> str:
     if isinstance(target, str):
         return target
-    place: Placement | None = placement(target)
-    return place.target if place else "host"
+    place = placement(target)
+    return place.target if place else DEFAULT_TARGET
 
 
 def _argument(tensor: Tensor, role: Any) -> Argument:

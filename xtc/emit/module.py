@@ -9,11 +9,12 @@ of rank 0 is written into the code.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Value
+from xtc.core.linalg import LinalgBuilder, MainOperation, Value
 from xtc.core.location import SourceLocation
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
@@ -38,18 +39,28 @@ class _Emission:
         return ["memref.on_device"]
 
 
-def module_text(graph: Graph, *, locations: bool = True) -> str:
+def main_operations(graph: Graph) -> dict[str, MainOperation]:
+    """What schedules need to know of each node, by name; nodes that only move data are left out."""
+    emission = _Emission(graph, LinalgBuilder(), {}, False)
+    _body(emission)
+    return emission.builder.mains
+
+
+def module_text(
+    graph: Graph, schedules: Mapping[str, str] | None = None, *, locations: bool = True
+) -> str:
     """The `source` stage of `graph`, whose dimensions are all known, as MLIR text.
 
-    Without `locations` it does not say where the user wrote what.
+    `schedules` has the loop nests of scheduled nodes, by name, as one line of YAML each. Without
+    `locations` the text does not say where the user wrote what.
     """
     if graph.symbols:
         raise UserError(
             f"graph '{graph.name}' has the symbolic dimension '{graph.symbols[0]}'",
             hints=[f"give its size: dims={{'{graph.symbols[0]}': 32}}"],
         )
-    many_devices = len(device_names(graph)) > 1
-    emission = _Emission(graph, LinalgBuilder(), {}, many_devices, locations)
+    builder = LinalgBuilder(schedules=schedules or {})
+    emission = _Emission(graph, builder, {}, len(device_names(graph)) > 1, locations)
     globals_text = [_global(emission, tensor) for tensor in stored_constants(graph)]
     signature = ", ".join(_arguments(emission))
     body = _body(emission)

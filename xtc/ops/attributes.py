@@ -16,7 +16,7 @@ import numpy as np
 
 from xtc.core.errors import UserError, did_you_mean, located, shown
 from xtc.core.location import user_location
-from xtc.core.types import TensorType
+from xtc.core.types import ElementType, TensorType
 from xtc.graph.tensor import Tensor
 
 P = ParamSpec("P")
@@ -86,6 +86,13 @@ def _fits_float(value: int | float | np.number) -> bool:
         return math.isfinite(float(value))
     except OverflowError:
         return False
+
+
+def check_fits(op: str, attribute: str, value: float, element: ElementType) -> None:
+    """The number is finite in `element` too."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.asarray(value).astype(element.numpy)):
+            raise UserError(f"{attribute} of {op} is {value!r}, too large for {element}")
 
 
 def check_choice(op: str, attribute: str, value: object, choices: Sequence[str]) -> str:

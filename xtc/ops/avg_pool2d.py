@@ -17,7 +17,7 @@ from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 from xtc.ops.attributes import check_flag, user_function
 from xtc.ops.contraction import accumulator_dtype
-from xtc.ops.elementwise import DIM_NAMES, dim_loops, require_float
+from xtc.ops.elementwise import DIM_NAMES, dim_loops, emit_elementwise, require_float
 from xtc.ops.pooling import Pool2d, canonical_window
 from xtc.ops.window import Pair, Slide
 
@@ -97,11 +97,7 @@ def _divide_by(builder: LinalgBuilder, total: Value, count: int, result: TensorT
         mean = scalars.div(element, scalars.constant(count, element.element))
         return scalars.cast(mean, result.element)
 
-    names = DIM_NAMES[: result.rank]
-    init = builder.empty(result)
-    return builder.generic(
-        [(total, names)], (init, names), dim_loops(result.rank), body, step="mean"
-    )
+    return emit_elementwise(builder, [total], result, body, step="mean")
 
 
 def _divide(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.types import TensorType
 from xtc.ops.attributes import check_ints, check_pair
 
@@ -36,8 +36,8 @@ def _entries(op: str, padding: object, type: TensorType) -> Sequence[object]:
     if isinstance(padding, str | bytes) or not isinstance(padding, Sequence):
         entry = (padding, padding) if isinstance(padding, int) else (0, 0)
         raise UserError(
-            f"padding of {op} is {padding!r}, not one (before, after) for each dimension",
-            hints=[f"padding={(entry,) * max(type.rank, 1)}"],
+            f"padding of {op} is {shown(padding)}, not one (before, after) for each dimension",
+            hints=[f"padding={shown((entry,) * type.rank)}"],
         )
     if len(padding) != type.rank:
         raise UserError(

@@ -15,7 +15,7 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_int, check_pair, operand_type, user_function
+from xtc.ops.attributes import check_int, check_operands, check_pair, operand_type, user_function
 from xtc.ops.border import Border
 from xtc.ops.contraction import (
     accumulator_dtype,
@@ -54,7 +54,7 @@ class Conv2d(Operator):
     groups: int = 1
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        x, w = inputs
+        x, w = check_operands(self.name, inputs, 2)
         require_same_element(self.name, inputs)
         require_number(self.name, x)
         slides = self._slides(x, w)

@@ -15,7 +15,7 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_flag, user_function
+from xtc.ops.attributes import check_flag, check_operands, user_function
 from xtc.ops.contraction import accumulator_dtype, product_element, round_result
 from xtc.ops.elementwise import require_number, require_same_element
 
@@ -31,7 +31,7 @@ class Gemv(Operator):
     transpose: bool = False
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        a, x = inputs
+        a, x = check_operands(self.name, inputs, 2)
         require_same_element(self.name, inputs)
         require_number(self.name, a)
         check_flag(self.name, "transpose", self.transpose)

@@ -23,6 +23,7 @@ from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ops.attributes import (
     check_axis,
+    check_fits,
     check_flag,
     check_operands,
     check_real,
@@ -60,7 +61,8 @@ class LayerNorm(Operator):
         x, *parameters = check_operands(self.name, inputs, 1 + len(names))
         require_float(self.name, x)
         require_same_element(self.name, inputs)
-        check_real(self.name, "eps", self.eps, minimum=0)
+        eps = check_real(self.name, "eps", self.eps, minimum=0)
+        check_fits(self.name, "eps", eps, x.element.accumulator)
         row = x.shape[check_axis(self.name, "axis", self.axis, x.rank) :]
         for name, type in zip(names, parameters, strict=True):
             if type.shape != row:

@@ -13,7 +13,7 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_real, user_function
+from xtc.ops.attributes import check_fits, check_real, user_function
 from xtc.ops.elementwise import FloatElementwise, widened
 
 
@@ -26,8 +26,10 @@ class LeakyRelu(FloatElementwise):
     slope: float = 0.01
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        check_real(self.name, "slope", self.slope)
-        return super().infer(*inputs)
+        slope = check_real(self.name, "slope", self.slope)
+        result = super().infer(*inputs)
+        check_fits(self.name, "slope", slope, result.element.accumulator)
+        return result
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         (x,) = elements

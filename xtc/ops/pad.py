@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.linalg import LinalgBuilder, Loop, Value
 from xtc.core.types import ElementType, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import operand_type, user_function
+from xtc.ops.attributes import check_operands, operand_type, user_function
 from xtc.ops.border import Border, border_of, check_border
 
 
@@ -29,7 +29,7 @@ class Pad(Operator):
     value: float | int | bool = 0
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        (x,) = inputs
+        (x,) = check_operands(self.name, inputs, 1)
         check_border(self.name, self.padding, x)
         _check_value(self.value, x.element)
         return padded_type(x, self.padding)
@@ -102,9 +102,9 @@ def _value_of(value: object, element: ElementType) -> float | int | bool:
 
 def _check_value(value: object, element: ElementType) -> float | int | bool:
     if not isinstance(value, bool | int | float):
-        raise UserError(f"value of pad is {value!r}, not a number")
+        raise UserError(f"value of pad is {shown(value)}, not a number")
     if not _holds(element, value):
-        raise UserError(f"value of pad is {value!r}, which {element} does not hold")
+        raise UserError(f"value of pad is {shown(value)}, which {element} does not hold")
     return value
 
 

@@ -13,7 +13,7 @@ from xtc.core.errors import UserError
 from xtc.core.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.core.types import TensorType
 from xtc.graph.operator import Array, Operator
-from xtc.ops.attributes import check_ints, check_pair, operand_type
+from xtc.ops.attributes import check_ints, check_operands, check_pair, operand_type
 from xtc.ops.border import Border
 from xtc.ops.pad import emit_pad
 from xtc.ops.window import (
@@ -54,7 +54,7 @@ class Pool2d(Operator):
     dilation: Pair = (1, 1)
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        (x,) = inputs
+        (x,) = check_operands(self.name, inputs, 1)
         self.check_element(x)
         slides = self.slides(image_sizes(self.name, x))
         result = image_type(x, slides, int(x.shape[3]))

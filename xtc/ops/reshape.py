@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.linalg import LinalgBuilder, Loop, Value
 from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_ints, operand_type, user_function
+from xtc.ops.attributes import check_ints, check_operands, operand_type, user_function
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Reshape(Operator):
     shape: tuple[int, ...]
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        (x,) = inputs
+        (x,) = check_operands(self.name, inputs, 1)
         shape = check_ints(self.name, "shape", self.shape, minimum=-1)
         return x.with_shape(_static(x, shape) if x.is_static else _symbolic(x, shape))
 
@@ -69,7 +69,7 @@ def _canonical(shape: object, type: TensorType) -> tuple[int, ...]:
         return Reshape(sizes).infer(type).sizes if type.is_static else sizes
     if shape[0] not in type.shape[:1]:
         raise UserError(
-            f"shape of reshape starts with {shape[0]!r}, which is no dimension of the operand",
+            f"shape of reshape starts with {shown(shape[0])}, which is no dimension of the operand",
             notes=[f"the operand has shape {type.shape}"],
         )
     sizes = check_ints("reshape", "shape", (-1, *shape[1:]), minimum=-1)
@@ -87,12 +87,14 @@ def _filled(sizes: tuple[int, ...], wanted: int) -> tuple[int, ...]:
 def _static(x: TensorType, shape: tuple[int, ...]) -> tuple[Dim, ...]:
     if 0 in shape or shape.count(-1) > 1:
         raise UserError(
-            f"shape of reshape is {shape}",
+            f"shape of reshape is {shown(shape)}",
             notes=["sizes are 1 or more; at most one is -1 and takes what is left"],
         )
     filled = _filled(shape, x.size)
     if -1 in filled or math.prod(filled) != x.size:
-        raise UserError(f"shape of reshape is {shape}, but the operand {x} has {x.size} elements")
+        raise UserError(
+            f"shape of reshape is {shown(shape)}, but the operand {x} has {x.size} elements"
+        )
     return filled
 
 
@@ -101,7 +103,7 @@ def _symbolic(x: TensorType, shape: tuple[int, ...]) -> tuple[Dim, ...]:
     wanted = math.prod(int(size) for size in rest)
     if shape[:1] != (-1,) or -1 in shape[1:] or math.prod(shape[1:]) != wanted:
         raise UserError(
-            f"shape of reshape is {shape}",
+            f"shape of reshape is {shown(shape)}",
             notes=[f"the symbolic dimension '{name}' stays first"],
             hints=[f"start with '{name}' or -1; the other sizes multiply to {wanted}"],
         )

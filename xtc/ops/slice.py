@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.linalg import LinalgBuilder, Loop, Value
 from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_int, check_ints, operand_type, user_function
+from xtc.ops.attributes import check_int, check_ints, check_operands, operand_type, user_function
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Slice(Operator):
     steps: tuple[int, ...]
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        (x,) = inputs
+        (x,) = check_operands(self.name, inputs, 1)
         starts = check_ints(self.name, "starts", self.starts, count=x.rank, minimum=0)
         stops = _entries("stops", self.stops, x.rank)
         steps = check_ints(self.name, "steps", self.steps, count=x.rank, minimum=1)
@@ -86,7 +86,7 @@ def _entries(attribute: str, value: object, rank: int) -> tuple[int | None, ...]
     if value is None:
         return (None,) * rank
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise UserError(f"{attribute} of slice is {value!r}, not one entry for each dimension")
+        raise UserError(f"{attribute} of slice is {shown(value)}, not one entry for each dimension")
     if len(value) != rank:
         raise UserError(
             f"{attribute} of slice has {len(value)} entries, but the operand has rank {rank}"

@@ -15,7 +15,13 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import check_ints, check_permutation, operand_type, user_function
+from xtc.ops.attributes import (
+    check_ints,
+    check_operands,
+    check_permutation,
+    operand_type,
+    user_function,
+)
 from xtc.ops.elementwise import dim_loops
 
 
@@ -27,7 +33,7 @@ class Transpose(Operator):
     axes: tuple[int, ...]
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        (x,) = inputs
+        (x,) = check_operands(self.name, inputs, 1)
         axes = check_ints(self.name, "axes", self.axes, minimum=0)
         check_permutation(self.name, "axes", axes, x.rank)
         if not x.is_static and axes[0] != 0:

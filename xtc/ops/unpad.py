@@ -13,7 +13,7 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ops.attributes import operand_type, user_function
+from xtc.ops.attributes import check_operands, operand_type, user_function
 from xtc.ops.border import Border, border_of, check_border
 
 
@@ -25,7 +25,7 @@ class Unpad(Operator):
     padding: Border
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        (x,) = inputs
+        (x,) = check_operands(self.name, inputs, 1)
         check_border(self.name, self.padding, x)
         return x.with_shape(tuple(self._cropped(x, position) for position in range(x.rank)))
 

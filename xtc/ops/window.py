@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.types import TensorType, tensor_type
 from xtc.graph.operator import Array
 from xtc.ops.attributes import check_choice, check_ints, check_pair
@@ -131,7 +131,7 @@ def _check_border(op: str, padding: object) -> tuple[Pair, Pair]:
     """((top, bottom), (left, right)), and nothing else."""
     if isinstance(padding, str) or not isinstance(padding, Sequence) or len(padding) != 2:
         raise UserError(
-            f"padding of {op} is {padding!r}, not ((top, bottom), (left, right))",
+            f"padding of {op} is {shown(padding)}, not ((top, bottom), (left, right))",
         )
     top, left = (
         check_ints(op, f"padding[{d}]", entry, count=2, minimum=0)

@@ -9,7 +9,7 @@ nothing, a word, a list of words, or a mapping such as `{unroll: 4, pack: 1}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,14 +29,17 @@ def parse_nest(data: object, axes: Sequence[Axis], operands: int, title: str) ->
     """The nest that `data` describes, completed but not yet checked for legality.
 
     Args:
-        data: YAML text, or a mapping.
+        data: YAML text, a mapping, or a part of a parsed document.
         axes: the operation's iteration space.
         operands: how many operands it reads.
         title: the operation's name, for messages.
 
     Raises UserError, with line and column where `data` is text.
     """
-    tree = parse_yaml(data) if isinstance(data, str) else plain(data)
+    if isinstance(data, Located):
+        tree = data
+    else:
+        tree = parse_yaml(data) if isinstance(data, str) else plain(data)
     return _nest(tree, tuple(axes), operands, title, 0)
 
 
@@ -115,7 +118,9 @@ def _annotations(value: Located, loop: str) -> list[tuple[str, Any]]:
         elif isinstance(value.value, dict):
             found = [(str(key.value), _argument(item)) for key, item in value.value.items()]
         else:
-            raise UserError(f"'{loop}' cannot be {value.value!r}", hints=[f"one of: {', '.join(_WORDS)}"])
+            raise UserError(
+                f"'{loop}' cannot be {value.value!r}", hints=[f"one of: {', '.join(_WORDS)}"]
+            )
         for word, _ in found:
             if word not in _WORDS:
                 raise UserError(f"'{loop}' cannot be {word!r}", hints=did_you_mean(word, _WORDS))
@@ -167,8 +172,12 @@ def nest_data(nest: Nest) -> str:
 
 def _loop_data(loop: NestLoop) -> str:
     key = loop.axis if loop.tile is None else f"{loop.axis}#{loop.tile}"
-    words = [f"{word}: true" for word in ("parallelize", "vectorize", "buffer") if getattr(loop, word)]
+    words = [
+        f"{word}: true" for word in ("parallelize", "vectorize", "buffer") if getattr(loop, word)
+    ]
     if loop.unroll:
         words.append(f"unroll: {loop.unroll}")
-    words += [f"{word}: {list(getattr(loop, word))}" for word in ("pack", "fuse") if getattr(loop, word)]
+    words += [
+        f"{word}: {list(getattr(loop, word))}" for word in ("pack", "fuse") if getattr(loop, word)
+    ]
     return f"{key}: {{{', '.join(words)}}}"

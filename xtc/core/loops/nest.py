@@ -87,7 +87,8 @@ class Nest:
         """This nest with a whole-axis loop for each axis that lacks one, outermost and in order."""
         present = {loop.axis for loop in self.loops if loop.tile is None}
         split = {segment.axis for segment in self.segments}
-        missing = [a for a in self.axes if a.name not in present | split | self._left_inside()]
+        done = present | split | self._left_inside()
+        missing = [axis for axis in self.axes if axis.name not in done and axis.size > 1]
         return replace(self, loops=(*(NestLoop(axis.name) for axis in missing), *self.loops))
 
     def _left_inside(self) -> set[str]:

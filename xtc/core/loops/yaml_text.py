@@ -79,7 +79,11 @@ def _mapping(node: yaml.MappingNode, file: str) -> dict[Located, Located]:
     return result
 
 
-_TAGS = {"null": lambda _: None, "bool": lambda text: text.lower() in ("true", "yes", "on"), "str": str}
+_TAGS = {
+    "null": lambda _: None,
+    "bool": lambda text: text.lower() in ("true", "yes", "on"),
+    "str": str,
+}
 
 
 def _scalar(node: yaml.Node, where: SourceLocation) -> Any:

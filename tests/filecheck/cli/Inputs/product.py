@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The graph that the tests of the commands compile."""
+
 import xtc.ops as O
 
-a, b = O.tensor((4, 16), name="a"), O.tensor((16, 8), name="b")
-with O.graph(name="product") as gb:
-    O.relu(O.matmul(a, b))
-graph = gb.graph
+a = O.tensor((4, 16), name="A")
+b = O.tensor((16, 8), name="B")
+with O.graph(name="product") as graph:
+    O.matmul(a, b, name="C")

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at linalg operations and rebuilding them; shared by passes that schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xtc.core.mlir import (
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    Operation,
+    RankedTensorType,
+    Value,
+    WalkOrder,
+    WalkResult,
+)
+
+ID_PREFIX = "__xtc_id_"
+
+
+def operations_with(module: Operation, attribute: str) -> list[Operation]:
+    """Operations that carry `attribute`, in the order of the text."""
+    return [op for op in all_operations(module) if attribute in op.attributes]
+
+
+def all_operations(module: Operation) -> list[Operation]:
+    """Every operation below `module`, in the order of the text."""
+    found: list[Operation] = []
+
+    def visit(op: Operation) -> WalkResult:
+        found.append(op.operation)
+        return WalkResult.ADVANCE
+
+    module.walk(visit, WalkOrder.PRE_ORDER)
+    return found
+
+
+def remove_attributes(module: Operation, *prefixes: str) -> None:
+    """Drop every attribute whose name begins so."""
+    for op in all_operations(module):
+        for name in [one for one in op.attributes if one.startswith(prefixes)]:
+            del op.attributes[name]
+
+
+def node_id(op: Operation) -> str | None:
+    """The graph node that an operation came from, or None."""
+    names = [name for name in op.attributes if name.startswith(ID_PREFIX)]
+    return names[0].removeprefix(ID_PREFIX).removesuffix("_") if names else None
+
+
+def index_maps(op: Operation) -> list[AffineMap]:
+    """Index maps of a linalg.generic, inputs then outputs."""
+    return [AffineMapAttr(one).value for one in op.attributes["indexing_maps"]]
+
+
+def iterators(op: Operation) -> list[str]:
+    """Kinds of a linalg.generic's loops: "parallel" or "reduction"."""
+    return [str(one).split("<")[1].rstrip(">") for one in op.attributes["iterator_types"]]
+
+
+def trip_counts(op: Operation) -> list[int]:
+    """Sizes of a linalg.generic's loops, read off dimensions that one loop alone indexes."""
+    maps = index_maps(op)
+    sizes = [1] * maps[0].n_dims
+    for value, index_map in zip(op.operands, maps, strict=True):
+        shape = RankedTensorType(value.type).shape if len(index_map.results) else []
+        for expression, size in zip(index_map.results, shape, strict=True):
+            if isinstance(expression, AffineDimExpr):
+                sizes[expression.position] = size
+    return sizes
+
+
+def input_count(op: Operation) -> int:
+    """How many operands a linalg operation reads without writing them."""
+    return len(op.operands) - len(op.results)
+
+
+def without_unit_loops(op: Operation) -> Operation:
+    """Replace a linalg.generic on tensors by one without its loops of a single iteration.
+
+    Dimensions that only such loops walk leave the operands too, by slices of lower rank.
+    """
+    sizes = trip_counts(op)
+    kept = [position for position, size in enumerate(sizes) if size != 1]
+    if len(kept) == len(sizes):
+        return op
+    with op.context, op.location, InsertionPoint(op):
+        reduced = [
+            _reduce(value, _restricted(index_map, kept))
+            for value, index_map in zip(op.operands, index_maps(op), strict=True)
+        ]
+        kinds = op.attributes["iterator_types"]
+        attributes = dict_of(op)
+        attributes["indexing_maps"] = ArrayAttr.get([AffineMapAttr.get(m) for _, m in reduced])
+        attributes["iterator_types"] = ArrayAttr.get([kinds[position] for position in kept])
+        values = [value for value, _ in reduced]
+        new = Operation.create(
+            op.name,
+            results=[value.type for value in values[input_count(op) :]],
+            operands=values,
+            attributes=attributes,
+            regions=1,
+        )
+        op.regions[0].blocks[0].append_to(new.regions[0])
+        outputs = list(op.operands)[input_count(op) :]
+        for old, result, output in zip(op.results, new.results, outputs, strict=True):
+            old.replace_all_uses_with(_insert(result, output))
+        op.erase()
+    return new
+
+
+def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
+    """`index_map` as a function of the kept loops alone, the others being 0."""
+    places = {old: new for new, old in enumerate(kept)}
+    substitution = [
+        AffineDimExpr.get(places[old]) if old in places else AffineConstantExpr.get(0)
+        for old in range(index_map.n_dims)
+    ]
+    inner = AffineMap.get(len(kept), 0, substitution)
+    return AffineMap.get(len(kept), 0, [one.compose(inner) for one in index_map.results])
+
+
+def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
+    """`value` without the dimensions of size 1 that are indexed by 0, and the map that is left."""
+    shape = RankedTensorType(value.type).shape
+    pairs = list(zip(index_map.results, shape, strict=True))
+    left = [(one, size) for one, size in pairs if not (size == 1 and _is_zero(one))]
+    if len(left) == len(pairs):
+        return value, index_map
+    type = RankedTensorType.get([size for _, size in left], value.type.element_type)
+    slice = Operation.create(
+        "tensor.extract_slice", results=[type], operands=[value], attributes=_whole(shape, 1)
+    )
+    return slice.results[0], AffineMap.get(index_map.n_dims, 0, [one for one, _ in left])
+
+
+def _insert(result: Value, into: Value) -> Value:
+    """`result` in the shape of `into`, of which it is all."""
+    if result.type == into.type:
+        return result
+    insertion = Operation.create(
+        "tensor.insert_slice",
+        results=[into.type],
+        operands=[result, into],
+        attributes=_whole(RankedTensorType(into.type).shape, 2),
+    )
+    return insertion.results[0]
+
+
+def _whole(shape: Sequence[int], tensors: int) -> dict[str, Attribute]:
+    """Attributes of a slice that covers all of a tensor of static shape."""
+    segments = [1] * tensors + [0, 0, 0]
+    return {
+        "static_offsets": DenseI64ArrayAttr.get([0] * len(shape)),
+        "static_sizes": DenseI64ArrayAttr.get(list(shape)),
+        "static_strides": DenseI64ArrayAttr.get([1] * len(shape)),
+        "operandSegmentSizes": DenseI32ArrayAttr.get(segments),
+    }
+
+
+def _is_zero(expression: AffineExpr) -> bool:
+    return isinstance(expression, AffineConstantExpr) and expression.value == 0
+
+
+def dict_of(op: Operation) -> dict[str, Attribute]:
+    """The operation's attributes by name."""
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def restore(op: Operation, attributes: Mapping[str, Attribute]) -> None:
+    """Put back attributes that a rewrite dropped; those it set stay."""
+    for name, value in attributes.items():
+        if name not in op.attributes:
+            op.attributes[name] = value

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the loops of one operator run: the scheduling primitives, each with its before and after.
+
+Every call is checked at once against the nest as it then stands, and a call that would change
+nothing is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from typing_extensions import Self
+
+from xtc.core.errors import UserError, did_you_mean, located
+from xtc.core.location import user_location
+from xtc.core.loops import Axis, Nest, NestLoop, Segment, check_nest, nest_data, nest_text
+
+
+@dataclass(eq=False)
+class NodeSchedule:
+    """The loop nest of one operator, or of one segment of it.
+
+    Attributes:
+        node: the operator's name in the graph.
+        axes: its iteration space.
+        operands: how many operands it reads.
+    """
+
+    node: str
+    axes: tuple[Axis, ...]
+    operands: int
+    _loops: list[NestLoop] = field(default_factory=list)
+    _parts: list[tuple[str, int, int, NodeSchedule]] = field(default_factory=list)
+    _parent: NodeSchedule | None = None
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self._loops:
+            self._loops = [NestLoop(axis.name) for axis in self.axes if self._is_open(axis)]
+
+    def _is_open(self, axis: Axis) -> bool:
+        return self._parent is None or axis.size > 1
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Names of the axes, in the operator's own order."""
+        return tuple(self._user_name(axis.name) for axis in self.axes)
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """Names of the loops, from the outermost to the innermost."""
+        return tuple(loop.name for loop in self._loops)
+
+    @property
+    def nest(self) -> Nest:
+        """The loop nest as it stands."""
+        segments = tuple(
+            Segment(axis, start, stop, child.nest) for axis, start, stop, child in self._parts
+        )
+        return Nest(self.axes, tuple(self._loops), segments, self.operands)
+
+    @property
+    def data(self) -> str:
+        """The nest as one line of YAML."""
+        return nest_data(self.nest)
+
+    def set_dims(self, names: Sequence[str]) -> Self:
+        """Rename the axes, in the operator's own order; loops over whole axes are renamed too."""
+        with located(user_location()):
+            if len(names) != len(self.axes) or len(set(names)) != len(names):
+                raise UserError(f"{self.node} has {len(self.axes)} axes: {', '.join(self.dims)}")
+            if self._parts or any(loop.tile is not None for loop in self._loops):
+                raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
+            self._names = dict(zip(names, (axis.name for axis in self.axes), strict=True))
+            self._loops = [replace(loop, name=self._user_name(loop.axis)) for loop in self._loops]
+        return self
+
+    def strip_mine(self, dim: str, tiles: Mapping[str, int]) -> Self:
+        """Put loops over tiles of `dim` innermost, larger tiles first.
+
+        for i in 0..512              for i in 0..512 step 4
+          for j in 0..512      ->      for j in 0..512
+                                         for i1 in 0..4       strip_mine("i", {"i1": 4})
+        """
+
+        def change() -> None:
+            axis = self._axis(dim)
+            if not tiles:
+                raise UserError(f"strip_mine of '{dim}' of {self.node} names no tile")
+            for name, size in tiles.items():
+                self._check_new(name)
+                self._loops.append(NestLoop(axis, _integer(size, f"the tile '{name}'"), name))
+
+        return self._checked(change)
+
+    def tile(self, dim: str, tiles: Mapping[str, int]) -> Self:
+        """The same as `strip_mine`; XTC's other name for it."""
+        return self.strip_mine(dim, tiles)
+
+    def split(self, dim: str, segments: Mapping[str, int]) -> dict[str, NodeSchedule]:
+        """Cut `dim` into segments that begin where `segments` says; each gets its own schedule.
+
+            for i in 0..512      ->      i[0:500]:   for i in 0..500
+              body                       i[500:512]: for i in 0..12
+
+        Loops inside the one over `dim` move into every segment. Returns the schedules by name:
+        `low, high = op.split("i", {"low": 0, "high": 500}).values()`.
+        """
+        children: dict[str, NodeSchedule] = {}
+
+        def change() -> None:
+            axis = self._axis(dim)
+            if self._parts:
+                raise UserError(f"{self.node} is split already", hints=["split its segments"])
+            position = next(i for i, loop in enumerate(self._loops) if loop.axis == axis)
+            inner, self._loops = self._loops[position:], self._loops[:position]
+            starts = [_integer(start, f"the segment '{name}'") for name, start in segments.items()]
+            stops = [*starts[1:], self._size(axis)]
+            for name, start, stop in zip(segments, starts, stops, strict=True):
+                children[name] = self._child(axis, start, stop, inner)
+                self._parts.append((axis, start, stop, children[name]))
+
+        self._checked(change)
+        return children
+
+    def interchange(self, order: Sequence[str]) -> Self:
+        """Order the loops, from the outermost to the innermost; all of them are named.
+
+        for i in 0..512              for j in 0..512
+          for j in 0..512      ->      for i in 0..512          interchange(["j", "i"])
+        """
+
+        def change() -> None:
+            for name in order:
+                self._loop(name)
+            if sorted(order) != sorted(self.loops):
+                missing = [name for name in self.loops if name not in order]
+                what = f"'{missing[0]}' is missing" if missing else "a loop is named twice"
+                raise UserError(
+                    f"interchange of {self.node}: {what}",
+                    hints=[f"name each once: {', '.join(self.loops)}"],
+                )
+            if tuple(order) == self.loops:
+                raise UserError(f"interchange of {self.node} changes nothing")
+            by_name = {loop.name: loop for loop in self._loops}
+            self._loops = [by_name[name] for name in order]
+
+        return self._checked(change)
+
+    def vectorize(self, loops: Sequence[str]) -> Self:
+        """Run the innermost `loops` as vector instructions.
+
+        for j1 in 0..16              vector over j1
+          c[j1] += a * b[j1]   ->      c[0:16] += a * b[0:16]      vectorize(["j1"])
+        """
+        return self._annotate(loops, "vectorize", lambda loop: replace(loop, vectorize=True))
+
+    def parallelize(self, loops: Sequence[str]) -> Self:
+        """Run iterations of the outermost `loops` on several threads.
+
+        for i in 0..512      ->      parallel for i in 0..512      parallelize(["i"])
+        """
+        return self._annotate(loops, "parallelize", lambda loop: replace(loop, parallelize=True))
+
+    def unroll(self, factors: Mapping[str, int]) -> Self:
+        """Write out copies of loop bodies.
+
+        for k1 in 0..2               body(0)
+          body(k1)             ->    body(1)                       unroll({"k1": 2})
+        """
+
+        def change() -> None:
+            for name, factor in factors.items():
+                number = _integer(factor, f"the factor of '{name}'")
+                if number < 1:
+                    raise UserError(f"'{name}' of {self.node} cannot be unrolled by {number}")
+                self._replace(name, "unroll", lambda loop, n=number: replace(loop, unroll=n))
+
+        return self._checked(change)
+
+    def buffer_at(self, loop: str) -> Self:
+        """Compute the result's tile inside `loop` in a buffer, copied in before and out after.
+
+        for i                        for i
+          for k                        buffer = c[i]
+            c[i] += ...        ->      for k
+                                         buffer += ...
+                                       c[i] = buffer               buffer_at("i")
+        """
+        return self._annotate([loop], "buffer", lambda one: replace(one, buffer=True))
+
+    def pack_at(self, loop: str, operand: int) -> Self:
+        """Copy the operand's tile inside `loop` to a dense buffer first; operands count from 0.
+
+        for j                        for j
+          for k                        packed = b[:, j]
+            ... b[k, j]        ->      for k
+                                         ... packed[k]             pack_at("j", 1)
+        """
+        number = operand
+        return self._annotate([loop], "pack", lambda one: replace(one, pack=(*one.pack, number)))
+
+    def fuse_producer_at(self, loop: str, operand: int) -> Self:
+        """Compute the operand inside `loop`, tile by tile, where it was computed whole before.
+
+        for i: p[i] = f(i)           for i
+        for i: c[i] = g(p[i])  ->      p = f(i)
+                                       c[i] = g(p)                 fuse_producer_at("i", 0)
+        """
+        number = operand
+        return self._annotate([loop], "fuse", lambda one: replace(one, fuse=(*one.fuse, number)))
+
+    def __str__(self) -> str:
+        return nest_text(self.nest, self.node)
+
+    def _annotate(
+        self, names: Sequence[str], what: str, change: Callable[[NestLoop], NestLoop]
+    ) -> Self:
+        if isinstance(names, str):
+            names = [names]
+
+        def change_all() -> None:
+            for name in names:
+                self._replace(name, what, change)
+
+        return self._checked(change_all)
+
+    def _replace(self, name: str, what: str, change: Callable[[NestLoop], NestLoop]) -> None:
+        old = self._loop(name)
+        new = change(old)
+        if new == old:
+            raise UserError(f"{what} of '{name}' of {self.node} is there already")
+        self._loops[self._loops.index(old)] = new
+
+    def _checked(self, change: Callable[[], None]) -> Self:
+        """Apply `change`; where the nest is not legal afterwards, nothing has changed."""
+        loops, parts = list(self._loops), list(self._parts)
+        with located(user_location()):
+            try:
+                change()
+                root = self._root()
+                check_nest(root.nest, root.node)
+            except UserError:
+                self._loops, self._parts = loops, parts
+                raise
+        return self
+
+    def _root(self) -> NodeSchedule:
+        return self if self._parent is None else self._parent._root()
+
+    def _child(self, axis: str, start: int, stop: int, loops: Sequence[NestLoop]) -> NodeSchedule:
+        looped = {loop.axis for loop in self._loops}
+        axes = tuple(
+            replace(one, size=stop - start)
+            if one.name == axis
+            else replace(one, size=1 if one.name in looped else one.size)
+            for one in self.axes
+        )
+        return NodeSchedule(
+            self.node, axes, self.operands, list(loops), _parent=self, _names=self._names
+        )
+
+    def _axis(self, name: object) -> str:
+        internal = self._names.get(str(name), str(name))
+        if internal not in {axis.name for axis in self.axes}:
+            raise UserError(
+                f"{self.node} has no axis '{name}'", hints=did_you_mean(str(name), self.dims)
+            )
+        if not any(loop.axis == internal for loop in self._loops):
+            raise UserError(f"axis '{name}' of {self.node} has no loop here")
+        return internal
+
+    def _size(self, name: str) -> int:
+        return next(axis.size for axis in self.axes if axis.name == name)
+
+    def _loop(self, name: object) -> NestLoop:
+        for loop in self._loops:
+            if loop.name == name:
+                return loop
+        raise UserError(
+            f"{self.node} has no loop '{name}'", hints=did_you_mean(str(name), self.loops)
+        )
+
+    def _check_new(self, name: str) -> None:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise UserError(f"{name!r} cannot be the name of a loop of {self.node}")
+        if name in self.loops:
+            raise UserError(f"{self.node} has a loop '{name}' already")
+
+    def _user_name(self, internal: str) -> str:
+        return next((user for user, own in self._names.items() if own == internal), internal)
+
+
+def _integer(value: object, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UserError(f"{what} is {value!r}, not an integer")
+    return value

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schedules of a graph's operators, written by calls or read from data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from xtc.core.errors import UserError, did_you_mean, located
+from xtc.core.location import user_location
+from xtc.core.loops import Axis, check_nest, parse_nest
+from xtc.core.loops.nest import Nest
+from xtc.core.loops.yaml_text import Located, parse_yaml, plain
+from xtc.emit.module import main_operations
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.graph import Graph
+from xtc.schedule.node import NodeSchedule
+
+
+class Schedule:
+    """How operators of a graph run: `schedule["C"]` is the loop nest of the operator named C.
+
+    Every dimension of the graph is known: bind symbolic ones first.
+    """
+
+    def __init__(self, graph: Graph | GraphBuilder) -> None:
+        with located(user_location()):
+            self.graph = graph.graph if isinstance(graph, GraphBuilder) else graph
+            if self.graph.symbols:
+                raise UserError(
+                    f"graph '{self.graph.name}' has the symbolic dimension "
+                    f"'{self.graph.symbols[0]}'",
+                    hints=["schedule graph.bind(...)"],
+                )
+        self._mains = main_operations(self.graph)
+        self._nodes: dict[str, NodeSchedule] = {}
+
+    def __getitem__(self, name: str) -> NodeSchedule:
+        """The schedule of one operator. Raises UserError where it has no loops."""
+        if name not in self._nodes:
+            with located(user_location()):
+                self._nodes[name] = NodeSchedule(name, *self._space(name))
+        return self._nodes[name]
+
+    @staticmethod
+    def of(graph: Graph | GraphBuilder, data: object) -> Schedule:
+        """The schedule that `data` describes: nests by operator name.
+
+        `data` is a Schedule, a mapping, YAML text, or the path of a YAML file. Raises UserError,
+        with line and column where it is text.
+        """
+        if isinstance(data, Schedule):
+            return data
+        schedule = Schedule(graph)
+        with located(user_location()):
+            for key, nest in _entries(data):
+                with located(key.where):
+                    schedule._load(str(key.value), nest)
+        return schedule
+
+    def texts(self) -> dict[str, str]:
+        """One line of YAML for each scheduled operator, by name."""
+        return {name: node.data for name, node in self._nodes.items()}
+
+    def __str__(self) -> str:
+        return "\n".join(str(node) for node in self._nodes.values())
+
+    def _space(self, name: str) -> tuple[tuple[Axis, ...], int]:
+        self.graph.node(name)
+        main = self._mains.get(name)
+        if main is None or not main.loops:
+            raise UserError(
+                f"'{name}' only moves data; it has no loops to schedule",
+                hints=did_you_mean(name, self._mains),
+            )
+        pairs = zip(main.loops, main.sizes, strict=True)
+        return tuple(Axis(loop.name, size, loop.reduction) for loop, size in pairs), main.inputs
+
+    def _load(self, name: str, data: Located) -> None:
+        axes, operands = self._space(name)
+        nest = parse_nest(data, axes, operands, name)
+        check_nest(nest, name)
+        self._nodes[name] = _from_nest(name, nest)
+
+
+def _entries(data: object) -> list[tuple[Located, Located]]:
+    if isinstance(data, Path):
+        try:
+            tree = parse_yaml(data.read_text(), str(data))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"cannot read {data}: {error}") from None
+    elif isinstance(data, str):
+        tree = parse_yaml(data)
+    elif isinstance(data, Mapping):
+        tree = plain(dict(data))
+    else:
+        raise UserError(
+            f"schedule={type(data).__name__} is no schedule",
+            hints=["pass an xtc.Schedule, a mapping, YAML text or a Path"],
+        )
+    if tree.value is None:
+        return []
+    if not isinstance(tree.value, dict):
+        raise UserError("a schedule maps operator names to loop nests", where=tree.where)
+    return list(tree.value.items())
+
+
+def _from_nest(name: str, nest: Nest, parent: NodeSchedule | None = None) -> NodeSchedule:
+    node = NodeSchedule(name, nest.axes, nest.operands, list(nest.loops), _parent=parent)
+    node._parts = [
+        (part.axis, part.start, part.stop, _from_nest(name, part.nest, node))
+        for part in nest.segments
+    ]
+    return node
+
+
+def schedule_texts(graph: Graph, data: Any) -> dict[str, str]:
+    """The schedules of `data` as `emit.module_text` takes them; {} for None."""
+    return {} if data is None else Schedule.of(graph, data).texts()
