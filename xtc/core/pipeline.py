@@ -73,7 +73,8 @@ class PassRunner:
     _count: int = 0
 
     @property
-    def _one_by_one(self) -> bool:
+    def one_by_one(self) -> bool:
+        """Whether somebody looks at what each pass does."""
         return self.dump_dir is not None or self.print_after is not None or self.time_passes
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:
@@ -88,7 +89,7 @@ class PassRunner:
         """Runs of MLIR's own passes share one pass manager unless each is looked at."""
         group: list[Step] = []
         for step in steps:
-            if isinstance(step, str) and not self._one_by_one:
+            if isinstance(step, str) and not self.one_by_one:
                 group.append(step)
                 continue
             if group:
@@ -105,7 +106,7 @@ class PassRunner:
             run_steps(module, group, self.source_name)
         except CompileError as error:
             raise self._explain(error, before, group) from None
-        if self._one_by_one:
+        if self.one_by_one:
             self._show(module, group[0], stage, time.perf_counter() - start)
 
     def _explain(
