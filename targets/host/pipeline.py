@@ -22,10 +22,13 @@ SCHEDULED = Stage(
     (
         # The user's schedules first: what follows decides for operations that have none.
         ApplySchedules(),
-        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
+        # Before elementwise fusion, which lets what computes an operand write it transposed.
         TransposeOperands(),
+        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain:
+        # each is one member less for the rows.
         FuseElementwise(),
         FuseRows(),
+        # The best order depends on how many rows a tile has.
         OrderLoops(),
         "canonicalize",
         "cse",
@@ -83,6 +86,7 @@ def host_pipeline(machine: Machine) -> Pipeline:
         "lowered",
         (
             CopyByLoops(),
+            # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
             "convert-linalg-to-loops",
             KeepOuterLoops(),
