@@ -6,11 +6,14 @@ only build or print a graph need not pay.
 """
 
 from mlir.ir import (
+    AffineAddExpr,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
     AffineMap,
     AffineMapAttr,
+    AffineMulExpr,
+    AffineSymbolExpr,
     ArrayAttr,
     Attribute,
     Block,
@@ -39,11 +42,14 @@ from mlir.ir import (
 from mlir.passmanager import PassManager
 
 __all__ = [
+    "AffineAddExpr",
     "AffineConstantExpr",
     "AffineDimExpr",
     "AffineExpr",
     "AffineMap",
     "AffineMapAttr",
+    "AffineMulExpr",
+    "AffineSymbolExpr",
     "ArrayAttr",
     "Attribute",
     "Block",
