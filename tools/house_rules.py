@@ -34,7 +34,8 @@ OPS_INFRASTRUCTURE = {
 }
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
-    ("xtc/driver/compile.py", "host"): "what is compiled for where nobody says otherwise",
+    ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
+    ("xtc/core/loops/yaml_text.py", "null"): "YAML's own tag",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}

@@ -65,7 +65,7 @@ class HostTarget(Target):
 
         machine = options.machine
         code = build.objects(lowered, request, machine, options.opt_level)
-        return build.shared_library(code, request, machine, self.toolchain(options), folder)
+        return build.write_artifact(code, request, machine, self.toolchain(options), folder)
 
     def build_in_memory(
         self, lowered: Operation, request: BuildRequest, options: HostOptions

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-import itertools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
+from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import HostRuntime, LoadedModule
+from xtc.interfaces.runtime import CommonRuntimeInterface, HostRuntime, LoadedModule
 from xtc_targets.host.build import LIBRARY
 
-_ids = itertools.count()
+_numbers = Numbering()
 
 
 @dataclass(eq=False)
@@ -53,8 +54,11 @@ class LocalHost(HostRuntime):
     """This process and its processor."""
 
     machine: Machine
-    _id: int = field(default_factory=lambda: next(_ids))
+    _id: int = field(default_factory=_numbers.take)
     _loaded: set[HostModule] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
 
     @property
     def target_name(self) -> str:
@@ -72,14 +76,10 @@ class LocalHost(HostRuntime):
     def device_id(self) -> int:
         return self._id
 
-    def load(self, artifact: Artifact) -> HostModule:
-        """Map the artefact. Raises ArtifactError for code of another machine."""
-        triple = artifact.manifest.toolchain.get("triple", "")
-        if not Machine(triple, "", "").is_host:
-            raise ArtifactError(
-                f"code for {triple} cannot run in this process",
-                notes=[f"this process is {self.machine.triple}"],
-            )
+    def load(
+        self, artifact: Artifact, devices: Mapping[str, CommonRuntimeInterface] | None = None
+    ) -> HostModule:
+        _check_runs_here(artifact)
         module = _from_memory(artifact) if artifact.objects else _from_file(artifact)
         self._loaded.add(module)
         return module
@@ -103,6 +103,32 @@ class LocalHost(HostRuntime):
     def close(self) -> None:
         for module in tuple(self._loaded):
             self.unload(module)
+        self._give_number_back()
+
+
+def _check_runs_here(artifact: Artifact) -> None:
+    """Raise ArtifactError for code of another target or machine."""
+    manifest = artifact.manifest
+    if manifest.target != "host":
+        raise ArtifactError(f"the host cannot load code for {manifest.target}")
+    triple = manifest.toolchain.get("triple", "")
+    if not _is_host(triple):
+        raise ArtifactError(
+            f"code for {triple or 'an unnamed machine'} cannot run in this process",
+            where=artifact.folder,
+            notes=[
+                f"this process is {Machine.host().triple}",
+                "code for another machine is kept as object files, not linked",
+            ],
+            hints=["link them with a compiler for that machine, in a program that runs there"],
+        )
+
+
+def _is_host(triple: str) -> bool:
+    try:
+        return Machine(triple, "", "").is_host
+    except UserError:  # a triple that this LLVM does not know
+        return False
 
 
 def _from_file(artifact: Artifact) -> HostModule:

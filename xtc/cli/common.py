@@ -4,28 +4,38 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.interfaces.target import DEFAULT_TARGET
+
+INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
 
 
 def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
     """Run a command; an XtcError becomes a message on standard error and exit code 1."""
     try:
-        return main(sys.argv[1:])
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
     except XtcError as error:
         sys.stdout.flush()
         sys.stderr.write(f"{program}: error: {error}\n")
         return 1
-    except BrokenPipeError:
-        sys.stderr.close()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    return code
 
 
 def read_graph(path: Path) -> Graph:
@@ -59,7 +69,9 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what to compile and for what."""
     parser.add_argument("graph", type=Path, help="a .py file that defines `graph`, or a .yaml file")
-    parser.add_argument("--target", default="host", help="what to compile for (default: host)")
+    parser.add_argument(
+        "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
+    )
     parser.add_argument(
         "--dim",
         action="append",
@@ -71,15 +83,20 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "--schedule",
         help="YAML of loop nests by operator name, or @FILE that holds it",
     )
+    add_target_options(parser)
+    add_ir_options(parser)
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """The target's own options."""
     parser.add_argument(
         "--option",
         "-O",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the target, such as cpu=skylake-avx512; may be repeated",
+        help="an option of the target, such as opt_level=2; may be repeated",
     )
-    add_ir_options(parser)
 
 
 def add_ir_options(parser: argparse.ArgumentParser) -> None:
@@ -94,16 +111,17 @@ def add_ir_options(parser: argparse.ArgumentParser) -> None:
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:
     """`NAME=SIZE` texts as a dict. Raises UserError."""
     dims = {}
-    for name, value in map(_split, texts):
+    for name, value in _pairs(texts).items():
         if not value.isdecimal():
             raise UserError(f"the size of dimension '{name}' is {value!r}, not a number")
         dims[name] = int(value)
     return dims
 
 
-def parse_options(texts: Sequence[str]) -> dict[str, Any]:
-    """`NAME=VALUE` texts as a dict; numbers become int. Raises UserError."""
-    return {name: _number_or_text(value) for name, value in map(_split, texts)}
+def parse_options(texts: Sequence[str], target: str) -> dict[str, Any]:
+    """`NAME=VALUE` texts as options of a target. Raises UserError."""
+    values: dict[str, Any] = discover.target(target).option_values(_pairs(texts))
+    return values
 
 
 def parse_schedule(text: str | None) -> str | Path | None:
@@ -111,15 +129,16 @@ def parse_schedule(text: str | None) -> str | Path | None:
     return Path(text[1:]) if text is not None and text.startswith("@") else text
 
 
-def _number_or_text(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text
-
-
-def _split(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise UserError(f"{text!r} is not of the form NAME=VALUE")
-    return name, value
+def _pairs(texts: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UserError(f"{text!r} is not of the form NAME=VALUE")
+        if name in pairs:
+            raise UserError(f"'{name}' is given twice, as {pairs[name]!r} and {value!r}")
+        pairs[name] = value
+    return pairs
 
 
 def write_times(seconds: dict[str, float]) -> None:
@@ -132,8 +151,22 @@ def write_times(seconds: dict[str, float]) -> None:
 
 
 def write_output(text: str, path: Path | None) -> None:
-    """Text to a file, or to standard output where there is none."""
+    """Text to standard output, or to a file, which is replaced whole. Raises UserError."""
     if path is None:
         sys.stdout.write(text)
-    else:
+        return
+    try:
+        _write(text, path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _write(text: str, path: Path) -> None:
+    if path.exists() and not path.is_file():  # a pipe or a terminal takes the text as it comes
         path.write_text(text)
+        return
+    file = path.resolve()  # what a link stands for, not the link itself, is replaced
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as folder:
+        written = Path(folder, file.name)
+        written.write_text(text)
+        written.replace(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xtc.cli.common import (
@@ -21,6 +21,8 @@ from xtc.cli.common import (
 from xtc.core.errors import UserError
 from xtc.core.pipeline import STAGES
 from xtc.driver import IrOptions, prepare
+from xtc.driver.folders import new_folder
+from xtc.interfaces.artifact import Artifact
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,7 +48,7 @@ def run(argv: Sequence[str]) -> int:
         dims=parse_dims(args.dim),
         schedule=parse_schedule(args.schedule),
         ir=ir,
-        **parse_options(args.option),
+        **parse_options(args.option, args.target),
     )
     if args.stage is not None:
         write_output(compilation.stage_text(args.stage), args.output)
@@ -57,14 +59,12 @@ def run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _build(build, folder: Path | None) -> None:  # type: ignore[no-untyped-def]
+def _build(build: Callable[[Path], Artifact], folder: Path | None) -> None:
     if folder is None:
         raise UserError("nothing to do", hints=["--stage prints IR, --output names a folder"])
-    if folder.exists():
-        raise UserError(f"{folder} exists", hints=["choose another folder, or remove it"])
-    folder.mkdir(parents=True)
-    artifact = build(folder)
-    sys.stdout.write(f"{artifact.folder}: {', '.join(sorted(artifact.manifest.files))}\n")
+    with new_folder(folder) as filled:
+        artifact = build(filled)
+    sys.stdout.write(f"{folder}: {', '.join(sorted(artifact.manifest.files))}\n")
 
 
 def main() -> int:

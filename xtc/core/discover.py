@@ -1,93 +1,148 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds operators, targets and passes by name; the only dynamic imports of the project."""
+"""Finds operators, targets and passes by name; the only dynamic imports of the project.
+
+A thing is found because its file is there: an operator is `xtc/ops/<name>.py`, a target the folder
+`targets/<name>`. No list is edited when one is added. Names are checked before they are imported.
+"""
 
 from __future__ import annotations
 
 import importlib
-import inspect
+import importlib.util
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, XtcError, did_you_mean
 from xtc.core.passes import Pass
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-@cache
 def targets() -> tuple[str, ...]:
     """Names of the targets: folders of `targets/`, and entry points of the group `xtc.targets`."""
-    package = importlib.import_module("xtc_targets")
-    own = [info.name for info in pkgutil.iter_modules(package.__path__) if info.ispkg]
-    return tuple(dict.fromkeys([*sorted(own), *sorted(_foreign_targets())]))
+    foreign = sorted(entry.name for entry in _foreign_targets())
+    return tuple(dict.fromkeys([*_packages("xtc_targets"), *foreign]))
 
 
 def target(name: str) -> Any:
-    """The Target called `name`. Raises UserError where there is none."""
-    if name not in targets():
-        raise UserError(f"there is no target '{name}'", hints=did_you_mean(name, targets()))
-    if name in _foreign_targets():
-        return _foreign_targets()[name].load()
-    return importlib.import_module(f"xtc_targets.{name}").TARGET
+    """The Target called `name`.
 
-
-@cache
-def _foreign_targets() -> dict[str, Any]:
-    return {entry.name: entry for entry in entry_points(group="xtc.targets")}
+    Raises UserError where there is none, XtcError where what is installed under the name is broken
+    or there twice.
+    """
+    if not _is_name(name) or name not in targets():
+        raise UserError(f"there is no target {name!r}", hints=did_you_mean(str(name), targets()))
+    entries = [entry for entry in _foreign_targets() if entry.name == name]
+    places = [f"xtc_targets.{name}"] if name in _packages("xtc_targets") else []
+    places += [f"entry point {entry.value}" for entry in entries]
+    if len(places) > 1:
+        raise XtcError(f"several targets are called '{name}'", notes=places)
+    found = _load(entries[0]) if entries else importlib.import_module(places[0])
+    if isinstance(found, ModuleType):
+        found = getattr(found, "TARGET", None)
+    if found is None:
+        raise XtcError(f"target '{name}' defines no TARGET", notes=places)
+    return found
 
 
 @cache
 def operators() -> tuple[str, ...]:
     """Names of the operators: files of `xtc/ops` that define the operator of their name."""
-    package = importlib.import_module("xtc.ops")
-    names = (info.name for info in pkgutil.iter_modules(package.__path__))
-    return tuple(sorted(name for name in names if _operator_class(name) is not None))
+    return tuple(name for name in _modules("xtc.ops") if _operator_class(name) is not None)
 
 
 def operator(name: str) -> type[Any]:
     """The Operator class called `name`. Raises UserError where there is none."""
-    if _NAME.fullmatch(name) is None or name not in operators():
-        raise UserError(f"there is no operator '{name}'", hints=did_you_mean(name, operators()))
-    found = _operator_class(name)
+    known = _is_name(name) and name in _modules("xtc.ops")
+    found = _operator_class(name) if known else None
     if found is None:
-        raise UserError(f"there is no operator '{name}'")
+        raise UserError(
+            f"there is no operator {name!r}", hints=did_you_mean(str(name), operators())
+        )
     return found
-
-
-def _operator_class(name: str) -> type[Any] | None:
-    module = importlib.import_module(f"xtc.ops.{name}")
-    return next((one for one in _own_classes(module) if vars(one).get("name") == name), None)
 
 
 @cache
 def passes() -> dict[str, type[Pass]]:
-    """Our own passes by name: of `mlir_passes/` and of every target's `passes/`."""
-    packages = ["xtc_passes", *(f"xtc_targets.{name}.passes" for name in targets())]
+    """Our own passes by name, sorted: of `mlir_passes/` and of every target's `passes/`.
+
+    The pass `tile-for-cache` is the class in `tile_for_cache.py` that bears the name; other files
+    there hold what passes share. Raises XtcError where two passes have one name.
+    """
     found: dict[str, type[Pass]] = {}
-    for package in packages:
-        for module in _modules(package):
-            found |= {one.name: one for one in _own_classes(module) if _is_pass(one, module)}
-    return found
+    for module in _pass_modules():
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        one = _class_named(name, module, Pass)
+        if one is None:
+            continue
+        if name in found:
+            files = [found[name].__module__, module.__name__]
+            raise XtcError(f"two passes are called '{name}'", notes=files)
+        found[name] = one
+    return dict(sorted(found.items()))
 
 
-def _is_pass(one: type[Any], module: ModuleType) -> bool:
-    file = module.__name__.rsplit(".", 1)[1].replace("_", "-")
-    return issubclass(one, Pass) and vars(one).get("name") == file
+def _pass_modules() -> Iterator[ModuleType]:
+    own = [f"xtc_targets.{name}.passes" for name in _packages("xtc_targets")]
+    for package in ["xtc_passes", *(one for one in own if importlib.util.find_spec(one))]:
+        for name in _modules(package):
+            yield importlib.import_module(f"{package}.{name}")
 
 
-def _own_classes(module: ModuleType) -> list[type[Any]]:
-    classes = (one for _, one in inspect.getmembers(module, inspect.isclass))
-    return [one for one in classes if one.__module__ == module.__name__]
+@cache
+def _operator_class(name: str) -> type[Any] | None:
+    base = importlib.import_module("xtc.graph.operator").Operator
+    return _class_named(name, importlib.import_module(f"xtc.ops.{name}"), base)
 
 
-def _modules(package: str) -> list[ModuleType]:
+def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | None:
+    """The subclass of `base` that is written in `module` and whose own `name` is `name`."""
+    for value in vars(module).values():
+        if (
+            isinstance(value, type)
+            and issubclass(value, base)
+            and value.__module__ == module.__name__
+            and vars(value).get("name") == name
+        ):
+            return value
+    return None
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+@cache
+def _modules(package: str) -> tuple[str, ...]:
+    """Sorted names of a package's modules that are not packages themselves."""
+    return tuple(sorted(info.name for info in _contents(package) if not info.ispkg))
+
+
+@cache
+def _packages(package: str) -> tuple[str, ...]:
+    return tuple(sorted(info.name for info in _contents(package) if info.ispkg))
+
+
+def _contents(package: str) -> Iterator[pkgutil.ModuleInfo]:
+    return pkgutil.iter_modules(importlib.import_module(package).__path__)
+
+
+@cache
+def _foreign_targets() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group="xtc.targets"))
+
+
+def _load(entry: EntryPoint) -> Any:
     try:
-        parent = importlib.import_module(package)
-    except ModuleNotFoundError:
-        return []
-    names = sorted(info.name for info in pkgutil.iter_modules(parent.__path__))
-    return [importlib.import_module(f"{package}.{name}") for name in names]
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise XtcError(
+            f"target '{entry.name}' cannot be loaded",
+            notes=[f"entry point {entry.value}", str(error)],
+            hints=["reinstall the package it comes with, or remove it"],
+        ) from error

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from xtc.core.location import SourceLocation
 
+_LISTED = 50  # as many names as a hint may list
+
 
 class XtcError(Exception):
     """The base of every error this project raises on purpose.
@@ -88,12 +90,20 @@ class LaunchError(DeviceError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
-    """Hints for a misspelt `name`: the closest known one, or the list of what there is."""
+    """Hints for a misspelt `name`: the closest known one, or what there is if that is not long."""
     choices = sorted(known)
-    close = difflib.get_close_matches(name, choices, n=1)
-    if close:
-        return [f"did you mean '{close[0]}'?"]
+    if close := close_match(name, choices):
+        return close
+    if len(choices) > _LISTED:
+        some = difflib.get_close_matches(name, choices, n=5, cutoff=0) or choices[:5]
+        return [f"one of {len(choices)}, such as: {', '.join(some)}"]
     return [f"one of: {', '.join(choices)}"] if choices else []
+
+
+def close_match(name: str, known: Iterable[str]) -> list[str]:
+    """A hint that gives the known name closest to `name`; none where no name is close."""
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return [f"did you mean '{close[0]}'?"] if close else []
 
 
 @contextmanager

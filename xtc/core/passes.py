@@ -7,8 +7,9 @@ import dataclasses
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
+from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Pass(ABC):
         options = [
             f"{field.name.replace('_', '-')}={_value_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
+            if getattr(self, field.name) != _default(field)
         ]
         return f"{self.name}{{{' '.join(options)}}}" if options else self.name
 
@@ -43,6 +44,7 @@ class Pass(ABC):
     def parse_options(cls, text: str) -> Pass:
         """The pass with the options in `text`, `rows=8 order=1,2`. Raises UserError on bad ones."""
         fields = {field.name.replace("_", "-"): field for field in dataclasses.fields(cls)}
+        types = get_type_hints(cls)
         values: dict[str, Any] = {}
         for item in text.split():
             option, _, value = item.partition("=")
@@ -51,9 +53,16 @@ class Pass(ABC):
                     f"pass '{cls.name}' has no option '{option}'",
                     hints=did_you_mean(option, fields),
                 )
-            values[fields[option].name] = _parse_value(
-                cls.name, option, str(fields[option].type), value
-            )
+            field = fields[option].name
+            if field in values:
+                raise UserError(f"option '{option}' of pass '{cls.name}' is given twice")
+            values[field] = _parse_value(cls.name, option, types[field], value)
+        for option, one in fields.items():
+            if one.name not in values and _default(one) is dataclasses.MISSING:
+                raise UserError(
+                    f"pass '{cls.name}' needs the option '{option}'",
+                    hints=[f"{cls.name}{{{option}=...}}"],
+                )
         return cls(**values)
 
 
@@ -65,6 +74,13 @@ def split_pass(text: str) -> tuple[str, str]:
     return match["name"], match["options"] or ""
 
 
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """The default value; dataclasses.MISSING for an option that must be given."""
+    if field.default_factory is dataclasses.MISSING:
+        return field.default
+    return field.default_factory()
+
+
 def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
@@ -73,18 +89,11 @@ def _value_text(value: object) -> str:
     return str(value)
 
 
-def _parse_value(pass_name: str, option: str, type: str, text: str) -> Any:
+def _parse_value(pass_name: str, option: str, declared: Any, text: str) -> Any:
     try:
-        if type == "bool":
-            return {"": True, "true": True, "1": True, "false": False, "0": False}[text]
-        if type == "int":
-            return int(text)
-        if type.startswith("tuple[int"):
-            return tuple(int(part) for part in text.split(","))
-        if type.startswith("tuple[str"):
-            return tuple(text.split(","))
-    except (KeyError, ValueError):
+        return option_types.parse(text, declared)
+    except ValueError:
         raise UserError(
-            f"option '{option}' of pass '{pass_name}' cannot be {text!r}", notes=[f"it is {type}"]
+            f"option '{option}' of pass '{pass_name}' cannot be {text!r}",
+            notes=[f"it is {option_types.type_text(declared)}"],
         ) from None
-    return text

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.call import match_names
+from xtc.core.errors import UserError
 from xtc.core.types import element_type
 from xtc.interfaces.artifact import Argument, Manifest
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
+DLPACK_CPU = 1  # kDLCPU in dlpack.h
 
 
 def bind_arguments(
@@ -25,25 +27,7 @@ def bind_arguments(
 ) -> list[Array]:
     """The input arrays in order, ready to be read. Raises UserError where they do not fit."""
     names = [argument.name for argument in manifest.inputs]
-    if len(args) > len(names):
-        raise UserError(
-            f"'{manifest.entry}' takes {len(names)} arrays ({', '.join(names)}), not {len(args)}"
-        )
-    given = dict(zip(names, args, strict=False))
-    for name, value in arrays.items():
-        if name not in names:
-            raise UserError(
-                f"'{manifest.entry}' has no input '{name}'", hints=did_you_mean(name, names)
-            )
-        if name in given:
-            raise UserError(f"input '{name}' of '{manifest.entry}' is given twice")
-        given[name] = value
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise UserError(
-            f"'{manifest.entry}' is called without {', '.join(map(repr, missing))}",
-            notes=[f"it takes {', '.join(names)}"],
-        )
+    given = match_names(f"'{manifest.entry}'", names, args, arrays)
     return [read_array(given[argument.name], argument) for argument in manifest.inputs]
 
 
@@ -105,15 +89,26 @@ def _as_array(value: Any, argument: Argument) -> Array:
     if isinstance(value, np.ndarray):
         return value
     try:
-        if hasattr(value, "__dlpack__"):
-            return np.from_dlpack(value)
-        return np.asarray(value)
+        return _from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(
             f"input '{argument.name}' of type {type(value).__name__} is no array here",
             notes=[str(error)],
             hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
         ) from None
+
+
+def _from_dlpack(value: Any) -> Array:
+    """By DLPack; where NumPy's has no such element type, as the tensor turns itself into an array.
+
+    Nothing is fetched from another device.
+    """
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError):
+        if value.__dlpack_device__()[0] != DLPACK_CPU or not hasattr(value, "__array__"):
+            raise
+        return np.asarray(value)
 
 
 def _check_type(array: Array, argument: Argument) -> None:

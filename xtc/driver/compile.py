@@ -3,25 +3,30 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xtc.core import discover, knobs
 from xtc.core.errors import UserError
 from xtc.core.pipeline import PassRunner, print_banner
+from xtc.core.workspace import private_folder
+from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.module import Module
+from xtc.driver.placements import check_placements, live_devices
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
-from xtc.graph.placement import Placement, placement
+from xtc.graph.placement import placement
 from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import BuildRequest, Target
+from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, Target
 from xtc.schedule import schedule_texts
 
 
@@ -58,24 +63,16 @@ class Compilation:
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
-        if stage == "source":
-            return self._text_after(None)
-        if stage == "code":
-            return self._text_after("code")
-        self.target.pipeline(self.options).until(stage)
-        return self._text_after(stage)
-
-    def _text_after(self, stage: str | None) -> str:
         from xtc.core import mlir
 
+        pipeline = self.target.pipeline(self.options)
+        if stage != "code":
+            pipeline = pipeline.until(stage)
         with mlir.Context():
             module = mlir.Module.parse(self.source()).operation
-            pipeline = self.target.pipeline(self.options)
+            self.runner.run(module, pipeline)
             if stage == "code":
-                self.runner.run(module, pipeline)
                 return self.target.code(module, self.request(), self.options)
-            if stage is not None:
-                self.runner.run(module, pipeline.until(stage))
             return str(module)
 
     def build(self, folder: Path | None) -> Artifact:
@@ -97,26 +94,33 @@ class Compilation:
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
 
-    def source(self) -> str:
-        """The source stage as text, schedules included."""
-        return module_text(self.graph, self.schedules)
+    def source(self, *, locations: bool = True) -> str:
+        """The source stage as text, schedules included, with or without the user's lines."""
+        return module_text(self.graph, self.schedules, locations=locations)
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
-        graph = self.graph
-        arguments = [_argument(tensor, "input") for tensor in graph.inputs]
-        arguments += [_argument(tensor, "output") for tensor in graph.outputs]
-        constants = {
-            constant_symbol(graph, tensor): tensor.const.tobytes()
-            for tensor in stored_constants(graph)
+        constants = {symbol: array.tobytes() for symbol, array in self.constants().items()}
+        return BuildRequest(self.graph.name, self.arguments(), constants, self.graph.flops)
+
+    def arguments(self) -> tuple[Argument, ...]:
+        """The entry's arguments."""
+        inputs = (_argument(tensor, "input") for tensor in self.graph.inputs)
+        outputs = (_argument(tensor, "output") for tensor in self.graph.outputs)
+        return (*inputs, *outputs)
+
+    def constants(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The constants that travel beside the code, by symbol."""
+        return {
+            constant_symbol(self.graph, tensor): tensor.const
+            for tensor in stored_constants(self.graph)
             if tensor.const is not None
         }
-        return BuildRequest(graph.name, tuple(arguments), constants, graph.flops)
 
 
 def compile(
     graph: Graph | GraphBuilder,
-    target: object = "host",
+    target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
     schedule: object = None,
@@ -124,20 +128,23 @@ def compile(
     print_ir_after_all: bool = False,
     time_passes: bool = False,
     in_memory: bool = False,
+    cache: bool = True,
     **options: Any,
 ) -> Module:
     """Compile a graph and load it, ready to be called on arrays.
 
     Args:
         graph: what `O.graph` made, or the builder itself.
-        target: a target's name, or a device of it.
+        target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
             a Path; operators without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
-        in_memory: skip the link step and load the objects directly, for searches.
+        in_memory: skip the link step and load the objects directly, for searches; not cached.
+        cache: take what was built before from the cache, and keep there what is built. Neither
+            happens where the IR is dumped, printed or timed.
         options: the target's own, such as `cpu="skylake-avx512"` on the host.
 
     Raises:
@@ -147,21 +154,20 @@ def compile(
     """
     ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
     compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
-    runtime = open_runtime(target, compilation)
-    if in_memory:
-        return Module(compilation, compilation.build(None), runtime)
-    folder = tempfile.TemporaryDirectory(prefix="xtc-")
-    try:
-        artifact = compilation.build(Path(folder.name))
-        return Module(compilation, artifact, runtime, folder)
-    except BaseException:
-        folder.cleanup()
-        raise
+    devices = live_devices(compilation.graph)
+    with ExitStack() as resources:
+        runtime = _runtime(target, devices, compilation, resources)
+        if in_memory:
+            built = Built(compilation.build(None), cached=False)
+        else:
+            folder = Path(resources.enter_context(private_folder("module-")))
+            built = build_or_fetch(compilation, folder, cache)
+        return Module(compilation, built.artifact, runtime, devices, resources, cached=built.cached)
 
 
 def prepare(
     graph: Graph | GraphBuilder,
-    target: object = "host",
+    target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
     schedule: object = None,
@@ -174,23 +180,31 @@ def prepare(
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     chosen = discover.target(_target_name(target))
     bound = plain.bind(dims)
+    check_placements(bound, chosen.name)
     texts = schedule_texts(bound, schedule)
     runner = (ir or IrOptions()).runner()
     return Compilation(bound, chosen, chosen.options(**options), runner, texts)
 
 
-def open_runtime(target: object, compilation: Compilation) -> CommonRuntimeInterface:
-    """The device the user gave, or a new runtime of the target."""
+def _runtime(
+    target: object,
+    devices: Mapping[str, CommonRuntimeInterface],
+    compilation: Compilation,
+    resources: ExitStack,
+) -> CommonRuntimeInterface:
+    """The device the user gave, as target or in the graph, or one that `resources` closes."""
     if isinstance(target, CommonRuntimeInterface):
         return target
-    return compilation.target.runtime(compilation.options)
+    if devices:
+        return next(iter(devices.values()))
+    return resources.enter_context(compilation.target.runtime(compilation.options))
 
 
 def _target_name(target: object) -> str:
     if isinstance(target, str):
         return target
-    place: Placement | None = placement(target)
-    return place.target if place else "host"
+    place = placement(target)
+    return place.target if place else DEFAULT_TARGET
 
 
 def _argument(tensor: Tensor, role: Any) -> Argument:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core.errors import UserError
+from xtc.core.pipeline import PassRunner
 from xtc.driver.arguments import bind_arguments, output_arrays
+from xtc.driver.folders import new_folder
+from xtc.driver.placements import Devices, by_name, devices_of
+from xtc.driver.transfers import argument_addresses
+from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 
@@ -35,7 +41,10 @@ class Module:
     Attributes:
         artifact: the files or objects, with their manifest.
         runtime: what runs them.
-        compile_seconds: wall time by stage, and by pass where asked for; empty when loaded.
+        compile_seconds: wall time in seconds by stage, and by "stage/pass" where asked for; "cache"
+            is what the cache took, all there is for a module that comes from it; empty for one
+            that was loaded.
+        cached: whether the artefact was built before and comes from the cache.
     """
 
     def __init__(
@@ -43,23 +52,27 @@ class Module:
         compilation: Compilation | None,
         artifact: Artifact,
         runtime: CommonRuntimeInterface,
-        folder: tempfile.TemporaryDirectory[str] | None = None,
+        devices: Devices,
+        resources: ExitStack,
+        *,
+        cached: bool = False,
     ) -> None:
+        """Load `artifact`; takes over `resources`, what to release when the module is closed."""
         self._compilation = compilation
-        self._folder = folder
         self.artifact = artifact
         self.runtime = runtime
-        self._loaded = runtime.load(artifact)
+        self.cached = cached
+        self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
+        self._devices = devices_of(artifact.manifest, runtime, devices)
+        self._loaded = runtime.load(artifact, self._devices)
+        resources.callback(runtime.unload, self._loaded)
+        self._resources = resources.pop_all()
+        self._closed = False
 
     @property
     def name(self) -> str:
         """The name of the compiled function."""
         return self.artifact.manifest.entry
-
-    @property
-    def compile_seconds(self) -> dict[str, float]:
-        """Wall time of the compilation in seconds, by phase."""
-        return dict(self._compilation.runner.seconds) if self._compilation else {}
 
     @property
     def graph(self) -> Graph:
@@ -82,9 +95,11 @@ class Module:
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs."""
+        self._require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays)
         outputs = output_arrays(self.artifact.manifest, out, inputs)
-        self._bound(inputs, outputs)()
+        with self._bound(inputs, outputs) as call:
+            call()
         if out is not None:
             return out
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -101,21 +116,24 @@ class Module:
 
         Returns one comparison per output. Raises MismatchError naming the worst element.
         """
-        from xtc.evaluate import compare
+        from xtc.evaluate import compare, rounding_noise
 
+        self._require_open()
         inputs = self._inputs(args, arrays, seed)
-        expected = self.graph.evaluate(*inputs, precise=True)
+        precise = self._reference(inputs, precise=True)
+        rounded = self._reference(inputs, precise=False)
         outputs = output_arrays(self.artifact.manifest, None, inputs)
-        self._bound(inputs, outputs)()
-        by_name = expected if isinstance(expected, dict) else {self._output_names[0]: expected}
+        with self._bound(inputs, outputs) as call:
+            call()
         comparisons = [
             compare(
                 actual,
-                by_name[name],
+                precise[name],
                 rtol=rtol,
                 atol=atol,
                 name=name,
                 reduction=self.graph.reduction_size,
+                noise=rounding_noise(rounded[name], precise[name]),
             )
             for name, actual in zip(self._output_names, outputs, strict=True)
         ]
@@ -133,7 +151,9 @@ class Module:
         seed: int = 0,
         **arrays: Any,
     ) -> Measurement:
-        """Time calls on the arrays given or on samples; argument checks are not in the time.
+        """Time calls on the arrays given or on samples.
+
+        Argument checks are not in the time, nor transfers of arguments that live on a device.
 
         Args:
             repeat: how many samples.
@@ -144,27 +164,33 @@ class Module:
         """
         from xtc.evaluate import measure
 
+        self._require_open()
         inputs = self._inputs(args, arrays, seed)
         outputs = output_arrays(self.artifact.manifest, None, inputs)
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
-        return measure(
-            self._bound(inputs, outputs),
-            flops=manifest.flops or None,
-            bytes_moved=float(sum(array.nbytes for array in (*inputs, *outputs))),
-            dtype=dtype,
-            repeat=repeat,
-            number=number,
-            min_repeat_ms=min_repeat_ms,
-            counters=counters,
-            peak=lambda: self.runtime.peak_flops(dtype),
-        )
+        real = not self.runtime.is_modelled  # else wall time says nothing, and gives no rate
+        flops = manifest.flops if real else 0
+        nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
+        with self._bound(inputs, outputs) as call:
+            return measure(
+                call,
+                flops=flops or None,
+                bytes_moved=nbytes if real else None,
+                dtype=dtype,
+                repeat=repeat,
+                number=number,
+                min_repeat_ms=min_repeat_ms,
+                counters=counters,
+                peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
+                modelled=self._modelled(call),
+            )
 
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""
         if self._compilation is None:
             raise UserError(f"module '{self.name}' was loaded from files, which do not hold its IR")
-        return self._compilation.stage_text(stage)
+        return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
         """Copy the artefact to a new folder, whole or not at all; `xtc.load` reads it."""
@@ -173,19 +199,16 @@ class Module:
             raise UserError(
                 f"module '{self.name}' is in memory only", hints=["compile without in_memory=True"]
             )
-        target = Path(folder)
-        if target.exists():
-            raise UserError(f"{target} exists", hints=["choose another folder, or remove it"])
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
-            copy = Path(temporary, target.name)
-            shutil.copytree(source, copy)
-            copy.rename(target)
+        with new_folder(Path(folder)) as copy:
+            shutil.copytree(source, copy, dirs_exist_ok=True)
 
     def close(self) -> None:
-        """Unload the code and remove its temporary files; a call afterwards raises UserError."""
-        self.runtime.unload(self._loaded)
-        if self._folder is not None:
-            self._folder.cleanup()
+        """Release code, temporary files and a device that was opened for this module.
+
+        A call afterwards raises UserError; closing twice is allowed.
+        """
+        self._closed = True
+        self._resources.close()
 
     def __enter__(self) -> Module:
         return self
@@ -209,6 +232,10 @@ class Module:
     def _output_names(self) -> list[str]:
         return [argument.name for argument in self.artifact.manifest.outputs]
 
+    def _reference(self, inputs: Sequence[Array], *, precise: bool) -> dict[str, Array]:
+        expected = self.graph.evaluate(*inputs, precise=precise)
+        return expected if isinstance(expected, dict) else {self._output_names[0]: expected}
+
     def _inputs(self, args: Sequence[Any], arrays: dict[str, Any], seed: int) -> list[Array]:
         from xtc.evaluate import sample
 
@@ -220,21 +247,48 @@ class Module:
             for position, argument in enumerate(manifest.inputs)
         ]
 
-    def _bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], None]:
-        """A call on these arrays, which it keeps alive."""
+    def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
+        """What the device's model says of one call."""
+        if not self.runtime.is_modelled:
+            return {}
+        before = self.runtime.counters()
+        call()
+        return {
+            name.removeprefix("modelled."): value - before.get(name, 0.0)
+            for name, value in self.runtime.counters().items()
+            if name.startswith("modelled.")
+        }
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise UserError(f"module '{self.name}' is closed", hints=["compile or load it again"])
+
+    @contextmanager
+    def _bound(
+        self, inputs: Sequence[Array], outputs: Sequence[Array]
+    ) -> Iterator[Callable[[], None]]:
+        """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
-        call = self._loaded.bind([array.ctypes.data for array in arrays])
-
-        def run(_alive: object = arrays) -> None:
-            call()
-
-        return run
+        with argument_addresses(self.artifact.manifest, self._devices, arrays) as addresses:
+            yield self._loaded.bind(addresses)
 
 
-def load(folder: str | Path) -> Module:
-    """The module that `Module.save` wrote. Raises ArtifactError where a file is not what it was."""
+def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = False) -> Module:
+    """The module that `Module.save` wrote; its code runs in this process.
+
+    `devices` are what it runs on, the first one, and where its arguments live; without them a
+    device is opened. Raises UserError where another user could have written the files, unless
+    `trust` says that this is no danger, and ArtifactError where one is not what it was.
+    """
     from xtc.core import discover
 
+    if not trust:
+        check_trusted(Path(folder))
     artifact = Artifact.read(Path(folder))
-    target = discover.target(artifact.manifest.target)
-    return Module(None, artifact, target.runtime(target.options()))
+    with ExitStack() as resources:
+        if devices:
+            runtime = devices[0]
+        else:
+            target = discover.target(artifact.manifest.target)
+            runtime = resources.enter_context(target.runtime(target.options()))
+        return Module(None, artifact, runtime, by_name(devices), resources)

@@ -7,7 +7,7 @@ from xtc.evaluate.counters import Counters, CountersUnavailable, available_count
 from xtc.evaluate.data import sample
 from xtc.evaluate.measure import Measurement, measure
 from xtc.evaluate.timing import Timing, time_calls
-from xtc.evaluate.tolerances import default_tolerances
+from xtc.evaluate.tolerances import default_tolerances, rounding_noise
 
 __all__ = [
     "COUNTERS",
@@ -21,6 +21,7 @@ __all__ = [
     "compare",
     "default_tolerances",
     "measure",
+    "rounding_noise",
     "sample",
     "time_calls",
 ]

@@ -99,6 +99,7 @@ def compare(
     name: str,
     reduction: int = 1,
     scale: float | None = None,
+    noise: float = 0.0,
 ) -> Comparison:
     """Compare `actual` with the reference `expected`, element by element.
 
@@ -111,6 +112,7 @@ def compare(
         reduction: the largest number of terms that any element is a sum of.
         scale: the typical size of such a sum where nothing cancels; None estimates it from
             `expected`, which takes more than a handful of elements to be good.
+        noise: added to the default `atol`; see `rounding_noise`.
 
     A NaN equals only a NaN, an infinity only the same infinity, and a value too large for the
     result's type also the infinity it is stored as. Raises UserError for an unusable argument.
@@ -124,7 +126,7 @@ def compare(
         )
     default = default_tolerances(actual, expected, reduction, scale)
     rtol = default[0] if rtol is None else rtol
-    atol = default[1] if atol is None else atol
+    atol = default[1] + noise if atol is None else atol
     if expected.size == 0:
         return Comparison(True, name, rtol, atol, 0)
     return _compare_elements(actual, expected, rtol, atol, name)

@@ -64,6 +64,19 @@ def default_tolerances(
     return rtol, rtol * size + float(types[0].smallest_normal)
 
 
+def rounding_noise(rounded: Array, precise: Array) -> float:
+    """What to add to `atol` for a function that magnifies rounding errors, as exp and casts do.
+
+    Four times the largest difference between the reference computed in the declared types and the
+    one computed in float64: another right evaluation order differs from both as they do from each
+    other, only more or less luckily.
+    """
+    with np.errstate(all="ignore"):
+        gap = np.abs(rounded.astype(np.float64) - precise.astype(np.float64))
+    finite = gap[np.isfinite(gap)]
+    return _CONFIDENCE * float(finite.max()) if finite.size else 0.0
+
+
 def _typical_size(expected: Array) -> float:
     """The root mean square of the finite elements, at most 16 of their non-zero median."""
     sizes = np.abs(expected.astype(np.float64)).ravel()

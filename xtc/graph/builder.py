@@ -12,6 +12,7 @@ import numpy as np
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import ElementType, TensorType, tensor_type
+from xtc.graph.attributes import with_plain_attributes
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
@@ -35,6 +36,8 @@ class GraphBuilder:
     outputs: tuple[Tensor, ...] | None = None
     _graph: Graph | None = None
     _outer: GraphBuilder | None = None
+    _entered: bool = False
+    _own: set[Node] = field(default_factory=set)
 
     @property
     def graph(self) -> Graph:
@@ -48,6 +51,13 @@ class GraphBuilder:
         return self._graph
 
     def __enter__(self) -> GraphBuilder:
+        if self._entered:
+            raise UserError(
+                f"graph '{self.name}' is already written",
+                where=user_location(),
+                hints=["start another one with O.graph(...)"],
+            )
+        self._entered = True
         self._outer = _current.get()
         _current.set(self)
         return self
@@ -71,15 +81,17 @@ class GraphBuilder:
             self._check_operand(tensor, op, where)
         with located(where):
             place = placement(device)
+            op = with_plain_attributes(op)
             type = _infer(op, tuple(tensor.type for tensor in inputs))
         output = Tensor(name, type, placement=place, where=where)
         node = Node(op, inputs, output, place, where)
         output.producer = node
         self.nodes.append(node)
+        self._own.add(node)
         return output
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
-        if tensor.producer is not None and tensor.producer not in self.nodes:
+        if tensor.producer is not None and tensor.producer not in self._own:
             raise UserError(
                 f"an operand of {op.name} belongs to another graph",
                 where=where,
@@ -125,20 +137,19 @@ def graph(name: str = "graph") -> GraphBuilder:
     """Start a graph: `with O.graph(name="matmul") as gb: ...`, then `gb.graph`."""
     where = user_location()
     with located(where):
-        check_name(name, "a graph")
-    return GraphBuilder(name, where)
+        return GraphBuilder(check_name(name, "a graph"), where)
 
 
 def inputs(*tensors: Tensor) -> None:
     """Fix the order of the graph's inputs; every one must be used."""
     builder = _open_builder("O.inputs")
-    builder.inputs = _all_tensors(tensors, "O.inputs")
+    builder.inputs = _listed(tensors, "O.inputs", builder.inputs)
 
 
 def outputs(*tensors: Tensor) -> None:
     """Say what the graph gives back; without it, every result that no operator uses."""
     builder = _open_builder("O.outputs")
-    builder.outputs = _all_tensors(tensors, "O.outputs")
+    builder.outputs = _listed(tensors, "O.outputs", builder.outputs)
 
 
 def apply(
@@ -221,11 +232,21 @@ def _open_builder(what: str) -> GraphBuilder:
     return builder
 
 
-def _all_tensors(tensors: tuple[object, ...], what: str) -> tuple[Tensor, ...]:
-    for value in tensors:
-        if not isinstance(value, Tensor):
-            raise UserError(f"{what} takes tensors, not {type_name(value)}", where=user_location())
-    return tensors  # type: ignore[return-value]
+def _listed(
+    values: tuple[object, ...], what: str, earlier: tuple[Tensor, ...] | None
+) -> tuple[Tensor, ...]:
+    tensors = tuple(value for value in values if isinstance(value, Tensor))
+    with located(user_location()):
+        if earlier is not None:
+            raise UserError(f"{what} is called twice in one graph")
+        for value in values:
+            if not isinstance(value, Tensor):
+                raise UserError(f"{what} takes tensors, not {type_name(value)}")
+        if len(set(tensors)) != len(tensors):
+            raise UserError(f"{what} names a tensor twice")
+        if what == "O.outputs" and not tensors:
+            raise UserError(f"{what} names no tensor")
+    return tensors
 
 
 def _finish(builder: GraphBuilder) -> Graph:

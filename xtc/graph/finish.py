@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from xtc.core.errors import UserError, located
@@ -28,7 +28,7 @@ def finish_graph(
         check_function_name(name)
         if not nodes:
             raise UserError(f"graph '{name}' has no operator")
-        used = list(dict.fromkeys(tensor for node in nodes for tensor in node.inputs))
+        used = dict.fromkeys(tensor for node in nodes for tensor in node.inputs)
         chosen_outputs = tuple(outputs) if outputs is not None else _unused_results(nodes, used)
         _check_outputs(chosen_outputs, nodes)
         _check_all_needed(nodes, chosen_outputs)
@@ -42,7 +42,7 @@ def finish_graph(
     )
 
 
-def _unused_results(nodes: Sequence[Node], used: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def _unused_results(nodes: Sequence[Node], used: Container[Tensor]) -> tuple[Tensor, ...]:
     return tuple(node.output for node in nodes if node.output not in used)
 
 
@@ -50,7 +50,7 @@ def _is_input(tensor: Tensor) -> bool:
     return tensor.producer is None and tensor.const is None
 
 
-def _choose_inputs(used: Sequence[Tensor], inputs: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
+def _choose_inputs(used: Iterable[Tensor], inputs: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
     needed = tuple(tensor for tensor in used if _is_input(tensor))
     if inputs is None:
         return needed
@@ -61,19 +61,20 @@ def _choose_inputs(used: Sequence[Tensor], inputs: Sequence[Tensor] | None) -> t
                 where=tensor.where,
                 notes=["an input has neither a producer nor a constant value"],
             )
-    if len(set(inputs)) != len(inputs):
-        raise UserError("O.inputs names a tensor twice")
-    missing = [tensor for tensor in needed if tensor not in inputs]
+    given = set(inputs)
+    if len(given) != len(inputs):
+        raise UserError("the inputs name a tensor twice")
+    missing = [tensor for tensor in needed if tensor not in given]
     if missing:
         raise UserError(
-            f"{_label(missing[0])} is used but not among O.inputs", where=missing[0].where
+            f"{_label(missing[0])} is used but not among the inputs", where=missing[0].where
         )
     return tuple(inputs)
 
 
 def _check_outputs(outputs: Sequence[Tensor], nodes: Sequence[Node]) -> None:
     if not outputs:
-        raise UserError("O.outputs names no tensor")
+        raise UserError("the graph has no output")
     results = {node.output for node in nodes}
     for tensor in outputs:
         if tensor not in results:
@@ -82,7 +83,7 @@ def _check_outputs(outputs: Sequence[Tensor], nodes: Sequence[Node]) -> None:
                 where=tensor.where,
             )
     if len(set(outputs)) != len(outputs):
-        raise UserError("O.outputs names a tensor twice")
+        raise UserError("the outputs name a tensor twice")
 
 
 def _check_all_needed(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> None:
@@ -92,12 +93,12 @@ def _check_all_needed(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> None:
             raise UserError(
                 f"the result of {node.op.name} is neither used nor an output",
                 where=node.where,
-                hints=["remove it, or name it in O.outputs"],
+                hints=["remove it, or make it an output"],
             )
         needed.update(node.inputs)
 
 
-def _check_used(declared: Iterable[Tensor], used: Sequence[Tensor]) -> None:
+def _check_used(declared: Iterable[Tensor], used: Container[Tensor]) -> None:
     for tensor in declared:
         if tensor not in used:
             raise UserError(
@@ -114,11 +115,14 @@ def _name_tensors(tensors: Iterable[Tensor]) -> dict[Tensor, Tensor]:
     """
     all_tensors = list(dict.fromkeys(tensors))
     taken = _user_names(all_tensors)
+    counts: dict[str, Iterator[int]] = {}
     named = {}
     for tensor in all_tensors:
         named[tensor] = tensor
         if tensor.name is None:
-            name = next(name for name in _candidates(tensor) if name not in taken)
+            stem = _stem(tensor)
+            numbers = counts.setdefault(stem, itertools.count())
+            name = next(name for count in numbers if (name := f"{stem}{count}") not in taken)
             taken.add(name)
             if tensor.producer is None:
                 named[tensor] = replace(tensor, name=name)
@@ -142,12 +146,11 @@ def _user_names(tensors: Iterable[Tensor]) -> set[str]:
     return set(taken)
 
 
-def _candidates(tensor: Tensor) -> Iterator[str]:
+def _stem(tensor: Tensor) -> str:
+    """The made-up name of a tensor without its number."""
     if tensor.producer is not None:
-        stem = tensor.producer.op.name
-    else:
-        stem = "input" if tensor.const is None else "const"
-    return (f"{stem}{count}" for count in itertools.count())
+        return tensor.producer.op.name
+    return "input" if tensor.const is None else "const"
 
 
 def _label(tensor: Tensor) -> str:

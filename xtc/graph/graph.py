@@ -13,6 +13,7 @@ import numpy as np
 from xtc.core.errors import UserError, did_you_mean
 from xtc.graph.bind import bind_graph
 from xtc.graph.node import Node
+from xtc.graph.placement import Placement
 from xtc.graph.reference import evaluate_graph
 from xtc.graph.tensor import Tensor
 
@@ -117,7 +118,12 @@ class Graph:
         return "\n".join(lines)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and str(self) == str(other) and _same_constants(self, other)
+        return (
+            isinstance(other, Graph)
+            and str(self) == str(other)
+            and _placements(self) == _placements(other)
+            and _same_constants(self, other)
+        )
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -132,6 +138,11 @@ def _const_text(tensor: Tensor) -> str:
         if tensor.is_scalar_constant and tensor.const is not None
         else ""
     )
+
+
+def _placements(graph: Graph) -> list[Placement | None]:
+    tensors = [tensor.placement for tensor in (*graph.inputs, *graph.constants)]
+    return [*tensors, *(node.placement for node in graph.nodes)]
 
 
 def _same_constants(a: Graph, b: Graph) -> bool:

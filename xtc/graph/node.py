@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType
+from xtc.graph.attributes import set_attributes
 from xtc.graph.operator import Operator
 from xtc.graph.placement import Placement
 from xtc.graph.tensor import Tensor
@@ -50,8 +50,4 @@ class Node:
 
 def attributes_text(op: Operator) -> list[str]:
     """`name=value` of each attribute that differs from its default."""
-    return [
-        f"{field.name}={getattr(op, field.name)!r}"
-        for field in dataclasses.fields(op)
-        if getattr(op, field.name) != field.default
-    ]
+    return [f"{name}={value!r}" for name, value in set_attributes(op).items()]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.call import match_names
+from xtc.core.errors import UserError
 from xtc.core.types import TensorType
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
@@ -21,7 +22,9 @@ def evaluate_graph(
     graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any], *, precise: bool
 ) -> dict[str, Array]:
     """Outputs by name; see `Graph.evaluate`."""
-    given = named_arguments(graph, args, arrays)
+    names = [str(tensor.name) for tensor in graph.inputs]
+    given = match_names(f"graph '{graph.name}'", names, args, arrays)
+    given = {name: _as_array(value, name) for name, value in given.items()}
     graph = graph.bind(_sizes_of_symbols(graph, given))
     values: dict[Tensor, Array] = {
         tensor: _as_operand(checked_array(given[str(tensor.name)], tensor), tensor.type, precise)
@@ -38,34 +41,15 @@ def evaluate_graph(
     return {str(tensor.name): values[tensor] for tensor in graph.outputs}
 
 
-def named_arguments(graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Positional and keyword arguments by input name. Raises UserError where they do not match."""
-    names = [str(tensor.name) for tensor in graph.inputs]
-    if len(args) > len(names):
-        raise UserError(
-            f"graph '{graph.name}' takes {len(names)} arrays ({', '.join(names)}), not {len(args)}"
-        )
-    given = dict(zip(names, args, strict=False))
-    for name in arrays:
-        if name not in names:
-            raise UserError(
-                f"graph '{graph.name}' has no input '{name}'", hints=did_you_mean(name, names)
-            )
-        if name in given:
-            raise UserError(f"input '{name}' of graph '{graph.name}' is given twice")
-    given.update(arrays)
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise UserError(
-            f"graph '{graph.name}' is called without {', '.join(repr(name) for name in missing)}",
-            notes=[f"it takes {', '.join(names)}"],
-        )
-    return given
+def _as_array(value: Any, name: str) -> Array:
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"input '{name}' is not an array", notes=[str(error)]) from None
 
 
-def checked_array(value: Any, tensor: Tensor) -> Array:
-    """`value` as an array of the tensor's shape and element type. Raises UserError otherwise."""
-    array = np.asarray(value)
+def checked_array(array: Array, tensor: Tensor) -> Array:
+    """`array`, which has the tensor's shape and element type. Raises UserError otherwise."""
     if array.dtype != tensor.element.numpy:
         raise UserError(
             f"input '{tensor.name}' is {tensor.dtype}, not {array.dtype}",
@@ -79,11 +63,11 @@ def checked_array(value: Any, tensor: Tensor) -> Array:
     return array
 
 
-def _sizes_of_symbols(graph: Graph, given: Mapping[str, Any]) -> dict[str, int]:
+def _sizes_of_symbols(graph: Graph, given: Mapping[str, Array]) -> dict[str, int]:
     """The sizes that the arrays themselves give to symbolic dimensions."""
     sizes: dict[str, int] = {}
     for tensor in graph.inputs:
-        shape = np.shape(given[str(tensor.name)])
+        shape = given[str(tensor.name)].shape
         if tensor.shape and isinstance(tensor.shape[0], str) and shape:
             sizes.setdefault(tensor.shape[0], int(shape[0]))
     return sizes

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from xtc.core.errors import ArtifactError
+from xtc.core.errors import ArtifactError, UserError
+from xtc.core.types import element_type
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = 1
@@ -33,6 +35,11 @@ class Argument:
     shape: tuple[int, ...]
     role: Literal["input", "output"]
     device: str | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return math.prod(self.shape) * element_type(self.dtype).nbytes
 
 
 @dataclass(frozen=True)
@@ -78,14 +85,46 @@ class Manifest:
             data: dict[str, Any] = json.loads(text)
             if data.pop("format") != FORMAT:
                 raise ValueError("another format version")
-            arguments = tuple(
-                Argument(**{**argument, "shape": tuple(argument["shape"])})
-                for argument in data.pop("arguments")
-            )
-            functions = tuple(data.pop("device_functions"))
+            arguments = tuple(map(_argument, data.pop("arguments")))
+            functions = _texts(data.pop("device_functions"))
+            for name in ("entry", "target"):
+                _text(data[name])
+            for name in ("toolchain", "files"):
+                _texts([*data[name].keys(), *data[name].values()])
+            _number(data["flops"])
             return Manifest(**data, arguments=arguments, device_functions=functions)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise ArtifactError(f"the manifest cannot be read: {error}", where=where) from None
+        except _UNREADABLE as error:
+            raise ArtifactError(f"the manifest cannot be read: {error!r}", where=where) from None
+
+
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, UserError)
+
+
+def _argument(data: dict[str, Any]) -> Argument:
+    argument = Argument(**{**data, "shape": tuple(map(_number, data["shape"]))})
+    _text(argument.name)
+    element_type(_text(argument.dtype))
+    if argument.role not in ("input", "output"):
+        raise ValueError(f"role {argument.role!r}")
+    if argument.device is not None:
+        _text(argument.device)
+    return argument
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(map(_text, values))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError(f"{value!r} is not a natural number")
+    return value
 
 
 @dataclass(frozen=True)
@@ -111,14 +150,18 @@ class Artifact:
         except (OSError, UnicodeDecodeError) as error:
             raise ArtifactError(f"no artefact here: {error}", where=folder) from None
         for name, expected in manifest.files.items():
-            if Path(name).name != name or file_hash(folder / name) != expected:
+            if Path(name).name != name or not _is_intact(folder / name, expected):
                 raise ArtifactError(f"file '{name}' is not what the manifest says", where=folder)
         return Artifact(manifest, folder)
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes, "" where it cannot be read."""
+    """SHA-256 of a file's bytes. Raises OSError where it cannot be read."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _is_intact(path: Path, expected: str) -> bool:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return file_hash(path) == expected
     except OSError:
-        return ""
+        return False

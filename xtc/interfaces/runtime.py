@@ -53,9 +53,22 @@ class CommonRuntimeInterface(ABC):
     def device_id(self) -> int:
         """The number in `device_name`."""
 
+    @property
+    def is_modelled(self) -> bool:
+        """True for a simulator: its peaks come from a description, and wall time says nothing."""
+        return False
+
     @abstractmethod
-    def load(self, artifact: Artifact) -> LoadedModule:
-        """Make code callable. Raises ArtifactError where it is damaged or for another machine."""
+    def load(
+        self, artifact: Artifact, devices: Mapping[str, CommonRuntimeInterface] | None = None
+    ) -> LoadedModule:
+        """Make code callable. Raises ArtifactError where it is damaged or for another machine.
+
+        Args:
+            artifact: what a target's `build` made.
+            devices: the device that each device name in the artefact stands for; a name that is
+                not in it, or None, stands for this runtime.
+        """
 
     @abstractmethod
     def unload(self, module: LoadedModule) -> None:
@@ -93,46 +106,65 @@ class HostRuntime(CommonRuntimeInterface):
     """Runs code in this process; arguments are ordinary memory."""
 
 
+class Event(Protocol):
+    """A point in a command queue."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the queue got there; does not block."""
+
+
 class CommandQueue(ABC):
     """An ordered, asynchronous queue of one device: commands start in the order they were given.
 
-    A command returns an event; an error surfaces when that event, or the queue, is waited for, and
-    names the command that failed. `parallel` lets a copy run beside a kernel where the machine can.
+    A command returns the event of its end. The caller leaves the host memory of a copy alone until
+    then. `parallel` lets a command run beside a kernel where the machine can. After a command that
+    failed the queue runs nothing more: each wait for that command or a later one raises its error,
+    which names the command.
     """
 
     @abstractmethod
-    def copy_to(self, destination: int, source: memoryview, *, parallel: bool = False) -> Any:
+    def copy_to(self, destination: int, source: memoryview, *, parallel: bool = False) -> Event:
         """Copy host bytes to a device address."""
 
     @abstractmethod
-    def copy_from(self, destination: memoryview, source: int, *, parallel: bool = False) -> Any:
+    def copy_from(self, destination: memoryview, source: int, *, parallel: bool = False) -> Event:
         """Copy bytes at a device address to the host."""
 
     @abstractmethod
-    def fill_zero(self, address: int, nbytes: int) -> Any:
+    def fill_zero(self, address: int, nbytes: int) -> Event:
         """Set device bytes to zero."""
 
     @abstractmethod
-    def launch(self, function: Any, arguments: Sequence[int]) -> Any:
+    def launch(self, function: Any, arguments: Sequence[int]) -> Event:
         """Start a device function."""
 
     @abstractmethod
-    def callback(self, function: Callable[[], None], *, parallel: bool = False) -> Any:
+    def callback(self, function: Callable[[], None], *, parallel: bool = False) -> Event:
         """Call a host function when the queue gets there."""
 
     @abstractmethod
-    def event(self) -> Any:
+    def after(self, event: Event) -> Event:
+        """Start what is given from now on only after `event`, which may be another queue's."""
+
+    @abstractmethod
+    def event(self) -> Event:
         """An event that is reached when everything given so far is done."""
 
     @abstractmethod
-    def wait(self, event: Any | None = None) -> None:
+    def wait(self, event: Event | None = None) -> None:
         """Block until the event, or everything given so far, is done."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Drop what has not started and release the queue; closing twice is allowed."""
 
 
 class AcceleratorDevice(CommonRuntimeInterface):
     """A device with memory of its own, reached from the host by copies and launches.
 
-    Addresses are the device's. Every method raises DeviceLost once the device is gone.
+    Addresses are the device's. Every method but the closing ones raises DeviceLost once the device
+    is closed or gone.
     """
 
     @classmethod
@@ -150,11 +182,11 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     @abstractmethod
     def load_module(self, image: bytes) -> Any:
-        """Load device code and return a handle."""
+        """Load device code and return a handle. Raises ArtifactError where it is none."""
 
     @abstractmethod
     def get_module_function(self, module: Any, name: str) -> Any:
-        """A device function of a loaded module. Raises LaunchError where there is none."""
+        """A function of a loaded module. Raises LaunchError where there is none of that name."""
 
     @abstractmethod
     def unload_module(self, module: Any) -> None:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
+from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Argument, Artifact
@@ -17,6 +17,10 @@ from xtc.interfaces.runtime import CommonRuntimeInterface
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
+
+
+DEFAULT_TARGET = "host"
+"""What a graph is compiled for where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +47,38 @@ class Target(ABC):
     Options: ClassVar[type[Any]]
 
     def options(self, **given: Any) -> Any:
-        """A checked instance of `Options`. Raises UserError for an option the target lacks."""
-        known = [field.name for field in dataclasses.fields(self.Options)]
-        for option in given:
-            if option not in known:
-                raise UserError(
-                    f"target '{self.name}' has no option '{option}'",
-                    hints=did_you_mean(option, known),
-                )
+        """A checked instance of `Options`. Raises UserError for an option that does not fit."""
+        for option, value in given.items():
+            declared = self._option_type(option)
+            if not option_types.fits(value, declared):
+                raise self._unusable(option, value, declared)
         return self.Options(**given)
+
+    def option_values(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """What texts on a command line mean, for `options`. Raises UserError as it does."""
+        values = {}
+        for option, text in texts.items():
+            declared = self._option_type(option)
+            try:
+                values[option] = option_types.parse(text, declared)
+            except ValueError:
+                raise self._unusable(option, text, declared) from None
+        return values
+
+    def _option_type(self, option: str) -> Any:
+        known = get_type_hints(self.Options)
+        if option not in known:
+            raise UserError(
+                f"target '{self.name}' has no option '{option}'",
+                hints=did_you_mean(option, known),
+            )
+        return known[option]
+
+    def _unusable(self, option: str, value: object, declared: Any) -> UserError:
+        return UserError(
+            f"option '{option}' of target '{self.name}' cannot be {value!r}",
+            notes=[f"it is {option_types.type_text(declared)}"],
+        )
 
     @abstractmethod
     def pipeline(self, options: Any) -> Pipeline:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# RUN: xtc-compile %s --stage source | FileCheck %s
+# RUN: xtc-compile %s --target null --stage source | FileCheck %s
 """slice follows Python: x[-5::2, :3]. Where the operator runs is written on it."""
 
 import xtc.ops as O

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine as frozen data: what passes, device and simulator of a target agree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NullDescription:
+    """What there is to know of a machine that does not exist; a real one names its sources here.
+
+    Attributes:
+        memory_bytes: size of the device memory.
+        alignment: every allocation starts at a multiple of this many bytes.
+    """
+
+    memory_bytes: int
+    alignment: int
+
+
+NULL = NullDescription(memory_bytes=1 << 30, alignment=64)

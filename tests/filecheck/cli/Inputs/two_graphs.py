@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two graphs, of which none is called `graph`."""
+
+import xtc.ops as O
+
+x = O.tensor((2,), name="X")
+with O.graph(name="first") as one:
+    O.relu(x)
+with O.graph(name="second") as two:
+    O.relu(x)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xtc_passes
+from xtc.core import discover
+from xtc.core.errors import UserError, XtcError
+from xtc.core.passes import Pass
+from xtc.graph.operator import Operator
+
+CACHED = (
+    discover.operators,
+    discover.passes,
+    discover._operator_class,
+    discover._modules,
+    discover._packages,
+    discover._foreign_targets,
+)
+
+HOSTILE = [
+    "os",
+    "",
+    "__init__",
+    "relu.os",
+    "xtc.ops.relu",
+    "../relu",
+    "relu\n",
+    "Relu",
+    "relu ",
+    "a" * 1000,
+    None,
+    3,
+    ("relu",),
+]
+
+SOURCE = """
+from xtc.core.passes import Pass
+
+class {title}(Pass):
+    name = "{name}"
+    def run(self, module): ...
+"""
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tmp_path: Path) -> Iterator[None]:
+    """Nothing found in one test is remembered in the next."""
+    for function in CACHED:
+        function.cache_clear()
+    yield
+    for function in CACHED:
+        function.cache_clear()
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the modules that are imported dynamically."""
+    names: list[str] = []
+    real = importlib.import_module
+
+    def recording(name: str, package: str | None = None) -> Any:
+        names.append(name)
+        return real(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", recording)
+    return names
+
+
+def test_every_operator_is_found_by_its_file() -> None:
+    names = discover.operators()
+    assert {"matmul", "relu", "conv2d"} <= set(names)
+    assert list(names) == sorted(names)
+    for name in names:
+        found = discover.operator(name)
+        assert issubclass(found, Operator)
+        assert found.name == name
+        assert found.__module__ == f"xtc.ops.{name}"
+
+
+@pytest.mark.parametrize("name", ["elementwise", "contraction"])
+def test_a_file_that_operators_share_is_no_operator(name: str) -> None:
+    assert name not in discover.operators()
+    with pytest.raises(UserError, match=f"there is no operator '{name}'"):
+        discover.operator(name)
+
+
+def test_a_misspelt_operator_is_explained() -> None:
+    with pytest.raises(UserError, match="did you mean 'matmul'"):
+        discover.operator("matmull")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_hostile_name_is_imported(name: Any, imported: list[str]) -> None:
+    with pytest.raises(UserError, match="there is no operator"):
+        discover.operator(name)
+    with pytest.raises(UserError, match="there is no target"):
+        discover.target(name)
+    assert all(one.startswith(("xtc.", "xtc_targets")) for one in imported)
+    assert not any(str(name) and one.endswith(f".{name}") for one in imported)
+
+
+def test_targets_are_folders() -> None:
+    assert {"host", "null"} <= set(discover.targets())
+    assert discover.target("host").name == "host"
+
+
+def test_a_misspelt_target_is_explained() -> None:
+    with pytest.raises(UserError, match="did you mean 'host'"):
+        discover.target("hots")
+
+
+def install(folder: Path, name: str, value: str, module: str) -> None:
+    """What installing a distribution with a target `name` would leave in `folder`."""
+    info = folder / f"{name}_target-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-target\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[xtc.targets]\n{name} = {value}\n")
+    (folder / f"{name}_module.py").write_text(module)
+
+
+def test_a_target_of_another_package_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "toaster", "toaster_module", "TARGET = 'a toaster'")
+    install(tmp_path, "kettle", "kettle_module:KETTLE", "KETTLE = 'a kettle'")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert {"toaster", "kettle", "host"} <= set(discover.targets())
+    assert discover.target("toaster") == "a toaster"
+    assert discover.target("kettle") == "a kettle"
+
+
+def test_a_broken_target_of_another_package_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "broken", "broken_module", "import no_such_module_anywhere")
+    install(tmp_path, "empty", "empty_module", "")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(XtcError, match="target 'broken' cannot be loaded") as info:
+        discover.target("broken")
+    assert "entry point broken_module" in info.value.notes
+    with pytest.raises(XtcError, match="target 'empty' defines no TARGET"):
+        discover.target("empty")
+
+
+def test_two_targets_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "host", "host_module", "TARGET = 'another host'")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert discover.targets().count("host") == 1
+    with pytest.raises(XtcError, match="several targets are called 'host'") as info:
+        discover.target("host")
+    assert info.value.notes == ("xtc_targets.host", "entry point host_module")
+
+
+def test_a_pass_is_the_class_named_as_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "passes"
+    folder.mkdir()
+    (folder / "bake_bread.py").write_text(SOURCE.format(title="BakeBread", name="bake-bread"))
+    (folder / "flour.py").write_text(SOURCE.format(title="Other", name="other-name"))
+    monkeypatch.setattr(xtc_passes, "__path__", [*xtc_passes.__path__, str(folder)])
+    found = discover.passes()
+    assert found["bake-bread"].__name__ == "BakeBread"
+    assert issubclass(found["bake-bread"], Pass)
+    assert not {"flour", "other-name"} & set(found)
+    assert list(found) == sorted(found)
+
+
+def test_two_passes_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = importlib.import_module("xtc_targets.host.passes")
+    for package, name in ((xtc_passes, "shared"), (own, "own")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "bake_cake.py").write_text(SOURCE.format(title="BakeCake", name="bake-cake"))
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    with pytest.raises(XtcError, match="two passes are called 'bake-cake'") as info:
+        discover.passes()
+    assert info.value.notes == ("xtc_passes.bake_cake", "xtc_targets.host.passes.bake_cake")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a graph file holds, reading it gives a graph or a UserError, and nothing else."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from graph_strategies import graphs
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from xtc.core.errors import UserError
+from xtc.core.location import SourceLocation
+from xtc.graph.graph import Graph
+from xtc.graph.yaml_file import dump_graph, parse_graph
+
+# Pieces that mean something to YAML, to the format, or to Python.
+PIECES = [
+    "&a ", "*a", "!!python/object/apply:os.system [ls]", "!!binary ", "!", "%TAG ! x", "<<: *a",
+    "[", "]", "{", "}", "[[[[[[[[", "{{{{", "- ", "? ", ": ", ", ", "|", ">", "|2-\n", "'", '"',
+    "\\", "#", "---\n", "...\n", "\t", "\n", "\r\n", "\x00", "\ud800", "\ufeff", "\u2028", "é",
+    "null", "~", "true", "yes", ".nan", ".inf", "-1", "0", "1e999", "1_0", "0x1F", "12:30",
+    "9" * 50, "99999999999999999999", "1.5", "name: x", "op: relu", "op: conv2d", "op: reshape",
+    "op: pad", "op: os", "op: ../x", "inputs: []", "shape: [n]", "shape: [1000000000, 1000]",
+    "dtype: bool", "dtype: bfloat16", "data: AAAA", "data: [[1], 2]", "attributes: {axis: 9}",
+    "outputs: []", "attributes: {shape: [-1, -1]}", "attributes: {padding: [[1000000000, 0]]}",
+    "__class__", "constants_file: {name: ../x.npz, sha256: aa}",
+]  # fmt: skip
+
+ALPHABET = st.one_of(st.sampled_from(PIECES), st.text(string.printable, max_size=3), st.text())
+
+
+LINE_ENDS = "\n\r\x85\u2028\u2029"
+
+
+def result_of(read: Callable[[], Graph]) -> Graph | UserError:
+    try:
+        return read()
+    except UserError as error:
+        return error
+
+
+def reads_or_explains(text: str) -> None:
+    result = result_of(lambda: parse_graph(text, "fuzzed.yaml"))
+    if isinstance(result, Graph):
+        assert parse_graph(dump_graph(result)) == result
+        return
+    assert isinstance(result.where, SourceLocation)
+    assert result.where.file == "fuzzed.yaml"
+    assert 1 <= result.where.line <= 2 + sum(map(text.count, LINE_ENDS))
+
+
+@given(st.text())
+def test_any_text(text: str) -> None:
+    reads_or_explains(text)
+
+
+@given(st.lists(ALPHABET, max_size=40))
+@example(["["] * 5000)
+@example(["- "] * 5000)
+@example(["? "] * 5000)
+@example(["{a: "] * 5000)
+@example(["&a [*a]"])
+def test_any_pieces_of_yaml(pieces: list[str]) -> None:
+    reads_or_explains("".join(pieces))
+
+
+@given(st.data())
+def test_any_damaged_graph(data: st.DataObject) -> None:
+    text = dump_graph(data.draw(graphs()))
+    for _ in range(data.draw(st.integers(1, 3))):
+        text = damaged(data, text)
+    reads_or_explains(text)
+
+
+def damaged(data: st.DataObject, text: str) -> str:
+    """Some part replaced, doubled, moved or left out."""
+    start = data.draw(st.integers(0, len(text)))
+    stop = start + data.draw(st.integers(0, 12))
+    how = data.draw(st.sampled_from(["replace", "insert", "drop", "double", "cut", "line", "word"]))
+    if how == "line":
+        return damaged_lines(data, text)
+    if how == "word":
+        return damaged_words(data, text)
+    piece = {"replace": data.draw(ALPHABET), "insert": data.draw(ALPHABET) + text[start:stop]}
+    middle = {**piece, "drop": "", "double": text[start:stop] * 2, "cut": ""}[how]
+    return text[:start] + middle + ("" if how == "cut" else text[stop:])
+
+
+def damaged_lines(data: st.DataObject, text: str) -> str:
+    """A line moved, doubled or left out."""
+    lines = text.splitlines(keepends=True) or [""]
+    line = lines.pop(data.draw(st.integers(0, len(lines) - 1)))
+    for _ in range(data.draw(st.integers(0, 2))):
+        lines.insert(data.draw(st.integers(0, len(lines))), line)
+    return "".join(lines)
+
+
+def damaged_words(data: st.DataObject, text: str) -> str:
+    """A word in place of another one, which keeps the text well-formed more often than not."""
+    words = sorted(set(text.replace(",", " ").replace("[", " ").replace("]", " ").split())) or [""]
+    old, new = data.draw(st.sampled_from(words)), data.draw(st.sampled_from([*words, "-3", "relu"]))
+    return text.replace(old, new, data.draw(st.integers(1, 3))) if old else text
+
+
+@given(data=st.binary())
+def test_any_bytes_in_a_file(tmp_path_factory: Any, data: bytes) -> None:
+    path: Path = tmp_path_factory.mktemp("fuzz") / "graph.yaml"
+    path.write_bytes(data)
+    result = result_of(lambda: Graph.load(path))
+    assert isinstance(result, UserError)
+    assert path.name in str(result)

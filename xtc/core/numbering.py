@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers for the live instances of something, such as the devices of one target."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+
+class Numbering:
+    """Hands out the smallest number from 0 that nobody has. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._taken: set[int] = set()
+        self._lock = threading.Lock()
+
+    def take(self) -> int:
+        """A number that nobody else gets until it is given back."""
+        with self._lock:
+            number = next(n for n in itertools.count() if n not in self._taken)
+            self._taken.add(number)
+            return number
+
+    def give_back(self, number: int) -> None:
+        """Let others have a number that `take` gave."""
+        with self._lock:
+            self._taken.remove(number)

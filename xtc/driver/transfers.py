@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lends device memory to the arguments of a call that live on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xtc.interfaces.artifact import Argument, Manifest
+from xtc.interfaces.runtime import AcceleratorDevice
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class _Loan:
+    argument: Argument
+    device: AcceleratorDevice
+    address: int
+
+    @property
+    def pointer(self) -> int:
+        return self.device.memory_data_pointer(self.address)
+
+
+@contextmanager
+def argument_addresses(
+    manifest: Manifest, devices: Mapping[str, AcceleratorDevice], arrays: Sequence[Array]
+) -> Iterator[list[int]]:
+    """The addresses to call with: the arrays' own, or those of copies on the arguments' devices.
+
+    Inputs are copied to a device at the start of the block. Outputs are copied back at its end,
+    unless there was an error; then all device memory is freed.
+    """
+    with ExitStack() as frees:
+        lent = {
+            position: _lend(argument, devices[argument.device], frees)
+            for position, argument in enumerate(manifest.arguments)
+            if argument.device is not None
+        }
+        for position, loan in lent.items():
+            if loan.argument.role == "input":
+                loan.device.memory_copy_to(loan.address, _bytes(arrays[position]))
+        yield [
+            lent[position].pointer if position in lent else array.ctypes.data
+            for position, array in enumerate(arrays)
+        ]
+        for position, loan in lent.items():
+            if loan.argument.role == "output":
+                loan.device.memory_copy_from(_bytes(arrays[position]), loan.address)
+
+
+def _lend(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _Loan:
+    address = device.memory_allocate(argument.nbytes)
+    frees.callback(device.memory_free, address)
+    return _Loan(argument, device, address)
+
+
+def _bytes(array: Array) -> memoryview:
+    """The memory of a dense array of any element type."""
+    return array.reshape(-1).view(np.uint8).data

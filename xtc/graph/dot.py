@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph as Graphviz text, for those who want to lay it out themselves: `dot -Tpdf`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from xtc.graph.drawing import HOST, Box, Drawing, drawing_of
+from xtc.graph.graph import Graph
+from xtc.graph.palette import HOST_COLOURS, Colours, device_colours
+
+_NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_SHAPES = {
+    "input": "shape=oval",
+    "constant": "shape=note",
+    "operator": "shape=box",
+    "output": "shape=oval, peripheries=2",
+}
+
+
+def dot_text(graph: Graph) -> str:
+    """Graphviz text of `graph`: shapes tell inputs, constants, operators and outputs apart."""
+    drawing = drawing_of(graph)
+    colours = device_colours(drawing.devices)
+    lines = [
+        f"digraph {quoted(graph.name)} {{",
+        '  graph [fontname="Helvetica", nodesep=0.35, ranksep=0.45];',
+        '  node [fontname="Helvetica", fontsize=11, style="filled,rounded"];',
+        '  edge [fontname="Helvetica", fontsize=9, color="#6b7484"];',
+        *(_node(place, box, colours[box.device]) for place, box in enumerate(drawing.boxes)),
+        *(
+            f"  n{line.source} -> n{line.target} [label={quoted(line.label)}];"
+            for line in drawing.lines
+        ),
+        *_legend(drawing),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(*lines: str) -> str:
+    """Lines of text as one quoted Graphviz string."""
+    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return '"' + "\\n".join(_NOT_TEXT.sub(" ", line) for line in escaped) + '"'
+
+
+def _node(place: int, box: Box, colours: Colours) -> str:
+    style = ', style="filled"' if box.kind == "constant" else ""
+    return (
+        f"  n{place} [{_SHAPES[box.kind]}, label={quoted(box.heading, *box.details)}, "
+        f'color="{colours.line}", fillcolor="{colours.fill}"{style}];'
+    )
+
+
+def _legend(drawing: Drawing) -> Sequence[str]:
+    if not drawing.devices:
+        return []
+    colours = device_colours(drawing.devices)
+    entries = [(HOST, HOST_COLOURS), *((name, colours[name]) for name in drawing.devices)]
+    return [
+        "  subgraph cluster_legend {",
+        '    label="where"; fontsize=10; color="#c3cad5"; style="rounded";',
+        *(
+            f"    l{place} [shape=box, label={quoted(name)}, "
+            f'color="{one.line}", fillcolor="{one.fill}"];'
+            for place, (name, one) in enumerate(entries)
+        ),
+        "  }",
+    ]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a drawing of a graph shows: its boxes with their texts, the lines between them, the devices.
+
+A constant is drawn above each operator that reads it, so that a shared one ties no knots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xtc.core.types import TensorType
+from xtc.graph.graph import Graph
+from xtc.graph.node import Node, attributes_text
+from xtc.graph.tensor import Tensor
+
+Kind = Literal["input", "constant", "operator", "output"]
+MAX_TEXT = 40
+MAX_ATTRIBUTES = 8
+HOST = "the host"
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """One box: its heading, lines of detail below it, and all that is known of it as a tooltip.
+
+    `device` is a device's name, None for what lives or runs on the host.
+    """
+
+    kind: Kind
+    heading: str
+    details: tuple[str, ...]
+    tooltip: str
+    device: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """An edge from one box to another by their positions; `label` is the type that flows."""
+
+    source: int
+    target: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Boxes in topological order, lines between them, names of devices in order of appearance."""
+
+    boxes: list[Box]
+    lines: list[Line]
+    devices: tuple[str, ...]
+
+
+def drawing_of(graph: Graph) -> Drawing:
+    """Everything to draw of `graph`."""
+    boxes: list[Box] = []
+    lines: list[Line] = []
+    place: dict[Tensor, int] = {}
+
+    def add(box: Box) -> int:
+        boxes.append(box)
+        return len(boxes) - 1
+
+    for tensor in graph.inputs:
+        place[tensor] = add(_box_of_tensor("input", tensor))
+    for node in graph.nodes:
+        sources = [
+            add(_box_of_tensor("constant", t)) if t.const is not None else place[t]
+            for t in node.inputs
+        ]
+        place[node.output] = add(_box_of_node(node))
+        lines += [
+            Line(source, place[node.output], type_text(tensor.type))
+            for source, tensor in zip(sources, node.inputs, strict=True)
+        ]
+    for tensor in graph.outputs:
+        target = add(Box("output", str(tensor.name), (), str(tensor), _device(tensor)))
+        lines.append(Line(place[tensor], target, type_text(tensor.type)))
+    used = dict.fromkeys(box.device for box in boxes if box.device is not None)
+    return Drawing(boxes, lines, tuple(used))
+
+
+def type_text(type: TensorType) -> str:
+    """A type for a label: `4×16 float32`."""
+    return " ".join(filter(None, ["×".join(map(str, type.shape)), type.element.name]))
+
+
+def shortened(text: str) -> str:
+    """At most MAX_TEXT characters."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def _device(item: Tensor | Node) -> str | None:
+    return str(item.placement) if item.placement else None
+
+
+def _box_of_tensor(kind: Kind, tensor: Tensor) -> Box:
+    details: tuple[str, ...] = ()
+    if kind == "constant" and tensor.const is not None:
+        value = f" = {tensor.const.item()!r}" if tensor.is_scalar_constant else ""
+        details = (type_text(tensor.type) + value,)
+    return Box(kind, shortened(str(tensor.name)), details, str(tensor), _device(tensor))
+
+
+def _box_of_node(node: Node) -> Box:
+    attributes = [shortened(text) for text in attributes_text(node.op)]
+    if len(attributes) > MAX_ATTRIBUTES:
+        rest = len(attributes) - MAX_ATTRIBUTES + 1
+        attributes = [*attributes[: MAX_ATTRIBUTES - 1], f"and {rest} more"]
+    return Box("operator", node.op.name, (node.name, *attributes), str(node), _device(node))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes of an SVG drawing: their size and their shape, one for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xtc.graph.drawing import Box
+from xtc.graph.layout import Point
+from xtc.graph.svg_parts import escaped, number, rectangle, text_at, text_width
+from xtc.graph.svg_style import HOST_CLASS, device_class
+
+PADDING = 14.0
+HEADING_LINE = 18.0
+DETAIL_LINE = 14.0
+FOLD = 9.0
+
+
+def box_width(box: Box) -> float:
+    """Room for the widest line of text."""
+    widths = [text_width(box.heading, "heading")]
+    widths += [text_width(text, "detail") for text in box.details]
+    return max(widths) + 2 * PADDING
+
+
+def box_height(box: Box) -> float:
+    """Room for all lines of text."""
+    return HEADING_LINE + DETAIL_LINE * len(box.details) + 12.0
+
+
+def draw_box(box: Box, centre: Point, devices: Sequence[str]) -> Iterator[str]:
+    """The shape that tells what it is, its texts, and a tooltip."""
+    x, y = centre
+    colour = HOST_CLASS if box.device is None else device_class(devices.index(box.device))
+    top = y - box_height(box) / 2
+    yield f'<g class="{box.kind} {colour}"><title>{escaped(box.tooltip)}</title>'
+    yield from _outline(box, x - box_width(box) / 2, top, box_width(box), box_height(box))
+    yield text_at(box.heading, "heading", x, top + 6 + 13)
+    for place, text in enumerate(box.details):
+        yield text_at(text, "detail", x, top + 6 + HEADING_LINE + DETAIL_LINE * place + 10.5)
+    yield "</g>"
+
+
+def _outline(box: Box, x: float, y: float, width: float, height: float) -> Iterator[str]:
+    if box.kind == "constant":
+        right, bottom = number(x + width), number(y + height)
+        start, fold = f"{number(x)} {number(y)}", f"{number(x + width - FOLD)} {number(y)}"
+        yield (
+            f'<path class="box" d="M{start}H{number(x + width - FOLD)}'
+            f'L{right} {number(y + FOLD)}V{bottom}H{number(x)}z"/>'
+        )
+        yield f'<path class="inner" d="M{fold}v{number(FOLD)}h{number(FOLD)}"/>'
+        return
+    radius = 8.0 if box.kind == "operator" else height / 2
+    yield rectangle("box", x, y, width, height, radius)
+    if box.kind == "output":
+        yield rectangle("inner", x + 3, y + 3, width - 6, height - 6, radius - 3)
