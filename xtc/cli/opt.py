@@ -11,16 +11,20 @@ from typing import Any
 
 from xtc.cli.common import (
     add_ir_options,
+    add_limit_options,
     add_target_options,
     guarded,
+    limits_of,
     parse_options,
     write_output,
     write_times,
 )
 from xtc.cli.pass_options import joined, steps
-from xtc.core import discover, mlir
-from xtc.core.errors import CompileError, UserError
-from xtc.core.pipeline import STAGES, Pipeline, Stage, Step, diagnostics
+from xtc.core import discover
+from xtc.core.errors import UserError
+from xtc.core.foreign import check_text, input_kept, parse_module
+from xtc.core.guard import run_in_child
+from xtc.core.pipeline import STAGES, Pipeline, Stage, Step
 from xtc.driver import IrOptions
 
 SEPARATOR = "// -----\n"
@@ -61,25 +65,39 @@ def _parser() -> argparse.ArgumentParser:
         "--list-passes", action=_ListPasses, nargs=0, help="print the names of our own passes"
     )
     add_ir_options(parser)
+    add_limit_options(parser)
     return parser
 
 
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args, others = _parser().parse_known_args(joined(argv))
-    pipeline = _pipeline(args, steps(others))
+    text, limits = _read(args.file), limits_of(args)
+    check_text(text, args.file)
+    with input_kept(text if str(args.file) == "-" else None, others):
+        result = run_in_child(
+            lambda: _results(args, others, text), limits, what=f"work on {args.file}", echo=True
+        )
+    write_output(result, args.output)
+    return 0
+
+
+def _results(args: argparse.Namespace, others: Sequence[str], text: str) -> str:
+    """The text to print. MLIR is not made for hostile input: this runs in a child process."""
+    from xtc.core import mlir  # not in the parent, which is the smaller for it and forks faster
+
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
     runner.source_name = str(args.file)
     results = []
-    for part in _parts(_read(args.file), args.split_input_file):
-        with mlir.Context():
-            module = _parse(part, args.file)
+    with mlir.single_threaded_context():
+        pipeline = _pipeline(args, steps(others))
+        for part in _parts(text, args.split_input_file):
+            module = parse_module(part, str(args.file))
             runner.run(module, pipeline)
             results.append(str(module))
-    write_output(SEPARATOR.join(results), args.output)
     if args.time_passes:
         write_times(runner.seconds)
-    return 0
+    return SEPARATOR.join(results)
 
 
 def _pipeline(args: argparse.Namespace, passes: Sequence[Step]) -> Pipeline:
@@ -116,14 +134,6 @@ def _parts(text: str, split: bool) -> list[str]:
         parts.append("\n" * lines + part)
         lines += part.count("\n") + 1
     return parts
-
-
-def _parse(text: str, path: Path) -> mlir.Operation:
-    try:
-        return mlir.Module.parse(text).operation
-    except mlir.MLIRError as error:
-        said = diagnostics(error, str(path))
-        raise CompileError("this is not valid MLIR", where=path, notes=said) from None
 
 
 def main() -> int:
