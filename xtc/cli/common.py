@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import runpy
 import sys
@@ -15,12 +14,10 @@ from typing import Any
 
 from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
-from xtc.core.guard import Limits
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.interfaces.target import DEFAULT_TARGET
 
-GIB = 1 << 30
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
 
 
@@ -109,32 +106,6 @@ def add_ir_options(parser: argparse.ArgumentParser) -> None:
         "--dump-dir", type=Path, help="folder for the IR after every pass, one file per pass"
     )
     parser.add_argument("--time-passes", action="store_true", help="print the time of every pass")
-
-
-def add_limit_options(parser: argparse.ArgumentParser) -> None:
-    """Limits of the process in which MLIR handles text that may be anything."""
-    usual = Limits()
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        default=usual.seconds,
-        metavar="SECONDS",
-        help="end the work after this time (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=float,
-        default=usual.memory_bytes / GIB,
-        metavar="GIB",
-        help="end the work where it needs more memory (default: %(default)g)",
-    )
-
-
-def limits_of(args: argparse.Namespace) -> Limits:
-    """The limits that the options of `add_limit_options` say. Raises UserError."""
-    if not math.isfinite(args.memory_limit):
-        raise UserError(f"a memory limit of {args.memory_limit} GiB")
-    return Limits(args.timeout, int(args.memory_limit * GIB))
 
 
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:

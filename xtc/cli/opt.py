@@ -11,19 +11,17 @@ from typing import Any
 
 from xtc.cli.common import (
     add_ir_options,
-    add_limit_options,
     add_target_options,
     guarded,
-    limits_of,
     parse_options,
     write_output,
     write_times,
 )
+from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.cli.pass_options import joined, steps
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.core.foreign import check_text, input_kept, parse_module
-from xtc.core.guard import run_in_child
+from xtc.core.foreign import parse_module
 from xtc.core.pipeline import STAGES, Pipeline, Stage, Step
 from xtc.driver import IrOptions
 
@@ -71,26 +69,21 @@ def _parser() -> argparse.ArgumentParser:
 
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
-    args, others = _parser().parse_known_args(joined(argv))
-    text, limits = _read(args.file), limits_of(args)
-    check_text(text, args.file)
-    with input_kept(text if str(args.file) == "-" else None, others):
-        result = run_in_child(
-            lambda: _results(args, others, text), limits, what=f"work on {args.file}", echo=True
-        )
-    write_output(result, args.output)
+    args, passes = _parser().parse_known_args(joined(argv))
+    text = read_mlir(args.file)
+    write_output(contained(lambda: _results(args, passes, text), args, text, passes), args.output)
     return 0
 
 
-def _results(args: argparse.Namespace, others: Sequence[str], text: str) -> str:
-    """The text to print. MLIR is not made for hostile input: this runs in a child process."""
-    from xtc.core import mlir  # not in the parent, which is the smaller for it and forks faster
+def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
+    """The text to print; for the child process."""
+    from xtc.core import mlir  # loaded in the child alone
 
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
     runner.source_name = str(args.file)
     results = []
     with mlir.single_threaded_context():
-        pipeline = _pipeline(args, steps(others))
+        pipeline = _pipeline(args, steps(passes))
         for part in _parts(text, args.split_input_file):
             module = parse_module(part, str(args.file))
             runner.run(module, pipeline)
@@ -115,13 +108,6 @@ def _pipeline(args: argparse.Namespace, passes: Sequence[Step]) -> Pipeline:
             raise UserError(f"stage '{args.start}' comes after stage '{args.end}'")
         wanted = Pipeline(tuple(stage for stage in wanted.stages if stage in rest.stages))
     return Pipeline((*wanted.stages, own))
-
-
-def _read(path: Path) -> str:
-    try:
-        return sys.stdin.read() if str(path) == "-" else path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path}: {error}") from None
 
 
 def _parts(text: str, split: bool) -> list[str]:

@@ -33,7 +33,7 @@ _OTHERS = re.compile(r"[^()\[\]{}<>]+")
 _workers = Workers("xtc.core.foreign_worker")
 
 
-def check_text(text: str, where: Path | str | None = None) -> None:
+def check_text(text: str, where: Path | str) -> None:
     """Raise UserError for MLIR text that is too long, or nested too deep for its parser."""
     if len(text) > MAX_TEXT:
         raise UserError(f"the text is longer than {MAX_TEXT >> 20} MiB", where=where)
@@ -60,7 +60,7 @@ def run_passes(
     steps: Sequence[Step],
     limits: Limits | None = None,
     *,
-    where: Path | str | None = None,
+    where: str = "<text>",
     keep_input: bool = True,
 ) -> str:
     """Run passes on MLIR text in a process of its own; the result as text.
@@ -81,14 +81,10 @@ def run_passes(
         CompileError: the text is not valid MLIR, or a pass failed; with MLIR's diagnostics.
     """
     check_text(text, where)
-    job = {"text": text, "steps": [_step_text(step) for step in steps], "where": _name(where)}
-    what = f"running passes on {_name(where)}"
+    job = {"text": text, "steps": [_step_text(step) for step in steps], "where": where}
+    what = f"running passes on {where}"
     with input_kept(text if keep_input else None, [command_line_option(step) for step in steps]):
         return _workers.ask(job, limits or Limits(), what=what)
-
-
-def _name(where: Path | str | None) -> str:
-    return "a module" if where is None else str(where)
 
 
 def _step_text(step: Step) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server behind `xtc.core.foreign.run_passes`: its children parse foreign MLIR and run passes."""
+"""The server behind `xtc.core.foreign.run_passes`: its children parse MLIR and run passes."""
 
 from __future__ import annotations
 

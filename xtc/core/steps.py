@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a pipeline from their text: passes of ours where there is one of the name, else MLIR's."""
+"""Steps of a pipeline from their text: a pass of ours where there is one of the name, or MLIR's."""
 
 from __future__ import annotations
 

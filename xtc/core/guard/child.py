@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from xtc.core.errors import ChildDied, CompileError
 from xtc.core.guard.limits import Limits
-from xtc.core.guard.reply import OutOfMemory, decode, encode_error, encode_result
+from xtc.core.guard.reply import MemoryLimitError, decode, encode_error, encode_result
 from xtc.core.tool import ending_of
 
 MAX_REPLY = 1 << 30
@@ -31,9 +31,7 @@ _GRACE = 5.0  # seconds after which a child that did not end by itself is killed
 _NO_MEMORY = ("out of memory", "bad_alloc", "Cannot allocate memory")
 
 
-def run_in_child(
-    work: Callable[[], str], limits: Limits, *, what: str, echo: bool = False
-) -> str:
+def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bool = False) -> str:
     """The result of `work`, run in a child process; what it changes in memory is lost.
 
     Args:
@@ -69,9 +67,7 @@ def run_in_child(
     return _outcome(heard, status, limits, what)
 
 
-def _be_child(
-    work: Callable[[], str], limits: Limits, reply: int, said: int
-) -> NoReturn:
+def _be_child(work: Callable[[], str], limits: Limits, reply: int, said: int) -> NoReturn:
     """Never returns, never raises: what the parent would do at its exit is not the child's."""
     code = 1
     try:
@@ -156,7 +152,7 @@ def _outcome(heard: _Heard, code: int, limits: Limits, what: str) -> str:
         if code == 0:
             return decode(bytes(heard.reply))
         no_memory = any(words in heard.tail for words in _NO_MEMORY)
-    except OutOfMemory:
+    except MemoryLimitError:
         no_memory = True
     if no_memory:
         size = f"{limits.memory_bytes / (1 << 30):g} GiB"

@@ -18,7 +18,7 @@ _CLASSES = {
 _FRAMES = 3
 
 
-class OutOfMemory(CompileError):
+class MemoryLimitError(CompileError):
     """The child said itself that its memory is used up."""
 
 
@@ -63,7 +63,7 @@ def _encode(data: dict[str, Any]) -> bytes:
 
 def _error(data: dict[str, Any]) -> XtcError:
     if "memory" in data:
-        return OutOfMemory("out of memory")
+        return MemoryLimitError("out of memory")
     kind: type[XtcError] = _CLASSES[data["class"]]
     notes, hints = map(str, data["notes"]), map(str, data["hints"])
     return kind(str(data["what"]), where=data["where"], notes=list(notes), hints=list(hints))

@@ -11,7 +11,6 @@ import io
 import json
 import os
 import struct
-import sys
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -52,8 +51,9 @@ def write_request(job: Job, limits: Limits, what: str) -> bytes:
 
 def _answer(request: dict[str, Any], work: Callable[[Job], str]) -> bytes:
     limits = Limits(request["seconds"], request["memory_bytes"])
+    job, what = request["job"], request["what"]
     try:
-        return encode_result(run_in_child(lambda: work(request["job"]), limits, what=request["what"]))
+        return encode_result(run_in_child(lambda: work(job), limits, what=what))
     except XtcError as error:
         return encode_error(error)
 

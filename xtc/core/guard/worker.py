@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import IO
+from typing import IO, cast
 
 from xtc.core.errors import ChildDied
 from xtc.core.guard.limits import Limits
@@ -33,6 +33,8 @@ class _Worker:
             bufsize=0,
             start_new_session=True,
         )
+        self._requests = cast(IO[bytes], self._process.stdin)
+        self._replies = cast(IO[bytes], self._process.stdout)
 
     @property
     def alive(self) -> bool:
@@ -40,33 +42,30 @@ class _Worker:
 
     def ask(self, message: bytes, seconds: float) -> bytes | None:
         """The reply, None where the server ended or does not answer in time."""
-        requests, replies = self._pipes()
         try:
-            send(requests, message)
+            send(self._requests, message)
         except BrokenPipeError:
             return None
-        ready, _, _ = select.select([replies], [], [], seconds + _GRACE)
-        return receive(replies) if ready else None
+        answer = select.poll()
+        answer.register(self._replies, select.POLLIN)
+        return receive(self._replies) if answer.poll((seconds + _GRACE) * 1000) else None
 
     def end(self) -> None:
         """Kill the server and what it runs."""
-        for pipe in self._pipes():
-            pipe.close()
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # already gone
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._close_pipes()
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError):  # it ended just now
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
 
     def forget(self) -> None:
         """After a fork: the server is the parent's, which alone may talk to it and wait for it."""
-        for pipe in self._pipes():
-            pipe.close()
+        self._close_pipes()
         self._process.returncode = 0
 
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        requests, replies = self._process.stdin, self._process.stdout
-        assert requests is not None
-        assert replies is not None
-        return requests, replies
+    def _close_pipes(self) -> None:
+        self._requests.close()
+        self._replies.close()
 
 
 class Workers:
@@ -125,4 +124,3 @@ class Workers:
         for worker in self._idle:
             worker.forget()
         self._idle = []
-
