@@ -96,8 +96,16 @@ __all__ = [
     "WalkResult",
     "apply_named_sequence",
     "get_indexing_maps",
+    "single_threaded_context",
     "translate_to_llvm_ir",
 ]
+
+
+def single_threaded_context() -> Context:
+    """A context that starts no threads: for processes that fork, and for their children."""
+    context = Context()
+    context.enable_multithreading(False)
+    return context
 
 
 def translate_to_llvm_ir(module: Operation) -> str:
