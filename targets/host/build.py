@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine, compile_ir, data_object, link_shared
-from xtc.core.mlir import translate_to_llvm_ir
+from xtc.core.llvm import Machine, compile_ir, data_object, link_shared, linker_version
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
@@ -25,7 +24,7 @@ OBJECTS = ("module.o", "constants.o")
 
 
 def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
-    """What shapes the code: versions, machine, optimisation level."""
+    """What shapes the code: versions, machine, optimisation level, linker."""
     return {
         **toolchain_versions(),
         "codegen": "llvm",
@@ -33,6 +32,7 @@ def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
         "cpu": machine.cpu,
         "features": machine.features,
         "opt_level": str(opt_level),
+        "linker": linker_version(),
     }
 
 
@@ -40,6 +40,8 @@ def objects(
     lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int
 ) -> tuple[bytes, ...]:
     """The code, and the constants where there are any, as relocatable objects."""
+    from xtc.core.mlir import translate_to_llvm_ir
+
     code = compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)
     if not request.constants:
         return (code,)
@@ -48,6 +50,8 @@ def objects(
 
 def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> str:
     """The code as assembly text."""
+    from xtc.core.mlir import translate_to_llvm_ir
+
     ir = translate_to_llvm_ir(lowered)
     return compile_ir(ir, machine, opt=opt_level, kind="assembly", name=request.entry).decode()
 

@@ -5,6 +5,7 @@ Import this module inside functions: loading the bindings takes a tenth of a sec
 only build or print a graph need not pay.
 """
 
+from mlir._mlir_libs._mlirDialectsLinalg import get_indexing_maps
 from mlir.ir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -16,6 +17,7 @@ from mlir.ir import (
     AffineSymbolExpr,
     ArrayAttr,
     Attribute,
+    BF16Type,
     Block,
     BlockArgument,
     BoolAttr,
@@ -24,8 +26,11 @@ from mlir.ir import (
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
+    F32Type,
     FlatSymbolRefAttr,
     FloatAttr,
+    FunctionType,
+    IndexType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
@@ -37,6 +42,7 @@ from mlir.ir import (
     OpResult,
     OpView,
     RankedTensorType,
+    StridedLayoutAttr,
     StringAttr,
     Type,
     TypeAttr,
@@ -59,6 +65,7 @@ __all__ = [
     "AffineSymbolExpr",
     "ArrayAttr",
     "Attribute",
+    "BF16Type",
     "Block",
     "BlockArgument",
     "BoolAttr",
@@ -67,8 +74,11 @@ __all__ = [
     "DenseI32ArrayAttr",
     "DenseI64ArrayAttr",
     "DictAttr",
+    "F32Type",
     "FlatSymbolRefAttr",
     "FloatAttr",
+    "FunctionType",
+    "IndexType",
     "InsertionPoint",
     "IntegerAttr",
     "IntegerType",
@@ -81,6 +91,7 @@ __all__ = [
     "Operation",
     "PassManager",
     "RankedTensorType",
+    "StridedLayoutAttr",
     "StringAttr",
     "Type",
     "TypeAttr",
@@ -90,6 +101,7 @@ __all__ = [
     "WalkOrder",
     "WalkResult",
     "apply_named_sequence",
+    "get_indexing_maps",
     "translate_to_llvm_ir",
 ]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -49,6 +50,24 @@ def link_shared(
         linked = Path(folder, output.name)
         _link(paths, linked, machine, libraries, f"linking {output.name}")
         linked.replace(output)
+
+
+def linker_version() -> str:
+    """The linking command and the first line it says of its version, once asked in a process.
+
+    Only the command where it is missing or says nothing. Raises UserError as `link_shared` does.
+    """
+    command = _compiler()
+    try:
+        return _version_of(tuple(command))
+    except ToolError:
+        return shlex.join(command)
+
+
+@functools.lru_cache(maxsize=8)
+def _version_of(command: tuple[str, ...]) -> str:
+    asked = tool.run([*command, "--version"], what="asking the linker", install_hint=_INSTALL)
+    return f"{shlex.join(command)}: {asked.stdout.partition(chr(10))[0]}"
 
 
 def _link(
