@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, OpResult, Value
+from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, Value
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, are_distinct
 from xtc_passes._linalg import all_operations, dict_of
@@ -56,14 +56,15 @@ def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
 
 def _is_outside(access: Access, loop: Operation) -> bool:
     """Whether the place does not depend on what `loop` computes."""
-    inner = {op for op in all_operations(loop) if op != loop}
-    block = loop.regions[0].blocks[0]
-    for value in (access.memref, *access.indices):
-        if isinstance(value, OpResult) and value.owner.operation in inner:
-            return False
-        if isinstance(value, BlockArgument) and BlockArgument(value).owner == block:
-            return False
-    return True
+    return not any(_is_inside(value, loop) for value in (access.memref, *access.indices))
+
+
+def _is_inside(value: Value, loop: Operation) -> bool:
+    owner = value.owner
+    around = owner.owner if isinstance(value, BlockArgument) else owner.operation.parent
+    while around is not None and around.operation != loop:
+        around = around.operation.parent
+    return around is not None
 
 
 def _is_alone(read: Access, write: Access, body: Sequence[Operation]) -> bool:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.core.mlir import Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc.core.transform import apply_script
-from xtc_passes._linalg import all_operations, node_id, operations_with, remove_attributes
+from xtc_passes._linalg import all_operations, node_id, remove_attributes
 
 DIMS = "loop.dims"
 NODE = "xtc.node"
@@ -42,8 +42,9 @@ class LinalgToNamedLoops(Pass):
         for number, op in enumerate(operations):
             op.attributes[f"{_MARK}{number}"] = UnitAttr.get(op.context)
         apply_script(module, "\n".join(_script(number) for number in range(len(operations))))
+        loops = _loops_by_mark(module)
         for number, (dims, node) in enumerate(names):
-            _name(operations_with(module, f"{_MARK}{number}"), dims, node)
+            _name(loops.get(f"{_MARK}{number}", []), dims, node)
         remove_attributes(module, _MARK)
 
 
@@ -61,6 +62,15 @@ def _script(number: int) -> str:
         f"%l{number} = transform.structured.convert_to_loops %n{number} : ({_ANY}) -> {_ANY}\n"
         f'transform.annotate %l{number} "{mark}" : {_ANY}'
     )
+
+
+def _loops_by_mark(module: Operation) -> dict[str, list[Operation]]:
+    """The loops that came from each operation, the outermost first."""
+    found: dict[str, list[Operation]] = {}
+    for op in all_operations(module):
+        for mark in [name for name in op.attributes if name.startswith(_MARK)]:
+            found.setdefault(mark, []).append(op)
+    return found
 
 
 def _name(loops: Sequence[Operation], dims: Sequence[str], node: str | None) -> None:

@@ -66,16 +66,11 @@ def _poison(printer: Printer, op: Operation) -> None:
     printer.set(op.results[0], Expression("0"))
 
 
-def operands(printer: Printer, op: Operation) -> list[Expression]:
-    """The texts of an operation's operands."""
-    return [printer.expression(operand) for operand in op.operands]
-
-
 def _float(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     operator, hint = _FLOAT[op.name]
     type = printer.type_of(result)
-    a, b = (widened(printer.prelude, one, type) for one in operands(printer, op))
+    a, b = (widened(printer.prelude, one, type) for one in printer.operands(op))
     computed_value = binary(operator, *without_splats(a, b))
     printer.define(result, narrowed(printer.prelude, computed_value, type), hint)
 
@@ -83,7 +78,7 @@ def _float(printer: Printer, op: Operation) -> None:
 def _negf(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     type = printer.type_of(result)
-    (a,) = operands(printer, op)
+    (a,) = printer.operands(op)
     negative = unary("-", widened(printer.prelude, a, type))
     printer.define(result, narrowed(printer.prelude, negative, type), "negative")
 
@@ -92,7 +87,7 @@ def _integer(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     operator, hint = _INTEGER[op.name]
     type = printer.type_of(result)
-    a, b = operands(printer, op)
+    a, b = printer.operands(op)
     if type.element == "i1":
         printer.define(result, _truth(printer, op, a, b, type), "truth")
         return
@@ -128,7 +123,7 @@ def _unsigned(printer: Printer, op: Operation) -> None:
     type = printer.type_of(result)
     if type.lanes:
         raise printer.error(op, f"{op.name} of vectors cannot be written in C")
-    a, b = operands(printer, op)
+    a, b = printer.operands(op)
     a = _as_unsigned(printer, a, type)
     b = b if operator in ("<<", ">>") else _as_unsigned(printer, b, type)
     printer.define(result, cast(printer.prelude.type(type), binary(operator, a, b)), hint)
@@ -144,14 +139,14 @@ def _division(printer: Printer, op: Operation) -> None:
     if printer.type_of(result) != CType("index"):
         raise printer.error(op, f"{op.name} of {result.type} cannot be written in C")
     name = printer.prelude.division(_DIVISIONS[op.name])
-    printer.define(result, call(name, *operands(printer, op)), "quotient")
+    printer.define(result, call(name, *printer.operands(op)), "quotient")
 
 
 def _integer_extreme(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     kind = _INTEGER_EXTREMES[op.name]
     name = printer.prelude.extreme(kind, printer.type_of(result))
-    printer.define(result, call(name, *operands(printer, op)), kind.removeprefix("u"))
+    printer.define(result, call(name, *printer.operands(op)), kind.removeprefix("u"))
 
 
 def _float_extreme(printer: Printer, op: Operation) -> None:
@@ -164,7 +159,7 @@ def _float_extreme(printer: Printer, op: Operation) -> None:
         printer.define(result, choice(beyond, limit, value), kind)
         return
     name = printer.prelude.extreme(kind, computed(type))
-    a, b = (widened(printer.prelude, one, type) for one in operands(printer, op))
+    a, b = (widened(printer.prelude, one, type) for one in printer.operands(op))
     printer.define(result, narrowed(printer.prelude, call(name, a, b), type), kind)
 
 
@@ -180,14 +175,21 @@ def _is_plain_constant(value: Value) -> bool:
 def _select(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     type = printer.type_of(result)
-    condition, a, b = operands(printer, op)
     if not printer.type_of(op.operands[0]).lanes:
+        condition, a, b = (_simple(printer, one) for one in op.operands)
         printer.define(result, choice(condition, a, b), "choice")
         return
+    condition, a, b = printer.operands(op)
     if type.element == "i1":
         raise printer.error(op, "a choice among vectors of truths cannot be written in C")
     wanted = mask(printer.prelude, condition, type.mask)
     printer.define(result, call(printer.prelude.select(type), wanted, a, b), "choice")
+
+
+def _simple(printer: Printer, value: Value) -> Expression:
+    """A value that has a name where its text would put one choice into another."""
+    found = printer.expression(value)
+    return printer.atom(value) if " ? " in found.text else found
 
 
 RULES: dict[str, Rule] = {

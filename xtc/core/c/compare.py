@@ -56,7 +56,7 @@ def _cmpf(printer: Printer, op: Operation) -> None:
     number = IntegerAttr(op.attributes["predicate"]).value
     type = printer.type_of(op.operands[0])
     repeated = number not in _DIRECT and number not in _NEGATED
-    values = [printer.atom(one) if repeated else printer.expression(one) for one in op.operands]
+    values = [printer.atom(one) for one in op.operands] if repeated else printer.operands(op)
     a, b = (widened(printer.prelude, one, type) for one in values)
     if number in (_FALSE, _TRUE):
         printer.set(result, literal(number, CType("i1")))
@@ -85,7 +85,7 @@ def _cmpi(printer: Printer, op: Operation) -> None:
     type = printer.type_of(op.operands[0])
     if type.lanes and (number >= _FIRST_UNSIGNED or type.element == "i1"):
         raise printer.error(op, "this comparison of vectors cannot be written in C")
-    a, b = (printer.expression(one) for one in op.operands)
+    a, b = printer.operands(op)
     if number >= _FIRST_UNSIGNED and type.element != "i1":
         unsigned = "size_t" if type.element == "index" else f"uint{type.bits}_t"
         printer.prelude.include("stdint.h")

@@ -41,8 +41,8 @@ _PARAMETERS = "xyz"
 
 def _function(printer: Printer, op: Operation) -> None:
     name = _FUNCTIONS[op.name]
-    values = [printer.expression(operand) for operand in op.operands]
-    _define(printer, op, _call(printer, name, values, printer.type_of(op.results[0])), name)
+    value = _call(printer, name, printer.operands(op), printer.type_of(op.results[0]))
+    _define(printer, op, value, name)
 
 
 def _rsqrt(printer: Printer, op: Operation) -> None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from xtc.core.c import helpers
 from xtc.core.c.types import CType
 
 _UNSIGNED = "u32"
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Prelude:
@@ -19,11 +21,12 @@ class Prelude:
         self._types: dict[str, str] = {}
         self._functions: dict[str, str] = {}
 
-    def text(self) -> str:
-        """Headers, types and helpers."""
+    def text(self, code: str) -> str:
+        """Headers, and the types and helpers that `code` uses."""
         headers = "\n".join(f"#include <{name}>" for name in sorted(self._headers))
-        types = "\n".join(self._types.values())
-        return "\n\n".join(part for part in (headers, types, *self._functions.values()) if part)
+        functions = _used(self._functions, code)
+        types = _used(self._types, "\n".join([*functions, code]))
+        return "\n\n".join(part for part in (headers, "\n".join(types), *functions) if part)
 
     def include(self, header: str) -> None:
         """Make sure that a header is included."""
@@ -116,3 +119,14 @@ class Prelude:
         self.include(header)
         self._functions.setdefault(name, text)
         return name
+
+
+def _used(definitions: Mapping[str, str], code: str) -> list[str]:
+    """The definitions that `code` or another definition after them mentions."""
+    used: list[str] = []
+    words = set(_WORD.findall(code))
+    for name, text in reversed(definitions.items()):
+        if name in words:
+            used.append(text)
+            words.update(_WORD.findall(text))
+    return used[::-1]

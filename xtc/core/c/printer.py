@@ -24,7 +24,7 @@ Rule = Callable[["Printer", Operation], None]
 """Writes one operation."""
 
 LINE = 100
-_LONG = 66
+_SHORTEST, _DECLARATION = 40, 28
 _SHORT_INDEX, _LONG_INDEX = 20, 40
 
 
@@ -69,6 +69,21 @@ class Printer:
             self._name(value, self.hint(value))
         return self._values[value]
 
+    def operands(self, op: Operation) -> list[Expression]:
+        """The texts of an operation's operands; long ones get names, so that lines stay short."""
+        values = list(op.operands)
+        while sum(len(self._values[value].text) for value in values) > self._room:
+            long = [value for value in values if not self._values[value].is_atom]
+            if not long:
+                break
+            self.atom(max(long, key=lambda value: len(self._values[value].text)))
+        return [self.expression(value) for value in values]
+
+    @property
+    def _room(self) -> int:
+        """Characters for an expression in the line that declares a variable."""
+        return max(_SHORTEST, LINE - 2 * self._depth - _DECLARATION)
+
     def hint(self, value: Value) -> str:
         """What a variable for this value is best called; the # stands for a number from 0."""
         return self._hints.get(value, "t")
@@ -86,7 +101,7 @@ class Printer:
         if not uses or expression.is_atom or _is_handy_index(value, expression, len(uses)):
             return
         near = len(uses) == 1 and uses[0].block == value.owner.operation.block
-        if not near or len(expression.text) > _LONG:
+        if not near or len(expression.text) > self._room:
             self._name(value, hint)
         elif expression.reads:
             self._pending[value] = hint
@@ -145,7 +160,7 @@ class Printer:
     def comment_node(self, op: Operation) -> None:
         """A comment where the code of another node begins."""
         node = node_of(op)
-        if node and node != self._node:
+        if node and node not in (self._node, self._node.partition(".")[0]):
             self._node = node
             self.statement(f"// {node}")
 

@@ -92,8 +92,8 @@ class _Unit:
         defined = [op for op in functions if func.has_body(op)]
         declared = [func.declaration(self._printer(), op) for op in functions if op not in defined]
         bodies = [self._function(op) for op in defined]
-        parts = [self.prelude.text(), "\n".join(declared), "\n".join(data), *bodies]
-        text = "\n\n".join(part for part in parts if part)
+        code = "\n\n".join(part for part in ("\n".join(declared), "\n".join(data), *bodies) if part)
+        text = f"{self.prelude.text(code)}\n\n{code}"
         return CSource(f"{text}\n", self._symbols, self._fallible)
 
     def _function(self, op: Operation) -> str:
