@@ -67,6 +67,11 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def module_folders(temporary: Path) -> list[Path]:
+    """The folders of modules that are still there."""
+    return list(temporary.rglob("module-*"))
+
+
 def mapped(name: str) -> list[str]:
     """Files of that name that are mapped into this process."""
     return [m.path for m in psutil.Process().memory_maps() if m.path.endswith(name)]
