@@ -19,7 +19,6 @@ from tests.unit.random_graphs import graphs, inputs_of
 import xtc
 import xtc.ops as O
 from xtc.core import mlir
-from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
@@ -42,8 +41,8 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
             return FuseRows(rows=rows, bytes=bytes)
         return UnrollReductions(factor) if isinstance(step, UnrollReductions) else step
 
-    def pipeline(machine: Machine) -> Pipeline:
-        stages = whole(machine).stages
+    def pipeline(*args: Any, **options: Any) -> Pipeline:
+        stages = whole(*args, **options).stages
         return Pipeline(tuple(Stage(s.name, tuple(map(smaller, s.steps))) for s in stages))
 
     whole = host.host_pipeline
