@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.random_graphs import graphs, inputs_of
 
 import xtc
 import xtc.ops as O
-from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core import mlir
 from xtc.core.pipeline import Stage, Step, run_steps
 from xtc.driver import prepare

@@ -14,10 +14,13 @@ from mlir.ir import (
     AffineMap,
     AffineMapAttr,
     AffineMulExpr,
+    AffineSymbolExpr,
     ArrayAttr,
     Attribute,
     BF16Type,
     Block,
+    BlockArgument,
+    BoolAttr,
     Context,
     DenseElementsAttr,
     DenseI32ArrayAttr,
@@ -25,6 +28,7 @@ from mlir.ir import (
     DictAttr,
     F32Type,
     FlatSymbolRefAttr,
+    FloatAttr,
     FloatType,
     FunctionType,
     IndexType,
@@ -59,10 +63,13 @@ __all__ = [
     "AffineMap",
     "AffineMapAttr",
     "AffineMulExpr",
+    "AffineSymbolExpr",
     "ArrayAttr",
     "Attribute",
     "BF16Type",
     "Block",
+    "BlockArgument",
+    "BoolAttr",
     "Context",
     "DenseElementsAttr",
     "DenseI32ArrayAttr",
@@ -70,6 +77,7 @@ __all__ = [
     "DictAttr",
     "F32Type",
     "FlatSymbolRefAttr",
+    "FloatAttr",
     "FloatType",
     "FunctionType",
     "IndexType",
@@ -96,8 +104,16 @@ __all__ = [
     "WalkResult",
     "apply_named_sequence",
     "get_indexing_maps",
+    "single_threaded_context",
     "translate_to_llvm_ir",
 ]
+
+
+def single_threaded_context() -> Context:
+    """A context that starts no threads: for processes that fork, and for their children."""
+    context = Context()
+    context.enable_multithreading(False)
+    return context
 
 
 def translate_to_llvm_ir(module: Operation) -> str:
