@@ -88,7 +88,7 @@ def trip_counts(op: Operation) -> list[int]:
 
 def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
     """Indices of a linalg.generic that are more than one loop, as loops with their factors."""
-    found = {}
+    found: dict[tuple[tuple[int, int], ...], None] = {}
     for index_map in index_maps(op):
         for expression in index_map.results:
             if not isinstance(expression, AffineDimExpr | AffineConstantExpr):

@@ -50,9 +50,11 @@ class TransposeOperands(Pass):
 
     def _rewrite(self, nest: Structured) -> None:
         loop = nest.last_parallel_loop
+        if loop is None:
+            return
         rows = list(nest.indices)
         for number in range(nest.destination):
-            place = None if loop is None else nest.position(number, loop)
+            place = nest.position(number, loop)
             if place is None or nest.is_contiguous(number, loop) or not self._pays(nest, number):
                 continue
             axes = [axis for axis in range(len(rows[number])) if axis != place] + [place]

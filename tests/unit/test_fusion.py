@@ -19,7 +19,8 @@ from tests.unit.random_graphs import graphs, inputs_of
 import xtc
 import xtc.ops as O
 from xtc.core import mlir
-from xtc.core.pipeline import Stage, Step, run_steps
+from xtc.core.llvm import Machine
+from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
@@ -41,9 +42,9 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
             return FuseRows(rows=rows, bytes=bytes)
         return UnrollReductions(factor) if isinstance(step, UnrollReductions) else step
 
-    def pipeline(machine: object) -> host.Pipeline:
+    def pipeline(machine: Machine) -> Pipeline:
         stages = whole(machine).stages
-        return host.Pipeline(tuple(Stage(s.name, tuple(map(smaller, s.steps))) for s in stages))
+        return Pipeline(tuple(Stage(s.name, tuple(map(smaller, s.steps))) for s in stages))
 
     whole = host.host_pipeline
     with pytest.MonkeyPatch.context() as patch:
