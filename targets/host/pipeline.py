@@ -31,6 +31,8 @@ SCHEDULED = Stage(
     (
         # The user's schedules first: what follows decides for operations that have none.
         ApplySchedules(),
+        # Reshapes that cancel out, as around a sum that keeps its dimension, would part a chain.
+        "canonicalize",
         # Before elementwise fusion, which lets what computes an operand write it transposed.
         TransposeOperands(),
         # One loop nest for a chain of elementwise operations, and for a reduction of such a chain:
