@@ -228,9 +228,11 @@ class TestNumbers:
             assert module.runtime.device_name == "null1"
         with NullDevice() as other:
             assert other.device_name == "null1"
-        with xtc.compile(product(), target=device):
-            pass
+        with xtc.compile(product(), target=device) as module:
+            call = module._loaded.bind([0, 0, 0])
         device.memory_free(device.memory_allocate(1))
+        with pytest.raises(UserError, match="the module is closed"):
+            call()
 
     def test_opening_twice_and_again(self) -> None:
         device = NullDevice()
