@@ -56,7 +56,7 @@ class HostTarget(Target):
     def pipeline(self, options: HostOptions) -> Pipeline:
         from xtc_targets.host.pipeline import host_pipeline
 
-        return host_pipeline(options.machine)
+        return host_pipeline()
 
     def build(
         self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path

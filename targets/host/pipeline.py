@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
 from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.expand_bf16 import ExpandBf16
@@ -77,7 +77,15 @@ _TO_LLVM = (
 )
 
 
-def host_pipeline(machine: Machine) -> Pipeline:
+# LLVM is shown no bfloat16. What is computed in it without rounding, as maxima, moves to float32.
+_NO_BF16 = (
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    ExpandBf16(roundings=True),
+    Bf16ToBits(),
+)
+
+
+def host_pipeline() -> Pipeline:
     """The stages after `source`."""
     lowered = Stage(
         "lowered",
@@ -87,14 +95,8 @@ def host_pipeline(machine: Machine) -> Pipeline:
             "convert-linalg-to-loops",
             KeepOuterLoops(),
             ContractMultiplyAdds(),
-            _expand_bf16(machine),
+            *_NO_BF16,
             *_TO_LLVM,
         ),
     )
     return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
-
-
-def _expand_bf16(machine: Machine) -> ExpandBf16:
-    """Rounding to bfloat16 too, where neither the processor nor libgcc 12 has it."""
-    native = "+avx512bf16" in machine.features or machine.triple.startswith("aarch64")
-    return ExpandBf16(roundings=not native)

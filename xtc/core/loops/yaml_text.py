@@ -36,7 +36,7 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             raise UserError("aliases are not allowed", where=_where(event.start_mark, self._file))
         self._depth += 1
@@ -61,7 +61,7 @@ def parse_yaml(text: str, file: str = "<schedule>") -> Located:
     return Located(None) if node is None else _located(node, file)
 
 
-def _where(mark: yaml.Mark | None, file: str) -> SourceLocation | None:
+def _where(mark: Any, file: str) -> SourceLocation | None:
     if mark is None:
         return None
     return SourceLocation(file, mark.line + 1, mark.column + 1)
