@@ -19,6 +19,8 @@ from mlir.ir import (
     Attribute,
     BF16Type,
     Block,
+    BlockArgument,
+    BoolAttr,
     Context,
     DenseElementsAttr,
     DenseI32ArrayAttr,
@@ -27,6 +29,7 @@ from mlir.ir import (
     F32Type,
     FlatSymbolRefAttr,
     FloatAttr,
+    FloatType,
     FunctionType,
     IndexType,
     InsertionPoint,
@@ -65,6 +68,8 @@ __all__ = [
     "Attribute",
     "BF16Type",
     "Block",
+    "BlockArgument",
+    "BoolAttr",
     "Context",
     "DenseElementsAttr",
     "DenseI32ArrayAttr",
@@ -73,6 +78,7 @@ __all__ = [
     "F32Type",
     "FlatSymbolRefAttr",
     "FloatAttr",
+    "FloatType",
     "FunctionType",
     "IndexType",
     "InsertionPoint",
@@ -98,8 +104,16 @@ __all__ = [
     "WalkResult",
     "apply_named_sequence",
     "get_indexing_maps",
+    "single_threaded_context",
     "translate_to_llvm_ir",
 ]
+
+
+def single_threaded_context() -> Context:
+    """A context that starts no threads: for processes that fork, and for their children."""
+    context = Context()
+    context.enable_multithreading(False)
+    return context
 
 
 def translate_to_llvm_ir(module: Operation) -> str:

@@ -202,7 +202,7 @@ def _outer_tile(nest: Nest, axis: str) -> int:
     return next(tiles, nest._first_tile(axis))
 
 
-def described(loop: NestLoop) -> list[str]:
+def words_of(loop: NestLoop) -> list[str]:
     """What is done to a loop, in words, for printing."""
     words = []
     if loop.parallelize:
@@ -229,7 +229,7 @@ def nest_text(nest: Nest, title: str) -> str:
 def _lines(nest: Nest, title: str, depth: int) -> list[str]:
     lines = []
     for extent in nest.extents():
-        words = described(extent.loop)
+        words = words_of(extent.loop)
         comment = f"  // {', '.join(words)}" if words else ""
         by = f" step {extent.step}" if extent.step > 1 else ""
         lines.append(f"{'  ' * depth}for {extent.loop.name} in 0..{extent.size}{by}{comment}")
