@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-import mlir_mutator
+from tests.unit import mlir_mutator
 import pytest
 
 from xtc.core import discover, foreign

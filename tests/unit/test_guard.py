@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import guard_jobs
+from tests.unit import guard_jobs
 import psutil
 import pytest
 
