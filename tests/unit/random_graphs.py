@@ -97,8 +97,7 @@ def unary(d: Drawing, x: Tensor) -> Tensor:
         "neg": lambda: O.neg(x, device=place),
     }
     name = d.draw(st.sampled_from(sorted(choices)))
-    result: Tensor = choices[name]()
-    return result
+    return called(choices[name])
 
 
 def binary(d: Drawing, x: Tensor) -> Tensor:
@@ -121,7 +120,7 @@ def matmul(d: Drawing, x: Tensor) -> Tensor | None:
     k, n = int(x.shape[-1]), d.draw(SIZES)
     transpose = d.draw(st.booleans())
     batch = list(x.shape[:-2]) if d.draw(st.booleans()) else []
-    other = d.new([*batch, n, k] if transpose else [*batch, k, n])
+    other = d.new([*map(int, batch), n, k] if transpose else [*map(int, batch), k, n])
     return O.matmul(x, other, transpose_b=transpose, device=d.place())
 
 
@@ -129,7 +128,9 @@ def gemv(d: Drawing, x: Tensor) -> Tensor | None:
     if len(x.shape) != 2 or d.dtype in ("int8", "int16"):
         return None
     transpose = d.draw(st.booleans())
-    return O.gemv(x, d.new([x.shape[0 if transpose else 1]]), transpose=transpose, device=d.place())
+    return O.gemv(
+        x, d.new([int(x.shape[0 if transpose else 1])]), transpose=transpose, device=d.place()
+    )
 
 
 def conv2d(d: Drawing, x: Tensor) -> Tensor | None:
