@@ -6,17 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xtc.core.mlir import (
+    AffineAddExpr,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
     AffineMap,
     AffineMapAttr,
+    AffineMulExpr,
     ArrayAttr,
     Attribute,
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     InsertionPoint,
     Operation,
+    OpResult,
     RankedTensorType,
     Value,
     WalkOrder,
@@ -50,6 +53,11 @@ def remove_attributes(module: Operation, *prefixes: str) -> None:
             del op.attributes[name]
 
 
+def owner(value: Value) -> Operation | None:
+    """The operation that computes a value; None for an argument."""
+    return value.owner.operation if isinstance(value, OpResult) else None
+
+
 def node_id(op: Operation) -> str | None:
     """The graph node that an operation came from, or None."""
     names = [name for name in op.attributes if name.startswith(ID_PREFIX)]
@@ -76,6 +84,30 @@ def trip_counts(op: Operation) -> list[int]:
             if isinstance(expression, AffineDimExpr):
                 sizes[expression.position] = size
     return sizes
+
+
+def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
+    """Indices of a linalg.generic that are more than one loop, as loops with their factors."""
+    found: dict[tuple[tuple[int, int], ...], None] = {}
+    for index_map in index_maps(op):
+        for expression in index_map.results:
+            if not isinstance(expression, AffineDimExpr | AffineConstantExpr):
+                found[tuple(_terms(expression).items())] = None
+    return list(found)
+
+
+def _terms(expression: AffineExpr) -> dict[int, int]:
+    """The factor of each loop in a sum; 0 where it is no plain factor, as in a division."""
+    if isinstance(expression, AffineDimExpr):
+        return {expression.position: 1}
+    if isinstance(expression, AffineConstantExpr):
+        return {}
+    left, right = _terms(expression.lhs), _terms(expression.rhs)
+    if isinstance(expression, AffineAddExpr):
+        return {loop: left.get(loop, 0) + right.get(loop, 0) for loop in [*left, *right]}
+    if isinstance(expression, AffineMulExpr) and isinstance(expression.rhs, AffineConstantExpr):
+        return {loop: factor * expression.rhs.value for loop, factor in left.items()}
+    return dict.fromkeys([*left, *right], 0)
 
 
 def input_count(op: Operation) -> int:

@@ -34,10 +34,11 @@ class FuseElementwise(Pass):
     of the user's. Constants whose elements are all equal are written into the bodies. The fused
     operation has the ids of all its parts, and the loop names of the last one.
 
-        %a = linalg.generic ... ins(%x) { math.exp }
-        %b = linalg.generic ... ins(%a, %y) { arith.addf }
-    becomes
-        %b = linalg.generic ... ins(%x, %y) { math.exp; arith.addf }
+    Before:
+        %a = linalg.generic ins(%x) { math.exp }
+        %b = linalg.generic ins(%a, %y) { arith.addf }
+    After:
+        %b = linalg.generic ins(%x, %y) { math.exp; arith.addf }
     """
 
     name: ClassVar[str] = "fuse-elementwise"

@@ -26,9 +26,10 @@ class FuseRows(Pass):
     operation is tiled where every row reads the same operand again, as in a matmul, or where it
     sums along rows.
 
-        %m = linalg.matmul ins(%a, %b) ...
+    Before:
+        %m = linalg.matmul ins(%a, %b)
         %r = linalg.generic ins(%m) { arith.maximumf }
-    becomes
+    After:
         %r = scf.for %i = 0 to 512 step 8 { linalg.matmul on 8 rows; linalg.generic on 8 rows }
 
     Attributes:

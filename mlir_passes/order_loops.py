@@ -33,9 +33,10 @@ class OrderLoops(Pass):
     operand would be read anew for each of its iterations. Sums along rows have no such loop: there
     a loop over a few rows goes innermost, whose sums do not wait for each other.
 
-        linalg.matmul                                           // i, j, k
-    becomes
-        linalg.generic {iterator_types = ["reduction", "parallel", "parallel"]}    // k, i, j
+    Before:
+        linalg.matmul {loop.dims = ["i", "j", "k"]}
+    After:
+        linalg.generic {loop.dims = ["k", "i", "j"]}
 
     Attributes:
         bytes: size of the part of the result that the two innermost loops accumulate at most.

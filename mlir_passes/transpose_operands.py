@@ -24,8 +24,9 @@ class TransposeOperands(Pass):
     The loop along the rows of the result cannot be vectorised where it crosses the rows of an
     operand. Making the copy costs about as much as reading the operand so once.
 
+    Before:
         linalg.matmul indexing_maps = [(i, k), (j, k), (i, j)] ins(%a, %b)
-    becomes
+    After:
         %t = linalg.transpose ins(%b)
         linalg.matmul ins(%a, %t)
 
@@ -45,9 +46,11 @@ class TransposeOperands(Pass):
 
     def _rewrite(self, nest: Structured) -> None:
         loop = nest.last_parallel_loop
+        if loop is None:
+            return
         rows = list(nest.indices)
         for number in range(nest.destination):
-            place = None if loop is None else nest.position(number, loop)
+            place = nest.position(number, loop)
             if place is None or nest.is_contiguous(number, loop) or not self._pays(nest, number):
                 continue
             axes = [axis for axis in range(len(rows[number])) if axis != place] + [place]

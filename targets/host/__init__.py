@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host processor: code by LLVM in this process, a shared library, called by address."""
+"""The host processor: code by LLVM in this process, or by a C compiler, called by address."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from xtc.core.errors import DeviceNotFound, UserError
 from xtc.core.pipeline import Pipeline
@@ -17,6 +17,7 @@ from xtc.interfaces.target import BuildRequest, Target
 if TYPE_CHECKING:
     from xtc.core.llvm import Machine
     from xtc.core.mlir import Operation
+    from xtc_targets.host.build import Generator
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class HostOptions:
         triple: LLVM triple; None is this machine's.
         cpu: LLVM's name of the processor; None is this machine's, or generic for another triple.
         features: additions and removals such as "+avx2,-avx512f".
-        opt_level: LLVM's optimisation level, 0 to 3.
+        opt_level: the optimisation level of LLVM or of the C compiler, 0 to 3.
+        codegen: "llvm", or "c" for C that the compiler named by XTC_CC translates.
     """
 
     triple: str | None = None
     cpu: str | None = None
     features: str | None = None
     opt_level: int = 3
+    codegen: Literal["llvm", "c"] = "llvm"
 
     def __post_init__(self) -> None:
         if self.opt_level not in (0, 1, 2, 3):
@@ -56,34 +59,38 @@ class HostTarget(Target):
     def pipeline(self, options: HostOptions) -> Pipeline:
         from xtc_targets.host.pipeline import host_pipeline
 
-        return host_pipeline(options.machine)
+        return host_pipeline(options.machine, options.codegen)
 
     def build(
         self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path
     ) -> Artifact:
         from xtc_targets.host import build
 
-        machine = options.machine
-        code = build.objects(lowered, request, machine, options.opt_level)
-        return build.write_artifact(code, request, machine, self.toolchain(options), folder)
+        code = self._generator(options).generate(lowered, request)
+        return build.write_artifact(code, request, options.machine, self.toolchain(options), folder)
 
     def build_in_memory(
         self, lowered: Operation, request: BuildRequest, options: HostOptions
     ) -> Artifact:
         from xtc_targets.host import build
 
-        code = build.objects(lowered, request, options.machine, options.opt_level)
-        return Artifact(build.manifest_of(request, self.toolchain(options), {}), objects=code)
+        code = self._generator(options).generate(lowered, request)
+        manifest = build.manifest_of(code, request, self.toolchain(options), {})
+        return Artifact(manifest, objects=code.objects)
 
     def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
-        from xtc_targets.host import build
-
-        return build.assembly(lowered, request, options.machine, options.opt_level)
+        return self._generator(options).text(lowered, request)
 
     def toolchain(self, options: HostOptions) -> Mapping[str, str]:
-        from xtc_targets.host import build
+        return self._generator(options).toolchain()
 
-        return build.toolchain(options.machine, options.opt_level)
+    def _generator(self, options: HostOptions) -> Generator:
+        from xtc_targets.host.generate_c import CGenerator
+        from xtc_targets.host.generate_llvm import LlvmGenerator
+
+        if options.codegen == "c":
+            return CGenerator(options.machine, options.opt_level, options.cpu, options.features)
+        return LlvmGenerator(options.machine, options.opt_level)
 
     def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
         from xtc_targets.host.device import LocalHost

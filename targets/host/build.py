@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the llvm dialect to a shared library, to object files, or to objects in memory.
+"""From generated code to a shared library, to object files, or to objects in memory.
 
 Only code for this machine is linked: what links code for another one, and against what, is for the
 user to say, so its artefact holds the object files.
@@ -8,10 +8,11 @@ user to say, so its artefact holds the object files.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from xtc.core.llvm import Machine, compile_ir, data_object, link_shared, linker_version
+from xtc.core.llvm import Machine, link_shared, linker_version
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
@@ -23,11 +24,39 @@ LIBRARY = "module.so"
 OBJECTS = ("module.o", "constants.o")
 
 
-def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
-    """What shapes the code: versions, machine, optimisation level, linker."""
+@dataclass(frozen=True)
+class Code:
+    """Machine code.
+
+    Attributes:
+        objects: relocatable object files: the code, and the constants where there are any.
+        returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
+        sources: texts that are kept beside the code, by file name.
+    """
+
+    objects: tuple[bytes, ...]
+    returns_status: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+class Generator(Protocol):
+    """What makes machine code of the lowered stage."""
+
+    def generate(self, lowered: Operation, request: BuildRequest) -> Code:
+        """The code as objects. Raises CompileError or ToolError."""
+
+    def text(self, lowered: Operation, request: BuildRequest) -> str:
+        """The code as text, for people to read."""
+
+    def toolchain(self) -> dict[str, str]:
+        """What shapes the code: versions, machine, flags."""
+
+
+def toolchain(codegen: str, machine: Machine, opt_level: int) -> dict[str, str]:
+    """What shapes the code whatever generates it."""
     return {
         **toolchain_versions(),
-        "codegen": "llvm",
+        "codegen": codegen,
         "triple": machine.triple,
         "cpu": machine.cpu,
         "features": machine.features,
@@ -36,48 +65,36 @@ def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
     }
 
 
-def objects(
-    lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int
-) -> tuple[bytes, ...]:
-    """The code, and the constants where there are any, as relocatable objects."""
-    from xtc.core.mlir import translate_to_llvm_ir
-
-    code = compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)
-    if not request.constants:
-        return (code,)
-    return (code, data_object(request.constants, machine))
-
-
-def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> str:
-    """The code as assembly text."""
-    from xtc.core.mlir import translate_to_llvm_ir
-
-    ir = translate_to_llvm_ir(lowered)
-    return compile_ir(ir, machine, opt=opt_level, kind="assembly", name=request.entry).decode()
-
-
 def write_artifact(
-    code: tuple[bytes, ...],
+    code: Code,
     request: BuildRequest,
     machine: Machine,
     versions: Mapping[str, str],
     folder: Path,
 ) -> Artifact:
     """Link `code`, or keep its objects, in `folder`. Raises ToolError where the linker fails."""
-    if machine.is_host:
-        names: tuple[str, ...] = (LIBRARY,)
-        link_shared(code, folder / LIBRARY, machine)
-    else:
-        names = OBJECTS[: len(code)]
-        for name, content in zip(names, code, strict=True):
-            (folder / name).write_bytes(content)
-    manifest = manifest_of(request, versions, {name: file_hash(folder / name) for name in names})
+    names = [*code.sources, *_write_code(code, machine, folder)]
+    for name, text in code.sources.items():
+        (folder / name).write_text(text)
+    files = {name: file_hash(folder / name) for name in names}
+    manifest = manifest_of(code, request, versions, files)
     (folder / MANIFEST_FILE).write_text(manifest.to_json())
     return Artifact(manifest, folder)
 
 
+def _write_code(code: Code, machine: Machine, folder: Path) -> tuple[str, ...]:
+    """Write the library or the objects; returns the files' names."""
+    if machine.is_host:
+        link_shared(code.objects, folder / LIBRARY, machine)
+        return (LIBRARY,)
+    names = OBJECTS[: len(code.objects)]
+    for name, content in zip(names, code.objects, strict=True):
+        (folder / name).write_bytes(content)
+    return names
+
+
 def manifest_of(
-    request: BuildRequest, versions: Mapping[str, str], files: Mapping[str, str]
+    code: Code, request: BuildRequest, versions: Mapping[str, str], files: Mapping[str, str]
 ) -> Manifest:
     """The manifest of host code."""
     return Manifest(
@@ -87,4 +104,5 @@ def manifest_of(
         toolchain=versions,
         flops=request.flops,
         files=files,
+        returns_status=code.returns_status,
     )

@@ -8,8 +8,9 @@ import ctypes
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from xtc.core.errors import ArtifactError, UserError
+from xtc.core.errors import ArtifactError, DeviceMemoryError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
@@ -24,7 +25,7 @@ class HostModule:
     """A shared library, or objects, mapped into this process."""
 
     artifact: Artifact
-    _entry: Callable[..., None]
+    _entry: Callable[..., Any]
     _library: ctypes.CDLL | None = None
     _objects: LoadedObjects | None = None
 
@@ -32,6 +33,8 @@ class HostModule:
         """A call of the entry on host addresses; it releases Python's lock while it runs."""
         entry = self._entry
         arguments = tuple(map(ctypes.c_void_p, addresses))
+        if self.artifact.manifest.returns_status:
+            return lambda: _check_status(entry(*arguments), self.artifact)
         return lambda: entry(*arguments)
 
     def close(self) -> None:
@@ -43,6 +46,14 @@ class HostModule:
             self._objects.close()
             self._objects = None
         self._entry = _closed
+
+
+def _check_status(status: int, artifact: Artifact) -> None:
+    if status:
+        raise DeviceMemoryError(
+            f"'{artifact.manifest.entry}' found no memory for its temporary arrays",
+            notes=["what it had taken was given back; its results are not complete"],
+        )
 
 
 def _closed(*_arguments: object) -> None:
@@ -138,12 +149,17 @@ def _from_file(artifact: Artifact) -> HostModule:
         entry = getattr(library, artifact.manifest.entry)
     except (OSError, AttributeError) as error:
         raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
-    entry.restype = None
+    entry.restype = _result_type(artifact)
     return HostModule(artifact, entry, _library=library)
 
 
 def _from_memory(artifact: Artifact) -> HostModule:
     loaded = LoadedObjects(artifact.objects)
-    prototype = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p for _ in artifact.manifest.arguments))
+    arguments = (ctypes.c_void_p for _ in artifact.manifest.arguments)
+    prototype = ctypes.CFUNCTYPE(_result_type(artifact), *arguments)
     entry = prototype(loaded.address(artifact.manifest.entry))
     return HostModule(artifact, entry, _objects=loaded)
+
+
+def _result_type(artifact: Artifact) -> type[ctypes.c_int] | None:
+    return ctypes.c_int if artifact.manifest.returns_status else None

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's stages, from linalg on tensors to the llvm dialect."""
+"""The host's stages, from linalg on tensors to the llvm dialect, or to what is printed as C."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
@@ -11,21 +13,31 @@ from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.expand_bf16 import ExpandBf16
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
+from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
+from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
+from xtc_targets.host.description import HostDescription
+
+Codegen = Literal["llvm", "c"]
+"""What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 SCHEDULED = Stage(
     "scheduled",
     (
         # The user's schedules first: what follows decides for operations that have none.
         ApplySchedules(),
-        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
+        # Before elementwise fusion, which lets what computes an operand write it transposed.
         TransposeOperands(),
+        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain:
+        # each is one member less for the rows.
         FuseElementwise(),
         FuseRows(),
+        # The best order depends on how many rows a tile has.
         OrderLoops(),
         "canonicalize",
         "cse",
@@ -77,12 +89,33 @@ _TO_LLVM = (
 )
 
 
-def host_pipeline(machine: Machine) -> Pipeline:
+_INDICES = (
+    # Views become indices of the buffers that they look at, so that C has plain arrays.
+    "fold-memref-alias-ops",
+    "canonicalize",
+    "cse",
+    # An accumulator's address is known not to change once it is computed outside of the loop.
+    "loop-invariant-code-motion",
+    HoistAccumulators(),
+    "affine-expand-index-ops",
+    "lower-affine",
+    "canonicalize",
+    "cse",
+)
+
+
+def host_pipeline(machine: Machine, codegen: Codegen = "llvm") -> Pipeline:
     """The stages after `source`."""
-    lowered = Stage(
+    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
+
+
+def _lowered_to_llvm(machine: Machine) -> Stage:
+    return Stage(
         "lowered",
         (
             CopyByLoops(),
+            # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
             "convert-linalg-to-loops",
             KeepOuterLoops(),
@@ -91,7 +124,21 @@ def host_pipeline(machine: Machine) -> Pipeline:
             *_TO_LLVM,
         ),
     )
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
+
+
+def _lowered_to_c(machine: Machine) -> Stage:
+    """Loops over arrays, and vectors that fit the machine's registers."""
+    return Stage(
+        "lowered",
+        (
+            CopyByLoops(),
+            UnrollReductions(),
+            LinalgToNamedLoops(),
+            ContractMultiplyAdds(),
+            SplitVectors(bits=HostDescription.of(machine).vector_bits),
+            *_INDICES,
+        ),
+    )
 
 
 def _expand_bf16(machine: Machine) -> ExpandBf16:

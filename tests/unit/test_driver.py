@@ -179,11 +179,6 @@ class TestFailure:
         assert device_number() == before
 
 
-def module_folders(temporary: Path) -> list[Path]:
-    """The folders of modules that are not closed."""
-    return list(temporary.rglob("module-*"))
-
-
 def device_number() -> int:
     """The number that the next runtime of the host gets."""
     with xtc.compile(product(), in_memory=True) as module:

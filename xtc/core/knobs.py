@@ -78,7 +78,9 @@ def parse_size(text: str) -> int:
 DUMP_DIR = _declare(
     "XTC_DUMP_DIR", Path, None, "folder that receives the IR after every pass, one file per pass"
 )
-CC = _declare("XTC_CC", str, "cc", "C compiler used to link shared libraries")
+CC = _declare(
+    "XTC_CC", str, "cc", "C compiler: links shared libraries, and compiles code generated as C"
+)
 CACHE = _declare("XTC_CACHE", _switch, True, "0 compiles anew every time and keeps nothing")
 CACHE_DIR = _declare(
     "XTC_CACHE_DIR",

@@ -14,10 +14,13 @@ from mlir.ir import (
     AffineMap,
     AffineMapAttr,
     AffineMulExpr,
+    AffineSymbolExpr,
     ArrayAttr,
     Attribute,
     BF16Type,
     Block,
+    BlockArgument,
+    BoolAttr,
     Context,
     DenseElementsAttr,
     DenseI32ArrayAttr,
@@ -25,6 +28,7 @@ from mlir.ir import (
     DictAttr,
     F32Type,
     FlatSymbolRefAttr,
+    FloatAttr,
     FunctionType,
     IndexType,
     InsertionPoint,
@@ -58,10 +62,13 @@ __all__ = [
     "AffineMap",
     "AffineMapAttr",
     "AffineMulExpr",
+    "AffineSymbolExpr",
     "ArrayAttr",
     "Attribute",
     "BF16Type",
     "Block",
+    "BlockArgument",
+    "BoolAttr",
     "Context",
     "DenseElementsAttr",
     "DenseI32ArrayAttr",
@@ -69,6 +76,7 @@ __all__ = [
     "DictAttr",
     "F32Type",
     "FlatSymbolRefAttr",
+    "FloatAttr",
     "FunctionType",
     "IndexType",
     "InsertionPoint",
@@ -94,8 +102,16 @@ __all__ = [
     "WalkResult",
     "apply_named_sequence",
     "get_indexing_maps",
+    "single_threaded_context",
     "translate_to_llvm_ir",
 ]
+
+
+def single_threaded_context() -> Context:
+    """A context that starts no threads: for processes that fork, and for their children."""
+    context = Context()
+    context.enable_multithreading(False)
+    return context
 
 
 def translate_to_llvm_ir(module: Operation) -> str:

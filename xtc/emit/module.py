@@ -15,7 +15,6 @@ from pathlib import Path
 
 from xtc.core.errors import UserError
 from xtc.core.linalg import LinalgBuilder, MainOperation, Value
-from xtc.core.location import SourceLocation
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
@@ -135,7 +134,7 @@ def _emit_node(emission: _Emission, node: Node) -> None:
     builder = emission.builder
     builder.node = node.name
     builder.device = str(node.placement) if node.placement else None
-    builder.location = _location(node.where) if emission.locations else ""
+    builder.location = _location(node) if emission.locations else ""
     inputs = [_operand(emission, tensor) for tensor in node.inputs]
     emission.values[node.output] = node.op.emit(builder, inputs, node.output.type)
     builder.location = ""
@@ -157,8 +156,9 @@ def _constant(emission: _Emission, tensor: Tensor) -> Value:
     return _load(builder, memref, tensor)
 
 
-def _location(where: SourceLocation | None) -> str:
-    if where is None:
-        return ""
-    file = Path(where.file).as_posix().replace("\\", "\\\\").replace('"', '\\"')
-    return f' loc("{file}":{where.line}:{where.column or 1})'
+def _location(node: Node) -> str:
+    """The node's name, which survives every pass, around the user's line."""
+    if node.where is None:
+        return f' loc("{node.name}")'
+    file = Path(node.where.file).as_posix().replace("\\", "\\\\").replace('"', '\\"')
+    return f' loc("{node.name}"("{file}":{node.where.line}:{node.where.column or 1}))'

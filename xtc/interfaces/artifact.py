@@ -54,6 +54,8 @@ class Manifest:
         device_functions: kernels in the device part, empty for host code.
         flops: arithmetic operations of one call.
         files: SHA-256 of each file beside the manifest, by file name.
+        returns_status: whether the entry returns an int instead: 0, or 1 where memory for its
+            temporary arrays was exhausted.
     """
 
     entry: str
@@ -63,6 +65,7 @@ class Manifest:
     device_functions: tuple[str, ...] = ()
     flops: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
+    returns_status: bool = False
 
     @property
     def inputs(self) -> tuple[Argument, ...]:

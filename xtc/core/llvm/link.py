@@ -9,14 +9,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from xtc.core import knobs, tool
+from xtc.core import cc, knobs, tool
 from xtc.core.errors import ToolError, UserError
 from xtc.core.llvm.machine import Machine
-
-_INSTALL = (
-    f"install a C compiler (Debian: apt install gcc; macOS: xcode-select --install), "
-    f"or name one in {knobs.CC.name}"
-)
 
 
 def link_shared(
@@ -57,7 +52,7 @@ def linker_version() -> str:
 
     Only the command where it is missing or says nothing. Raises UserError as `link_shared` does.
     """
-    command = _compiler()
+    command = cc.command()
     try:
         return _version_of(tuple(command))
     except ToolError:
@@ -66,7 +61,9 @@ def linker_version() -> str:
 
 @functools.lru_cache(maxsize=8)
 def _version_of(command: tuple[str, ...]) -> str:
-    asked = tool.run([*command, "--version"], what="asking the linker", install_hint=_INSTALL)
+    asked = tool.run(
+        [*command, "--version"], what="asking the linker", install_hint=cc.INSTALL_HINT
+    )
     return f"{shlex.join(command)}: {asked.stdout.partition(chr(10))[0]}"
 
 
@@ -74,21 +71,11 @@ def _link(
     objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
 ) -> None:
     flags = [f"-l{library}" for library in libraries]
-    command = [*_compiler(), "-shared", "-o", str(linked), *map(str, objects), *flags]
+    command = [*cc.command(), "-shared", "-o", str(linked), *map(str, objects), *flags]
     try:
-        tool.run(command, what=what, install_hint=_INSTALL)
+        tool.run(command, what=what, install_hint=cc.INSTALL_HINT)
     except ToolError as error:
         if machine.is_host:
             raise
         hint = f"{knobs.CC.name} must name a compiler for {machine.triple}"
         raise ToolError(error.what, notes=error.notes, hints=[*error.hints, hint]) from error
-
-
-def _compiler() -> list[str]:
-    command = knobs.CC.get()
-    try:
-        return shlex.split(command)
-    except ValueError as error:
-        raise UserError(
-            f"{knobs.CC.name} is not a command: {command}", notes=[str(error)]
-        ) from None

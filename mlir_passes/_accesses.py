@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and writes of buffers: what they touch, and whether two of them can touch the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xtc.core.buffers import root
+from xtc.core.mlir import (
+    AffineAddExpr,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMapAttr,
+    AffineMulExpr,
+    AffineSymbolExpr,
+    BlockArgument,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+    VectorType,
+)
+
+READS = ("memref.load", "vector.load")
+WRITES = ("memref.store", "vector.store")
+_BUFFERS = ("memref.alloc", "memref.alloca", "memref.get_global")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One read or write of a scalar or a vector."""
+
+    op: Operation
+    memref: Value
+    indices: tuple[Value, ...]
+
+    @staticmethod
+    def of(op: Operation) -> Access | None:
+        """The access an operation makes; None for one of another kind."""
+        if op.name in READS:
+            return Access(op, op.operands[0], tuple(op.operands)[1:])
+        if op.name in WRITES:
+            return Access(op, op.operands[1], tuple(op.operands)[2:])
+        return None
+
+    @property
+    def value(self) -> Value:
+        """What is read or written."""
+        return self.op.results[0] if self.op.name in READS else self.op.operands[0]
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it writes."""
+        return self.op.name in WRITES
+
+    @property
+    def lanes(self) -> int:
+        """How many elements it touches."""
+        type = self.value.type
+        return VectorType(type).shape[0] if isinstance(type, VectorType) else 1
+
+    def same_place(self, other: Access) -> bool:
+        """Whether both touch exactly the same elements."""
+        return (
+            self.memref == other.memref
+            and self.indices == other.indices
+            and self.value.type == other.value.type
+        )
+
+    def is_apart(self, other: Access) -> bool:
+        """Whether the two cannot touch the same element."""
+        if are_distinct(self.memref, other.memref):
+            return True
+        if self.memref != other.memref:
+            return False
+        shape = MemRefType(self.memref.type).shape
+        walked = max((dim for dim, size in enumerate(shape) if size != 1), default=0)
+        lanes = max(self.lanes, other.lanes)
+        for dim, (a, b) in enumerate(zip(self.indices, other.indices, strict=True)):
+            distance = _distance(a, b)
+            if distance and dim <= walked and (dim < walked or abs(distance) >= lanes):
+                return True
+        return False
+
+
+def are_distinct(a: Value, b: Value) -> bool:
+    """Whether two buffers share no memory: arguments of a function do not overlap."""
+    first, second = root(a), root(b)
+    return first != second and _is_buffer(first) and _is_buffer(second) and not _same_global(a, b)
+
+
+def _is_buffer(value: Value) -> bool:
+    if isinstance(value, BlockArgument):
+        return bool(value.owner.owner.operation.name == "func.func")
+    return value.owner.name in _BUFFERS
+
+
+def _same_global(a: Value, b: Value) -> bool:
+    owners = [value.owner for value in (root(a), root(b)) if isinstance(value, OpResult)]
+    names = [str(op.attributes["name"]) for op in owners if op.name == "memref.get_global"]
+    return len(names) == 2 and names[0] == names[1]
+
+
+@dataclass
+class _Sum:
+    """A sum of values with constant factors, and a constant."""
+
+    terms: dict[Value, int] = field(default_factory=dict)
+    constant: int = 0
+
+    def add(self, other: _Sum, factor: int = 1) -> _Sum:
+        for value, count in other.terms.items():
+            self.terms[value] = self.terms.get(value, 0) + factor * count
+        self.constant += factor * other.constant
+        return self
+
+
+def _distance(a: Value, b: Value) -> int | None:
+    """`a - b` where it is a constant."""
+    difference = _sum_of(a).add(_sum_of(b), -1)
+    return None if any(difference.terms.values()) else difference.constant
+
+
+def _sum_of(value: Value) -> _Sum:
+    if isinstance(value, OpResult):
+        op = value.owner
+        if op.name == "arith.constant":
+            return _Sum({}, IntegerAttr(op.attributes["value"]).value)
+        if op.name == "affine.apply":
+            index_map = AffineMapAttr(op.attributes["map"]).value
+            operands = list(op.operands)
+            places = operands[: index_map.n_dims], operands[index_map.n_dims :]
+            found = _sum_of_expression(index_map.results[0], *places)
+            return found or _Sum({value: 1})
+    return _Sum({value: 1})
+
+
+def _sum_of_expression(
+    expression: AffineExpr, dims: list[Value], symbols: list[Value]
+) -> _Sum | None:
+    """None where the expression divides."""
+    if isinstance(expression, AffineConstantExpr):
+        return _Sum({}, expression.value)
+    if isinstance(expression, AffineDimExpr):
+        return _sum_of(dims[expression.position])
+    if isinstance(expression, AffineSymbolExpr):
+        return _sum_of(symbols[expression.position])
+    if not isinstance(expression, AffineAddExpr | AffineMulExpr):
+        return None
+    left = _sum_of_expression(expression.lhs, dims, symbols)
+    right = _sum_of_expression(expression.rhs, dims, symbols)
+    if left is None or right is None:
+        return None
+    if isinstance(expression, AffineAddExpr):
+        return left.add(right)
+    return None if right.terms else _Sum().add(left, right.constant)

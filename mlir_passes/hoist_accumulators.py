@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hoist-accumulators: what a loop adds up in memory is kept in registers while the loop runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._accesses import Access, are_distinct
+from xtc_passes._linalg import all_operations, dict_of
+
+_HARMLESS = ("memref.alloc", "memref.alloca", "memref.get_global", "memref.subview", "scf.yield")
+
+
+@dataclass(frozen=True)
+class HoistAccumulators(Pass):
+    """Move the read and the write of one unchanging place out of the loop around them.
+
+    Before:
+        scf.for %k = ... { %s = memref.load %c[%i]; ...; memref.store %t, %c[%i] }
+    After:
+        %first = memref.load %c[%i]
+        %last = scf.for %k = ... iter_args(%s = %first) { ...; scf.yield %t }
+        memref.store %last, %c[%i]
+
+    Nothing else in the loop may touch the place: other buffers, and elements of the same buffer at
+    a constant distance, do not. Inner loops come first, so that accumulators move out all the way.
+    """
+
+    name: ClassVar[str] = "hoist-accumulators"
+
+    def run(self, module: Operation) -> None:
+        loops = [op for op in all_operations(module) if op.name == "scf.for"]
+        for loop in reversed(loops):
+            pairs = _accumulators(loop)
+            if pairs:
+                _hoist(loop, pairs)
+
+
+def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
+    """Reads and writes that can move out of `loop`, in the order of the writes."""
+    body = [op.operation for op in loop.regions[0].blocks[0].operations]
+    accesses = [access for op in body if (access := Access.of(op))]
+    pairs = []
+    for position, write in enumerate(accesses):
+        if not write.is_write or not _is_outside(write, loop):
+            continue
+        read = next((one for one in accesses[:position] if one.same_place(write)), None)
+        if read is not None and not read.is_write and _is_alone(read, write, body):
+            pairs.append((read, write))
+    return pairs
+
+
+def _is_outside(access: Access, loop: Operation) -> bool:
+    """Whether the place does not depend on what `loop` computes."""
+    return not any(_is_inside(value, loop) for value in (access.memref, *access.indices))
+
+
+def _is_inside(value: Value, loop: Operation) -> bool:
+    owner = value.owner
+    around = owner.owner if isinstance(value, BlockArgument) else owner.operation.parent
+    while around is not None and around.operation != loop:
+        around = around.operation.parent
+    return around is not None
+
+
+def _is_alone(read: Access, write: Access, body: Sequence[Operation]) -> bool:
+    """Whether nothing else in the loop's body touches the place."""
+    for op in body:
+        if op in (read.op, write.op):
+            continue
+        for inner in all_operations(op):
+            if not _is_harmless(inner, write):
+                return False
+    return True
+
+
+def _is_harmless(op: Operation, write: Access) -> bool:
+    access = Access.of(op)
+    if access is not None:
+        return access.is_apart(write)
+    if op.name in ("memref.copy", "memref.dealloc"):
+        return all(are_distinct(operand, write.memref) for operand in op.operands)
+    pure = op.name.startswith(("arith.", "math.", "affine.", "vector.", "scf.", "ub."))
+    return pure or op.name in _HARMLESS
+
+
+def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
+    with loop.context, loop.location:
+        with InsertionPoint(loop):
+            first = [read.op.clone().results[0] for read, _ in pairs]
+            new = Operation.create(
+                "scf.for",
+                results=[value.type for value in [*loop.results, *first]],
+                operands=[*loop.operands, *first],
+                attributes=dict_of(loop),
+                regions=1,
+            )
+        block = loop.regions[0].blocks[0]
+        block.append_to(new.regions[0])
+        _yield(block, [write.value for _, write in pairs])
+        for read, _ in pairs:
+            carried = block.add_argument(read.value.type, read.op.location)
+            read.value.replace_all_uses_with(carried)
+        kept = len(loop.results)
+        _store(new, [write for _, write in pairs], list(new.results)[kept:])
+        for old, result in zip(loop.results, new.results, strict=False):
+            old.replace_all_uses_with(result)
+    for read, write in pairs:
+        read.op.erase()
+        write.op.erase()
+    loop.erase()
+
+
+def _yield(block: Block, values: Sequence[Value]) -> None:
+    """Let the loop's last operation hand on `values` too."""
+    last = list(block.operations)[-1].operation
+    Operation.create("scf.yield", operands=[*last.operands, *values], ip=InsertionPoint(last))
+    last.erase()
+
+
+def _store(loop: Operation, writes: Sequence[Access], results: Sequence[Value]) -> None:
+    """Write what the loop leaves, after it."""
+    with InsertionPoint.after(loop):
+        for write, result in zip(writes, results, strict=True):
+            copy = write.op.clone()
+            copy.operands[0] = result

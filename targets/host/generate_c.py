@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code by way of C: the lowered stage is printed, and the compiler named by XTC_CC runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xtc.core.cc import CCompiler
+from xtc.core.llvm import Machine, data_object
+from xtc.interfaces.target import BuildRequest
+from xtc_targets.host.build import Code, toolchain
+from xtc_targets.host.c_flags import machine_flags
+
+if TYPE_CHECKING:
+    from xtc.core.c import CSource
+    from xtc.core.mlir import Operation
+
+SOURCE = "module.c"
+# What the printed C relies on: sums and products that contract, integers that wrap, and no effect
+# of arithmetic but its result. -fno-trapping-math and -fno-math-errno give up nothing else.
+SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-errno")
+
+
+@dataclass(frozen=True)
+class CGenerator:
+    """A C compiler at one optimisation level for one machine.
+
+    `cpu` and `features` are what the user asked for, None where nothing was said.
+    """
+
+    machine: Machine
+    opt_level: int
+    cpu: str | None = None
+    features: str | None = None
+
+    def generate(self, lowered: Operation, request: BuildRequest) -> Code:
+        """The code, and the constants where there are any, as relocatable objects.
+
+        Raises CompileError for what C cannot express, ToolError where the compiler fails.
+        """
+        source = _source(lowered, request)
+        compiler = CCompiler.configured()
+        compiler.check_triple(self.machine.triple)
+        code = compiler.object_code(source.text, self.flags, request.entry)
+        objects = (code, *_constants(source, request.constants, self.machine))
+        return Code(objects, request.entry in source.fallible, {SOURCE: source.text})
+
+    def text(self, lowered: Operation, request: BuildRequest) -> str:
+        """The C source."""
+        return _source(lowered, request).text
+
+    def toolchain(self) -> dict[str, str]:
+        """What shapes the code; the compiler is asked for its version."""
+        compiler = CCompiler.configured()
+        return {
+            **toolchain("c", self.machine, self.opt_level),
+            "compiler": compiler.path,
+            "compiler_version": compiler.version,
+            "flags": " ".join(self.flags),
+        }
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The compiler's flags, but for those that name files."""
+        machine = machine_flags(self.machine, self.cpu, self.features)
+        return ("-std=gnu11", f"-O{self.opt_level}", *machine, *SEMANTICS, "-fPIC")
+
+
+def _source(lowered: Operation, request: BuildRequest) -> CSource:
+    from xtc.core.c import c_source
+
+    names = [argument.name for argument in request.arguments]
+    return c_source(lowered, {request.entry: names})
+
+
+def _constants(
+    source: CSource, constants: Mapping[str, bytes], machine: Machine
+) -> tuple[bytes, ...]:
+    """An object with the constants under their names in C."""
+    if not constants:
+        return ()
+    named = {source.symbols[symbol]: content for symbol, content in constants.items()}
+    return (data_object(named, machine),)

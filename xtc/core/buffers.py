@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memrefs as views of buffers: which buffer a view belongs to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Value
+
+VIEWS = (
+    "memref.subview",
+    "memref.reinterpret_cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.cast",
+)
+
+
+def root(memref: Value) -> Value:
+    """The buffer that a view, or a view of a view, looks at; a buffer itself."""
+    from xtc.core.mlir import OpResult
+
+    while isinstance(memref, OpResult) and memref.owner.name in VIEWS:
+        memref = memref.owner.operands[0]
+    return memref
