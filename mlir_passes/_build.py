@@ -29,7 +29,8 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc_passes._structured import Index, is_shaped, shape_of
+from xtc_passes._index import Index
+from xtc_passes._structured import is_shaped, shape_of
 
 _DYNAMIC = -(1 << 63)  # how MLIR writes a size or offset that is an operand
 

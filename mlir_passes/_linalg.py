@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from xtc.core.mlir import (
@@ -125,10 +126,8 @@ def without_unit_loops(op: Operation) -> Operation:
     if len(kept) == len(sizes):
         return op
     with op.context, op.location, InsertionPoint(op):
-        reduced = [
-            _reduce(value, _restricted(index_map, kept))
-            for value, index_map in zip(op.operands, index_maps(op), strict=True)
-        ]
+        maps = [_restricted(index_map, kept) for index_map in index_maps(op)]
+        reduced = [_reduce(*pair) for pair in zip(op.operands, maps, strict=True)]
         kinds = op.attributes["iterator_types"]
         attributes = dict_of(op)
         attributes["indexing_maps"] = ArrayAttr.get([AffineMapAttr.get(m) for _, m in reduced])
@@ -142,9 +141,9 @@ def without_unit_loops(op: Operation) -> Operation:
             regions=1,
         )
         op.regions[0].blocks[0].append_to(new.regions[0])
-        outputs = list(op.operands)[input_count(op) :]
-        for old, result, output in zip(op.results, new.results, outputs, strict=True):
-            old.replace_all_uses_with(_insert(result, output))
+        first = input_count(op)
+        for old, result, place in zip(op.results, new.results, itertools.count(first)):
+            old.replace_all_uses_with(_insert(result, op.operands[place], maps[place]))
         op.erase()
     return new
 
@@ -161,45 +160,48 @@ def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
 
 
 def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
-    """`value` without the dimensions of size 1 that are indexed by 0, and the map that is left."""
-    shape = RankedTensorType(value.type).shape
-    pairs = list(zip(index_map.results, shape, strict=True))
-    left = [(one, size) for one, size in pairs if not (size == 1 and _is_zero(one))]
-    if len(left) == len(pairs):
+    """`value` at the only place of the dimensions that a constant indexes, and the map left."""
+    left = [one for one in index_map.results if not isinstance(one, AffineConstantExpr)]
+    if len(left) == len(index_map.results):
         return value, index_map
-    type = RankedTensorType.get([size for _, size in left], value.type.element_type)
+    shape = RankedTensorType(value.type).shape
+    kept = [
+        size
+        for one, size in zip(index_map.results, shape, strict=True)
+        if not isinstance(one, AffineConstantExpr)
+    ]
     slice = Operation.create(
-        "tensor.extract_slice", results=[type], operands=[value], attributes=_whole(shape, 1)
+        "tensor.extract_slice",
+        results=[RankedTensorType.get(kept, value.type.element_type)],
+        operands=[value],
+        attributes=_window(shape, index_map, 1),
     )
-    return slice.results[0], AffineMap.get(index_map.n_dims, 0, [one for one, _ in left])
+    return slice.results[0], AffineMap.get(index_map.n_dims, 0, left)
 
 
-def _insert(result: Value, into: Value) -> Value:
-    """`result` in the shape of `into`, of which it is all."""
+def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
+    """`into` with `result` where `index_map` says."""
     if result.type == into.type:
         return result
     insertion = Operation.create(
         "tensor.insert_slice",
         results=[into.type],
         operands=[result, into],
-        attributes=_whole(RankedTensorType(into.type).shape, 2),
+        attributes=_window(RankedTensorType(into.type).shape, index_map, 2),
     )
     return insertion.results[0]
 
 
-def _whole(shape: Sequence[int], tensors: int) -> dict[str, Attribute]:
-    """Attributes of a slice that covers all of a tensor of static shape."""
-    segments = [1] * tensors + [0, 0, 0]
+def _window(shape: Sequence[int], index_map: AffineMap, tensors: int) -> dict[str, Attribute]:
+    """Attributes of a slice of all of a tensor, but where a constant indexes it."""
+    places = [one.value if isinstance(one, AffineConstantExpr) else -1 for one in index_map.results]
+    sizes = [size if place < 0 else 1 for place, size in zip(places, shape, strict=True)]
     return {
-        "static_offsets": DenseI64ArrayAttr.get([0] * len(shape)),
-        "static_sizes": DenseI64ArrayAttr.get(list(shape)),
-        "static_strides": DenseI64ArrayAttr.get([1] * len(shape)),
-        "operandSegmentSizes": DenseI32ArrayAttr.get(segments),
+        "static_offsets": DenseI64ArrayAttr.get([max(0, place) for place in places]),
+        "static_sizes": DenseI64ArrayAttr.get(sizes),
+        "static_strides": DenseI64ArrayAttr.get([1] * len(sizes)),
+        "operandSegmentSizes": DenseI32ArrayAttr.get([1] * tensors + [0, 0, 0]),
     }
-
-
-def _is_zero(expression: AffineExpr) -> bool:
-    return isinstance(expression, AffineConstantExpr) and expression.value == 0
 
 
 def dict_of(op: Operation) -> dict[str, Attribute]:

@@ -19,7 +19,8 @@ from xtc.core.mlir import (
 from xtc.core.passes import Pass
 from xtc_passes._build import generic
 from xtc_passes._function_view import FunctionView, functions
-from xtc_passes._structured import Index, Structured, body_operations, is_id, labels
+from xtc_passes._index import Index
+from xtc_passes._structured import Structured, body_operations, is_id, labels
 
 Row = tuple[Index, ...]
 Place = tuple[Structured, int]

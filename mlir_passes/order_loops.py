@@ -12,6 +12,7 @@ from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation
 from xtc.core.passes import Pass
 from xtc_passes._build import generic
 from xtc_passes._function_view import unscheduled_reductions
+from xtc_passes._options import require_positive
 from xtc_passes._structured import (
     FEW_ROWS,
     LOOP_NAMES,
@@ -44,6 +45,9 @@ class OrderLoops(Pass):
 
     name: ClassVar[str] = "order-loops"
     bytes: int = 65536
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:

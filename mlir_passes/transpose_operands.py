@@ -12,6 +12,7 @@ from xtc.core.passes import Pass
 from xtc_passes._build import affine_map_attribute, body_of, empty
 from xtc_passes._function_view import functions
 from xtc_passes._linalg import ID_PREFIX, node_id
+from xtc_passes._options import require_positive
 from xtc_passes._structured import DEVICE, Structured, shape_of
 
 _MAPS = "indexing_maps"
@@ -36,6 +37,9 @@ class TransposeOperands(Pass):
 
     name: ClassVar[str] = "transpose-operands"
     reads: int = 8
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:

@@ -11,8 +11,9 @@ from xtc.core.mlir import Block, InsertionPoint, MemRefType, Operation, Value
 from xtc.core.passes import Pass
 from xtc_passes._build import generic, subview
 from xtc_passes._function_view import unscheduled_reductions
+from xtc_passes._index import Index
+from xtc_passes._options import require_positive
 from xtc_passes._structured import (
-    Index,
     Structured,
     body_operations,
     even_part,
@@ -41,6 +42,9 @@ class UnrollReductions(Pass):
 
     name: ClassVar[str] = "unroll-reductions"
     factor: int = 8
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:

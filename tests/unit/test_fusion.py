@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.random_graphs import graphs, inputs_of
 
 import xtc
 import xtc.ops as O
+from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core import mlir
-from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
@@ -42,8 +41,8 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
             return FuseRows(rows=rows, bytes=bytes)
         return UnrollReductions(factor) if isinstance(step, UnrollReductions) else step
 
-    def pipeline(machine: Machine) -> Pipeline:
-        stages = whole(machine).stages
+    def pipeline(*arguments: Any) -> Pipeline:
+        stages = whole(*arguments).stages
         return Pipeline(tuple(Stage(s.name, tuple(map(smaller, s.steps))) for s in stages))
 
     whole = host.host_pipeline
@@ -154,6 +153,29 @@ def test_layers_that_follow_each_other_share_one_loop() -> None:
     assert "tensor<64x48xf32>" not in text
     assert text.count("math.exp") == 1
     check(gb.graph)
+
+
+def test_a_softmax_in_single_operators_is_one_loop() -> None:
+    (x,) = tensors((64, 256))
+    with O.graph(name="f") as gb:
+        powers = O.exp(O.sub(x, O.reduce_max(x, axes=1, keepdims=True)))
+        O.div(powers, O.reduce_sum(powers, axes=1, keepdims=True))
+    text = scheduled(gb.graph)
+    assert loops(text) == 1
+    assert re.findall(r"tensor.empty\(\) : (\S+)", text) == ["tensor<64x256xf32>", "tensor<8xf32>"]
+    check(gb.graph)
+
+
+def test_a_schedule_of_the_user_stands() -> None:
+    graph = matmul_relu(64, 48, 32)
+    nest = "{product: {i: {}, k: {}, j: {}}}"
+    text = prepare(graph, schedule=nest).stage_text("scheduled")
+    assert re.findall(r'{"\./(\w)"}', text) == ["j", "k", "i"]
+    assert loops(text) == 3
+    assert 'loop.dims = ["i", "j", "k"]' in text
+    with xtc.compile(graph, schedule=nest, in_memory=True) as module:
+        assert module.ir("lowered").count("llvm.fmul") == 1
+        module.check()
 
 
 def test_a_result_that_is_also_read_is_computed_once() -> None:

@@ -34,9 +34,13 @@ _workers = Workers("xtc.core.foreign_worker")
 
 
 def check_text(text: str, where: Path | str) -> None:
-    """Raise UserError for MLIR text that is too long, or nested too deep for its parser."""
+    """Raise UserError for MLIR text that is no text, too long, or nested too deep to be parsed."""
     if len(text) > MAX_TEXT:
         raise UserError(f"the text is longer than {MAX_TEXT >> 20} MiB", where=where)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError("the text has characters that are not Unicode", where=where) from None
     if sum(map(text.count, _OPENING)) <= MAX_NESTING:
         return
     if _nesting(text) > MAX_NESTING:

@@ -63,8 +63,8 @@ def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bo
     finally:
         os.close(reply[0])
         os.close(said[0])
-        status = _end(pid, killed=not heard.complete)
-    return _outcome(heard, status, limits, what)
+        end = _end(pid, killed=not heard.complete)
+    return _outcome(heard, end, limits, what)
 
 
 def _be_child(work: Callable[[], str], limits: Limits, reply: int, said: int) -> NoReturn:
@@ -133,28 +133,46 @@ class _Heard:
             sys.stderr.flush()
 
 
-def _end(pid: int, *, killed: bool) -> int:
+@dataclass(frozen=True)
+class _End:
+    """How a child ended, as `subprocess` says it, and the most memory that it had in use."""
+
+    code: int
+    peak_bytes: int
+
+
+def _end(pid: int, *, killed: bool) -> _End:
     """Wait for a child, which is killed first where it is not about to end by itself."""
     if killed:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status)
+    _, status, usage = os.wait4(pid, 0)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return _End(os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
 
 
-def _outcome(heard: _Heard, code: int, limits: Limits, what: str) -> str:
-    notes = [] if heard.echo or not heard.tail.strip() else [f"it said: {heard.tail.strip()}"]
+def _outcome(heard: _Heard, end: _End, limits: Limits, what: str) -> str:
     if len(heard.reply) > MAX_REPLY:
         raise ChildDied(f"{what} makes more than {MAX_REPLY >> 20} MiB of text")
-    if code == -signal.SIGALRM or not heard.complete:
-        raise ChildDied(f"{what} took longer than {limits.seconds:g} s and was ended", notes=notes)
+    if end.code == -signal.SIGALRM or not heard.complete:
+        how = f"took longer than {limits.seconds:g} s and was ended"
+        raise ChildDied(f"{what} {how}", notes=_notes(heard, end, limits))
     try:
-        if code == 0:
+        if end.code == 0:
             return decode(bytes(heard.reply))
         no_memory = any(words in heard.tail for words in _NO_MEMORY)
     except MemoryLimitError:
         no_memory = True
-    if no_memory:
-        size = f"{limits.memory_bytes / (1 << 30):g} GiB"
-        raise ChildDied(f"{what} needs more than {size} of memory and was ended", notes=notes)
-    raise ChildDied(f"{what} crashed: the process {ending_of(code)}", notes=notes)
+    how = "ran out of memory" if no_memory else f"crashed: the process {ending_of(end.code)}"
+    raise ChildDied(f"{what} {how}", notes=_notes(heard, end, limits))
+
+
+def _notes(heard: _Heard, end: _End, limits: Limits) -> list[str]:
+    """What helps to see why a child died: its last words, and memory where it used much."""
+    notes = []
+    if heard.tail.strip() and not heard.echo:
+        notes.append(f"it said: {heard.tail.strip()}")
+    if end.peak_bytes > limits.memory_bytes // 2:
+        used, limit = end.peak_bytes >> 20, limits.memory_bytes >> 20
+        notes.append(f"it had {used} MiB of memory in use; the limit is {limit} MiB")
+    return notes

@@ -26,15 +26,21 @@ _LENGTH = struct.Struct(">Q")
 def serve(work: Callable[[Job], str]) -> None:
     """Answer requests on standard input, one after the other, until it ends."""
     requests, replies = _own_pipes()
+
+    def in_child(job: Job) -> str:
+        requests.close()
+        replies.close()
+        return work(job)
+
     while True:
         request = receive(requests)
         if request is None:
             return
-        send(replies, _answer(json.loads(request), work))
+        send(replies, _answer(json.loads(request), in_child))
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """The pipes this process was started with; what it runs has neither of them."""
+    """The pipes that this process was started with, and nothing in their places."""
     requests, replies = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -39,10 +39,9 @@ def parse_nest(data: object, space: Space, title: str) -> Nest:
 
     Raises UserError, with line and column where `data` is text.
     """
-    if isinstance(data, Located):
-        tree = data
-    else:
-        tree = parse_yaml(data) if isinstance(data, str) else plain(data)
+    tree = data if isinstance(data, Located) else plain(data)
+    if isinstance(tree.value, str):
+        tree = parse_yaml(tree.value)
     return _with_factors(_Reader(title).nest(tree, space.axes).fitted(space))
 
 
