@@ -78,7 +78,7 @@ def main() -> None:
     }
     for name, run in candidates.items():
         if "cold" not in name and "python" not in name:
-            run()
+            run()  # type: ignore[no-untyped-call]
     for phases in (linked, loaded, scheduled):
         phases.clear()
     report = run_interleaved("compile", candidates, rounds=ROUNDS, baseline="python -c pass")

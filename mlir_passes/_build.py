@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from xtc.core.mlir import (
     AffineAddExpr,
@@ -28,11 +29,12 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc_passes._structured import Index, is_shaped, shape_of
+from xtc_passes._index import Index
+from xtc_passes._structured import is_shaped, shape_of
 
 _DYNAMIC = -(1 << 63)  # how MLIR writes a size or offset that is an operand
 
-Offset = Value | int
+Offset: TypeAlias = Value | int
 
 
 def index_constant(value: int, ip: InsertionPoint) -> Value:

@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from xtc.core.mlir import (
+    AffineAddExpr,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
     AffineMap,
     AffineMapAttr,
+    AffineMulExpr,
     ArrayAttr,
     Attribute,
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     InsertionPoint,
     Operation,
+    OpResult,
     RankedTensorType,
     Value,
     WalkOrder,
@@ -50,6 +54,11 @@ def remove_attributes(module: Operation, *prefixes: str) -> None:
             del op.attributes[name]
 
 
+def owner(value: Value) -> Operation | None:
+    """The operation that computes a value; None for an argument."""
+    return value.owner.operation if isinstance(value, OpResult) else None
+
+
 def node_id(op: Operation) -> str | None:
     """The graph node that an operation came from, or None."""
     names = [name for name in op.attributes if name.startswith(ID_PREFIX)]
@@ -78,6 +87,30 @@ def trip_counts(op: Operation) -> list[int]:
     return sizes
 
 
+def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
+    """Indices of a linalg.generic that are more than one loop, as loops with their factors."""
+    found: dict[tuple[tuple[int, int], ...], None] = {}
+    for index_map in index_maps(op):
+        for expression in index_map.results:
+            if not isinstance(expression, AffineDimExpr | AffineConstantExpr):
+                found[tuple(_terms(expression).items())] = None
+    return list(found)
+
+
+def _terms(expression: AffineExpr) -> dict[int, int]:
+    """The factor of each loop in a sum; 0 where it is no plain factor, as in a division."""
+    if isinstance(expression, AffineDimExpr):
+        return {expression.position: 1}
+    if isinstance(expression, AffineConstantExpr):
+        return {}
+    left, right = _terms(expression.lhs), _terms(expression.rhs)
+    if isinstance(expression, AffineAddExpr):
+        return {loop: left.get(loop, 0) + right.get(loop, 0) for loop in [*left, *right]}
+    if isinstance(expression, AffineMulExpr) and isinstance(expression.rhs, AffineConstantExpr):
+        return {loop: factor * expression.rhs.value for loop, factor in left.items()}
+    return dict.fromkeys([*left, *right], 0)
+
+
 def input_count(op: Operation) -> int:
     """How many operands a linalg operation reads without writing them."""
     return len(op.operands) - len(op.results)
@@ -93,10 +126,8 @@ def without_unit_loops(op: Operation) -> Operation:
     if len(kept) == len(sizes):
         return op
     with op.context, op.location, InsertionPoint(op):
-        reduced = [
-            _reduce(value, _restricted(index_map, kept))
-            for value, index_map in zip(op.operands, index_maps(op), strict=True)
-        ]
+        maps = [_restricted(index_map, kept) for index_map in index_maps(op)]
+        reduced = [_reduce(*pair) for pair in zip(op.operands, maps, strict=True)]
         kinds = op.attributes["iterator_types"]
         attributes = dict_of(op)
         attributes["indexing_maps"] = ArrayAttr.get([AffineMapAttr.get(m) for _, m in reduced])
@@ -110,9 +141,9 @@ def without_unit_loops(op: Operation) -> Operation:
             regions=1,
         )
         op.regions[0].blocks[0].append_to(new.regions[0])
-        outputs = list(op.operands)[input_count(op) :]
-        for old, result, output in zip(op.results, new.results, outputs, strict=True):
-            old.replace_all_uses_with(_insert(result, output))
+        first = input_count(op)
+        for old, result, place in zip(op.results, new.results, itertools.count(first)):
+            old.replace_all_uses_with(_insert(result, op.operands[place], maps[place]))
         op.erase()
     return new
 
@@ -129,45 +160,48 @@ def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
 
 
 def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
-    """`value` without the dimensions of size 1 that are indexed by 0, and the map that is left."""
-    shape = RankedTensorType(value.type).shape
-    pairs = list(zip(index_map.results, shape, strict=True))
-    left = [(one, size) for one, size in pairs if not (size == 1 and _is_zero(one))]
-    if len(left) == len(pairs):
+    """`value` at the only place of the dimensions that a constant indexes, and the map left."""
+    left = [one for one in index_map.results if not isinstance(one, AffineConstantExpr)]
+    if len(left) == len(index_map.results):
         return value, index_map
-    type = RankedTensorType.get([size for _, size in left], value.type.element_type)
+    shape = RankedTensorType(value.type).shape
+    kept = [
+        size
+        for one, size in zip(index_map.results, shape, strict=True)
+        if not isinstance(one, AffineConstantExpr)
+    ]
     slice = Operation.create(
-        "tensor.extract_slice", results=[type], operands=[value], attributes=_whole(shape, 1)
+        "tensor.extract_slice",
+        results=[RankedTensorType.get(kept, value.type.element_type)],
+        operands=[value],
+        attributes=_window(shape, index_map, 1),
     )
-    return slice.results[0], AffineMap.get(index_map.n_dims, 0, [one for one, _ in left])
+    return slice.results[0], AffineMap.get(index_map.n_dims, 0, left)
 
 
-def _insert(result: Value, into: Value) -> Value:
-    """`result` in the shape of `into`, of which it is all."""
+def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
+    """`into` with `result` where `index_map` says."""
     if result.type == into.type:
         return result
     insertion = Operation.create(
         "tensor.insert_slice",
         results=[into.type],
         operands=[result, into],
-        attributes=_whole(RankedTensorType(into.type).shape, 2),
+        attributes=_window(RankedTensorType(into.type).shape, index_map, 2),
     )
     return insertion.results[0]
 
 
-def _whole(shape: Sequence[int], tensors: int) -> dict[str, Attribute]:
-    """Attributes of a slice that covers all of a tensor of static shape."""
-    segments = [1] * tensors + [0, 0, 0]
+def _window(shape: Sequence[int], index_map: AffineMap, tensors: int) -> dict[str, Attribute]:
+    """Attributes of a slice of all of a tensor, but where a constant indexes it."""
+    places = [one.value if isinstance(one, AffineConstantExpr) else -1 for one in index_map.results]
+    sizes = [size if place < 0 else 1 for place, size in zip(places, shape, strict=True)]
     return {
-        "static_offsets": DenseI64ArrayAttr.get([0] * len(shape)),
-        "static_sizes": DenseI64ArrayAttr.get(list(shape)),
-        "static_strides": DenseI64ArrayAttr.get([1] * len(shape)),
-        "operandSegmentSizes": DenseI32ArrayAttr.get(segments),
+        "static_offsets": DenseI64ArrayAttr.get([max(0, place) for place in places]),
+        "static_sizes": DenseI64ArrayAttr.get(sizes),
+        "static_strides": DenseI64ArrayAttr.get([1] * len(sizes)),
+        "operandSegmentSizes": DenseI32ArrayAttr.get([1] * tensors + [0, 0, 0]),
     }
-
-
-def _is_zero(expression: AffineExpr) -> bool:
-    return isinstance(expression, AffineConstantExpr) and expression.value == 0
 
 
 def dict_of(op: Operation) -> dict[str, Attribute]:

@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from xtc.core.mlir import (
-    AffineAddExpr,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMulExpr,
     Attribute,
     Block,
+    FloatType,
     IndexType,
+    IntegerType,
     MemRefType,
     Operation,
     RankedTensorType,
@@ -24,6 +20,7 @@ from xtc.core.mlir import (
     Value,
     get_indexing_maps,
 )
+from xtc_passes._index import Index, index_of
 from xtc_passes._linalg import ID_PREFIX, all_operations
 
 SCHEDULE_MARK = "loop.schedule"
@@ -33,38 +30,6 @@ DEVICE = "xtc.device"
 
 SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
 FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop crosses their rows
-
-
-@dataclass(frozen=True)
-class Index:
-    """A tensor index `sum of factor * loop counter + offset`; factors are positive."""
-
-    factors: tuple[tuple[int, int], ...]
-    offset: int
-
-    @property
-    def loop(self) -> int | None:
-        """The loop whose counter the index is, or None where it is anything else."""
-        if self.offset == 0 and len(self.factors) == 1 and self.factors[0][1] == 1:
-            return self.factors[0][0]
-        return None
-
-    def renamed(self, loops: Sequence[int]) -> Index:
-        """The index with `loops[n]` in the place of loop n."""
-        return Index(tuple((loops[loop], factor) for loop, factor in self.factors), self.offset)
-
-    def factor(self, loop: int) -> int:
-        """How far the index moves in one iteration of `loop`."""
-        return dict(self.factors).get(loop, 0)
-
-    def scaled(self, loop: int, times: int) -> Index:
-        """The index where `loop` moves it `times` as far."""
-        factors = ((one, factor * times if one == loop else factor) for one, factor in self.factors)
-        return Index(tuple(factors), self.offset)
-
-    def reach(self, extents: Sequence[int]) -> int:
-        """One more than the largest index in loops of these extents."""
-        return sum(f * (extents[loop] - 1) for loop, f in self.factors) + self.offset + 1
 
 
 @dataclass(eq=False)
@@ -172,7 +137,7 @@ def structured(op: Operation) -> Structured | None:
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):
         return None
-    indices = tuple(_indices(one.value.results) for one in maps)
+    indices = tuple(tuple(map(index_of, one.value.results)) for one in maps)
     extents = _extents(op, indices, maps[0].value.n_dims)
     if extents is None or any(index is None for row in indices for index in row):
         return None
@@ -199,6 +164,13 @@ def body_operations(op: Operation) -> list[Operation]:
 def is_shaped(value: Value) -> bool:
     """True for a tensor and for a buffer."""
     return isinstance(value.type, RankedTensorType | MemRefType)
+
+
+def _has_known_sizes(value: Value) -> bool:
+    """True for a shaped value of static shape whose elements are numbers."""
+    if not is_shaped(value) or not value.type.has_static_shape:
+        return False
+    return isinstance(value.type.element_type, IntegerType | FloatType | IndexType)
 
 
 def is_used(value: Value) -> bool:
@@ -230,43 +202,9 @@ def _extents(
     for value, row in zip(op.operands, indices, strict=True):
         if not row:
             continue
-        if not is_shaped(value) or not value.type.has_static_shape:
+        if not _has_known_sizes(value):
             return None
         for size, index in zip(value.type.shape, row, strict=True):
             if index is not None and index.loop is not None:
                 extents[index.loop] = size
     return tuple(extents[loop] for loop in range(loops)) if len(extents) == loops else None
-
-
-def _indices(results: list[AffineExpr]) -> tuple[Index | None, ...]:
-    return tuple(_index(expr) for expr in results)
-
-
-def _index(expr: AffineExpr) -> Index | None:
-    if isinstance(expr, AffineDimExpr):
-        return Index(((expr.position, 1),), 0)
-    terms = _terms(expr)
-    if terms is None or any(factor < 0 for factor in terms.values()):
-        return None
-    factors = tuple((loop, factor) for loop, factor in terms.items() if loop >= 0 and factor)
-    return Index(factors, terms.get(_CONSTANT, 0))
-
-
-_CONSTANT = -1
-
-
-def _terms(expr: AffineExpr) -> dict[int, int] | None:
-    """Factors by loop, and the constant term; None for an expression that is not linear."""
-    if isinstance(expr, AffineDimExpr):
-        return {expr.position: 1}
-    if isinstance(expr, AffineConstantExpr):
-        return {_CONSTANT: expr.value}
-    if not isinstance(expr, AffineAddExpr | AffineMulExpr):
-        return None
-    left, right = _terms(expr.lhs), _terms(expr.rhs)
-    if left is None or right is None:
-        return None
-    if isinstance(expr, AffineAddExpr):
-        return {loop: left.get(loop, 0) + right.get(loop, 0) for loop in {**left, **right}}
-    scale = right.get(_CONSTANT, 0)  # MLIR keeps the constant on the right
-    return {loop: factor * scale for loop, factor in left.items()}

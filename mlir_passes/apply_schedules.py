@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError, UserError
-from xtc.core.loops import Axis, Nest, check_nest, parse_nest
-from xtc.core.loops.script import VECTORIZE, Materialize, ScriptWriter, Unmark
+from xtc.core.loops import Axis, Nest, Space, check_nest, parse_nest
+from xtc.core.loops.plan import plan_nest
+from xtc.core.loops.script import VECTORIZE, Fuse, Materialize, ScriptWriter
 from xtc.core.mlir import (
-    DenseI32ArrayAttr,
-    InsertionPoint,
     Operation,
-    OpResult,
     StringAttr,
     UnitAttr,
 )
 from xtc.core.passes import Pass
 from xtc.core.transform import apply_script
 from xtc_passes import _linalg as linalg
+from xtc_passes._fuse_producers import fuse_producer, is_fusable
+from xtc_passes._tile_buffers import materialize
 
 SCHEDULE = "loop.schedule"
 DIMS = "loop.dims"
@@ -54,11 +54,11 @@ class ApplySchedules(Pass):
         for phase in writer.phases:
             apply_script(module, "\n".join(phase.lines))
             if isinstance(phase.action, Materialize):
-                _materialize(module, phase.action)
-            elif isinstance(phase.action, Unmark):
-                _unmark_fused(module, phase.action.mark)
+                materialize(module, phase.action)
+            elif isinstance(phase.action, Fuse):
+                fuse_producer(module, phase.action)
         _vectorize(module)
-        linalg.remove_attributes(module, "xtc.mark.", "xtc.node.", "xtc.producer.", SCHEDULE)
+        linalg.remove_attributes(module, "xtc.mark.", "xtc.node.", "xtc.fused.", SCHEDULE)
 
 
 def _mark(op: Operation, position: int) -> str:
@@ -100,14 +100,13 @@ _OURS = (linalg.ID_PREFIX, "loop.", "xtc.")
 def _write_script(writer: ScriptWriter, module: Operation, mark: str) -> None:
     (op,) = linalg.operations_with(module, mark)
     title = linalg.node_id(op) or op.name
-    nest = parse_nest(
-        StringAttr(op.attributes[SCHEDULE]).value, _axes(op), linalg.input_count(op), title
-    )
+    nest = parse_nest(StringAttr(op.attributes[SCHEDULE]).value, _space(op), title)
     check_nest(nest, title)
-    writer.add(nest, mark, _mark_producers(op, nest, mark, title))
+    _check_producers(op, nest, title)
+    writer.add(plan_nest(nest, title), nest.space.names, mark)
 
 
-def _axes(op: Operation) -> list[Axis]:
+def _space(op: Operation) -> Space:
     names = [StringAttr(name).value for name in op.attributes[DIMS]]
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     if len(names) != len(sizes):
@@ -115,16 +114,18 @@ def _axes(op: Operation) -> list[Axis]:
             f"{DIMS} names {len(names)} loops of an operation that has {len(sizes)}",
             where=str(op.location),
         )
-    return [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    subscripts = [
+        tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
+    ]
+    return Space(tuple(axes), linalg.input_count(op), tuple(subscripts))
 
 
-def _mark_producers(op: Operation, nest: Nest, mark: str, title: str) -> dict[int, str]:
-    """Mark the operations that compute fused operands. Raises UserError where there is none."""
-    producers = {}
+def _check_producers(op: Operation, nest: Nest, title: str) -> None:
+    """Raise UserError where a fused operand is not computed by an operation that can be."""
     for operand in sorted(_fused_operands(nest)):
-        value = op.operands[operand]
-        owner = value.owner if OpResult.isinstance(value) else None
-        if owner is None or not owner.name.startswith("linalg."):
+        owner = linalg.owner(op.operands[operand])
+        if owner is None or not is_fusable(op.operands[operand]):
             raise UserError(
                 f"operand {operand} of {title} is not computed by an operation that can be fused",
                 notes=["it is an argument, a constant, or the result of moving data"],
@@ -134,40 +135,11 @@ def _mark_producers(op: Operation, nest: Nest, mark: str, title: str) -> dict[in
                 f"operand {operand} of {title} is to be fused, but has a schedule of its own",
                 hints=["leave out one of the two"],
             )
-        producers[operand] = f"{mark.replace('node', 'producer')}.{operand}"
-        owner.attributes[producers[operand]] = UnitAttr.get(op.context)
-    return producers
 
 
 def _fused_operands(nest: Nest) -> set[int]:
     own = {operand for loop in nest.loops for operand in loop.fuse}
     return own.union(*(_fused_operands(segment.nest) for segment in nest.segments))
-
-
-def _materialize(module: Operation, action: Materialize) -> None:
-    """Copy operand tiles to new tensors, which become buffers; the same for the result's tile."""
-    (op,) = linalg.operations_with(module, action.mark)
-    places = [*action.operands, *([len(op.operands) - 1] if action.result else [])]
-    with op.context, op.location:
-        for place in places:
-            source = op.operands[place]
-            copy = Operation.create(
-                "bufferization.alloc_tensor",
-                results=[source.type],
-                operands=[source],
-                attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 1, 0])},
-                ip=InsertionPoint(op),
-            )
-            op.operands[place] = copy.results[0]
-
-
-def _unmark_fused(module: Operation, mark: str) -> None:
-    """The copies inside loops lose a producer's mark; the operation they came from keeps it."""
-    found = linalg.operations_with(module, mark)
-    outer = [op for op in found if op.parent.name == "func.func"]
-    for op in found:
-        if op not in outer:
-            del op.attributes[mark]
 
 
 def _vectorize(module: Operation) -> None:

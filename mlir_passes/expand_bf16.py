@@ -34,11 +34,11 @@ class ExpandBf16(Pass):
     narrow vectors. `arith-expand` does the same, but also replaces maxima by comparisons, whose
     reductions are not vectorised.
 
+    Before:
         %y = arith.extf %x : bf16 to f32
-    becomes
-        %i = arith.bitcast %x : bf16 to i16
-        %w = arith.extui %i : i16 to i32
-        %y = arith.bitcast (%w << 16) : i32 to f32
+    After:
+        %w = arith.extui (arith.bitcast %x : bf16 to i16) : i16 to i32
+        %y = arith.bitcast (arith.shli %w, 16) : i32 to f32
 
     Attributes:
         roundings: expand float32 to bfloat16 too, to the nearest, ties to even; a NaN stays one.

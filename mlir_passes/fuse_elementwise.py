@@ -19,7 +19,8 @@ from xtc.core.mlir import (
 from xtc.core.passes import Pass
 from xtc_passes._build import generic
 from xtc_passes._function_view import FunctionView, functions
-from xtc_passes._structured import Index, Structured, body_operations, is_id, labels
+from xtc_passes._index import Index
+from xtc_passes._structured import Structured, body_operations, is_id, labels
 
 Row = tuple[Index, ...]
 Place = tuple[Structured, int]
@@ -34,10 +35,11 @@ class FuseElementwise(Pass):
     of the user's. Constants whose elements are all equal are written into the bodies. The fused
     operation has the ids of all its parts, and the loop names of the last one.
 
-        %a = linalg.generic ... ins(%x) { math.exp }
-        %b = linalg.generic ... ins(%a, %y) { arith.addf }
-    becomes
-        %b = linalg.generic ... ins(%x, %y) { math.exp; arith.addf }
+    Before:
+        %a = linalg.generic ins(%x) { math.exp }
+        %b = linalg.generic ins(%a, %y) { arith.addf }
+    After:
+        %b = linalg.generic ins(%x, %y) { math.exp; arith.addf }
     """
 
     name: ClassVar[str] = "fuse-elementwise"

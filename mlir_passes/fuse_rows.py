@@ -10,6 +10,7 @@ from typing import ClassVar
 from xtc.core.mlir import Operation, Value
 from xtc.core.passes import Pass
 from xtc_passes._function_view import FunctionView, functions
+from xtc_passes._options import require_positive
 from xtc_passes._row_groups import Limits, row_groups
 from xtc_passes._structured import Structured
 from xtc_passes._tile import Member
@@ -26,9 +27,10 @@ class FuseRows(Pass):
     operation is tiled where every row reads the same operand again, as in a matmul, or where it
     sums along rows.
 
-        %m = linalg.matmul ins(%a, %b) ...
+    Before:
+        %m = linalg.matmul ins(%a, %b)
         %r = linalg.generic ins(%m) { arith.maximumf }
-    becomes
+    After:
         %r = scf.for %i = 0 to 512 step 8 { linalg.matmul on 8 rows; linalg.generic on 8 rows }
 
     Attributes:
@@ -40,6 +42,9 @@ class FuseRows(Pass):
     name: ClassVar[str] = "fuse-rows"
     rows: int = 8
     bytes: int = 65536
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:

@@ -248,7 +248,7 @@ class _Transfers:
 
     def _only_device(self) -> str:
         devices = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
-        return sorted(devices)[0]
+        return str(sorted(devices)[0])
 
 
 def _write_results_directly(block: Block) -> None:
@@ -274,7 +274,7 @@ def _home(attributes: object, only: str) -> str | None:
     if ON_DEVICE not in attributes:  # type: ignore[operator]
         return None
     value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
-    return StringAttr(value).value if isinstance(value, StringAttr) else only
+    return str(value.value) if isinstance(value, StringAttr) else only
 
 
 def _memrefs(op: Operation) -> list[Value]:
@@ -312,7 +312,7 @@ def _no_sizes() -> dict[str, Attribute]:
 
 
 def _symbol(op: Operation) -> str:
-    return StringAttr(op.attributes["sym_name"]).value
+    return str(StringAttr(op.attributes["sym_name"]).value)
 
 
 def _after(memref: Value, block: Block) -> InsertionPoint:

@@ -20,8 +20,9 @@ class KeepOuterLoops(Pass):
     copies of all that is in it, each vectorised anew, which costs most of the compilation and gains
     nothing. `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
 
+    Before:
         scf.for %i = %c0 to %c8 step %c1 { scf.for ... }
-    becomes
+    After:
         scf.for %i = %c0 to %c8 step %c1 { scf.for ... } {loop_annotation = <unroll = disable>}
     """
 

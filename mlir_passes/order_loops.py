@@ -12,6 +12,7 @@ from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation
 from xtc.core.passes import Pass
 from xtc_passes._build import generic
 from xtc_passes._function_view import unscheduled_reductions
+from xtc_passes._options import require_positive
 from xtc_passes._structured import (
     FEW_ROWS,
     LOOP_NAMES,
@@ -33,9 +34,10 @@ class OrderLoops(Pass):
     operand would be read anew for each of its iterations. Sums along rows have no such loop: there
     a loop over a few rows goes innermost, whose sums do not wait for each other.
 
-        linalg.matmul                                           // i, j, k
-    becomes
-        linalg.generic {iterator_types = ["reduction", "parallel", "parallel"]}    // k, i, j
+    Before:
+        linalg.matmul {loop.dims = ["i", "j", "k"]}
+    After:
+        linalg.generic {loop.dims = ["k", "i", "j"]}
 
     Attributes:
         bytes: size of the part of the result that the two innermost loops accumulate at most.
@@ -43,6 +45,9 @@ class OrderLoops(Pass):
 
     name: ClassVar[str] = "order-loops"
     bytes: int = 65536
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:

@@ -12,6 +12,7 @@ from xtc.core.passes import Pass
 from xtc_passes._build import affine_map_attribute, body_of, empty
 from xtc_passes._function_view import functions
 from xtc_passes._linalg import ID_PREFIX, node_id
+from xtc_passes._options import require_positive
 from xtc_passes._structured import DEVICE, Structured, shape_of
 
 _MAPS = "indexing_maps"
@@ -24,8 +25,9 @@ class TransposeOperands(Pass):
     The loop along the rows of the result cannot be vectorised where it crosses the rows of an
     operand. Making the copy costs about as much as reading the operand so once.
 
+    Before:
         linalg.matmul indexing_maps = [(i, k), (j, k), (i, j)] ins(%a, %b)
-    becomes
+    After:
         %t = linalg.transpose ins(%b)
         linalg.matmul ins(%a, %t)
 
@@ -36,6 +38,9 @@ class TransposeOperands(Pass):
     name: ClassVar[str] = "transpose-operands"
     reads: int = 8
 
+    def __post_init__(self) -> None:
+        require_positive(self)
+
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
@@ -45,9 +50,11 @@ class TransposeOperands(Pass):
 
     def _rewrite(self, nest: Structured) -> None:
         loop = nest.last_parallel_loop
+        if loop is None:
+            return
         rows = list(nest.indices)
         for number in range(nest.destination):
-            place = None if loop is None else nest.position(number, loop)
+            place = nest.position(number, loop)
             if place is None or nest.is_contiguous(number, loop) or not self._pays(nest, number):
                 continue
             axes = [axis for axis in range(len(rows[number])) if axis != place] + [place]

@@ -11,8 +11,9 @@ from xtc.core.mlir import Block, InsertionPoint, MemRefType, Operation, Value
 from xtc.core.passes import Pass
 from xtc_passes._build import generic, subview
 from xtc_passes._function_view import unscheduled_reductions
+from xtc_passes._index import Index
+from xtc_passes._options import require_positive
 from xtc_passes._structured import (
-    Index,
     Structured,
     body_operations,
     even_part,
@@ -30,9 +31,10 @@ class UnrollReductions(Pass):
     loaded and stored once for all the steps. They keep their order, so no result changes. Every
     step reads a strided view of its own.
 
-        linalg.generic ins(%a) outs(%c) { c + a }                                // k = 0 .. 64
-    becomes
-        linalg.generic ins(%a[0::8], ..., %a[7::8]) outs(%c) { c + a0 + ... + a7 }    // 0 .. 8
+    Before:
+        linalg.generic ins(%a) outs(%c) { c + a }                                    // 64 steps
+    After:
+        linalg.generic ins(%a[0::8], ..., %a[7::8]) outs(%c) { c + a0 + ... + a7 }    // 8 steps
 
     Attributes:
         factor: steps in one body at most. What it does not divide is left to a second operation.
@@ -40,6 +42,9 @@ class UnrollReductions(Pass):
 
     name: ClassVar[str] = "unroll-reductions"
     factor: int = 8
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:
@@ -60,6 +65,8 @@ def _loop(nest: Structured) -> int | None:
 def _unroll(nest: Structured, loop: int, factor: int) -> None:
     extent = nest.extents[loop]
     steps = even_part(extent, min(extent, factor))
+    if steps == 1:
+        return
     rest = extent % steps
     with nest.op.location:
         _Part(nest, loop, 0, extent - rest, steps).build()

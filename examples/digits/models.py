@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-import xtc.ops as O  # noqa: N812  the name the documentation uses
+import xtc.ops as O
 from examples.digits.data import SIDE, Digits, load_weights
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor

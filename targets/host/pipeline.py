@@ -8,6 +8,7 @@ from typing import Literal
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
 from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.expand_bf16 import ExpandBf16
@@ -31,10 +32,15 @@ SCHEDULED = Stage(
     (
         # The user's schedules first: what follows decides for operations that have none.
         ApplySchedules(),
-        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
+        # Reshapes that cancel out, as around a sum that keeps its dimension, would part a chain.
+        "canonicalize",
+        # Before elementwise fusion, which lets what computes an operand write it transposed.
         TransposeOperands(),
+        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain:
+        # each is one member less for the rows.
         FuseElementwise(),
         FuseRows(),
+        # The best order depends on how many rows a tile has.
         OrderLoops(),
         "canonicalize",
         "cse",
@@ -101,25 +107,33 @@ _INDICES = (
 )
 
 
+# LLVM is shown no bfloat16. What is computed in it without rounding, as maxima, moves to float32.
+_NO_BF16 = (
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    ExpandBf16(roundings=True),
+    Bf16ToBits(),
+)
+
+
+_LOWERED_TO_LLVM = Stage(
+    "lowered",
+    (
+        CopyByLoops(),
+        # On buffers, where strided views are free; on tensors they would burden bufferization.
+        UnrollReductions(),
+        "convert-linalg-to-loops",
+        KeepOuterLoops(),
+        ContractMultiplyAdds(),
+        *_NO_BF16,
+        *_TO_LLVM,
+    ),
+)
+
+
 def host_pipeline(machine: Machine, codegen: Codegen = "llvm") -> Pipeline:
     """The stages after `source`."""
-    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
+    lowered = _lowered_to_c(machine) if codegen == "c" else _LOWERED_TO_LLVM
     return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
-
-
-def _lowered_to_llvm(machine: Machine) -> Stage:
-    return Stage(
-        "lowered",
-        (
-            CopyByLoops(),
-            UnrollReductions(),
-            "convert-linalg-to-loops",
-            KeepOuterLoops(),
-            ContractMultiplyAdds(),
-            _expand_bf16(machine),
-            *_TO_LLVM,
-        ),
-    )
 
 
 def _lowered_to_c(machine: Machine) -> Stage:
@@ -135,9 +149,3 @@ def _lowered_to_c(machine: Machine) -> Stage:
             *_INDICES,
         ),
     )
-
-
-def _expand_bf16(machine: Machine) -> ExpandBf16:
-    """Rounding to bfloat16 too, where neither the processor nor libgcc 12 has it."""
-    native = "+avx512bf16" in machine.features or machine.triple.startswith("aarch64")
-    return ExpandBf16(roundings=not native)

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from xtc.core.mlir import Operation, StringAttr
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
+from xtc_passes.outline_device_regions import DEVICE
+from xtc_targets.null.description import CODE
 
-if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
 
-CODE = "module.mlir"
+def device_functions(lowered: Operation) -> tuple[str, ...]:
+    """Names of the functions that run on a device."""
+    functions = (op for op in lowered.regions[0].blocks[0].operations if DEVICE in op.attributes)
+    return tuple(StringAttr(function.attributes["sym_name"]).value for function in functions)
 
 
 def write_artifact(
@@ -29,7 +32,7 @@ def write_artifact(
         target="null",
         arguments=request.arguments,
         toolchain=toolchain,
-        device_functions=(request.entry,),
+        device_functions=device_functions(lowered),
         flops=0,  # nothing is computed, so no rate is reported
         files={name: file_hash(folder / name) for name in contents},
     )

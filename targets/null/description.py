@@ -19,4 +19,6 @@ class NullDescription:
     alignment: int
 
 
+CODE = "module.mlir"  # the artefact's file with the code
+
 NULL = NullDescription(memory_bytes=1 << 30, alignment=64)

@@ -17,13 +17,12 @@ from xtc.core.errors import ArtifactError, DeviceLost, LaunchError, UserError, d
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, LoadedModule
-from xtc_targets.null.build import CODE
-from xtc_targets.null.description import NULL
+from xtc_targets.null.description import CODE, NULL
 from xtc_targets.null.memory import Memory
 from xtc_targets.null.module import NullModule
 from xtc_targets.null.queue import NullQueue
 
-_FUNCTION = re.compile(r"^\s*func\.func @([\w$.]+)\(", re.MULTILINE)
+_FUNCTION = re.compile(r"^\s*func\.func (?:private )?@([\w$.]+)\(", re.MULTILINE)
 _LAST_COMMANDS = 1000
 _numbers = Numbering()
 

@@ -43,7 +43,8 @@ class Drawing:
     def pick(self, rank: int | None = None) -> Tensor | None:
         """One of the tensors, of that rank where it matters."""
         fitting = [t for t in self.tensors if rank is None or len(t.shape) == rank]
-        return self.draw(st.sampled_from(fitting)) if fitting else None
+        chosen: Tensor | None = self.draw(st.sampled_from(fitting)) if fitting else None
+        return chosen
 
     def new(self, shape: Sequence[int], dtype: str | None = None) -> Tensor:
         """A new input, or now and then a constant."""
@@ -65,10 +66,16 @@ def values(shape: Sequence[int], dtype: str, seed: int) -> Any:
     return array
 
 
+def called(op: Any, *args: Any, **attributes: Any) -> Tensor:
+    """The result of an operator that was drawn."""
+    result: Tensor = op(*args, **attributes)
+    return result
+
+
 def unary(d: Drawing, x: Tensor) -> Tensor:
     place = d.place()
     if not d.is_float:
-        return d.draw(st.sampled_from([O.relu, O.neg]))(x, device=place)
+        return called(d.draw(st.sampled_from([O.relu, O.neg])), x, device=place)
 
     def bounded() -> Tensor:
         return O.tanh(x, device=place)
@@ -90,8 +97,7 @@ def unary(d: Drawing, x: Tensor) -> Tensor:
         "neg": lambda: O.neg(x, device=place),
     }
     name = d.draw(st.sampled_from(sorted(choices)))
-    result: Tensor = choices[name]()
-    return result
+    return called(choices[name])
 
 
 def binary(d: Drawing, x: Tensor) -> Tensor:
@@ -105,7 +111,7 @@ def binary(d: Drawing, x: Tensor) -> Tensor:
     pair = (x, other) if d.draw(st.booleans()) else (other, x)
     if d.is_float and d.draw(st.integers(0, 5)) == 0:
         return O.div(x, O.add(O.sigmoid(other), 0.5), device=d.place())
-    return op(*pair, device=d.place())
+    return called(op, *pair, device=d.place())
 
 
 def matmul(d: Drawing, x: Tensor) -> Tensor | None:
@@ -114,7 +120,7 @@ def matmul(d: Drawing, x: Tensor) -> Tensor | None:
     k, n = int(x.shape[-1]), d.draw(SIZES)
     transpose = d.draw(st.booleans())
     batch = list(x.shape[:-2]) if d.draw(st.booleans()) else []
-    other = d.new([*batch, n, k] if transpose else [*batch, k, n])
+    other = d.new([*map(int, batch), n, k] if transpose else [*map(int, batch), k, n])
     return O.matmul(x, other, transpose_b=transpose, device=d.place())
 
 
@@ -122,7 +128,9 @@ def gemv(d: Drawing, x: Tensor) -> Tensor | None:
     if len(x.shape) != 2 or d.dtype in ("int8", "int16"):
         return None
     transpose = d.draw(st.booleans())
-    return O.gemv(x, d.new([x.shape[0 if transpose else 1]]), transpose=transpose, device=d.place())
+    return O.gemv(
+        x, d.new([int(x.shape[0 if transpose else 1])]), transpose=transpose, device=d.place()
+    )
 
 
 def conv2d(d: Drawing, x: Tensor) -> Tensor | None:
@@ -166,7 +174,7 @@ def reduce(d: Drawing, x: Tensor) -> Tensor | None:
     axis = d.draw(st.integers(0, len(x.shape) - 1))
     names = ["reduce_sum", "reduce_max", "reduce_min", *(["reduce_mean"] if d.is_float else [])]
     op = getattr(O, d.draw(st.sampled_from(names)))
-    return op(x, axes=axis, keepdims=d.draw(st.booleans()), device=d.place())
+    return called(op, x, axes=axis, keepdims=d.draw(st.booleans()), device=d.place())
 
 
 def move(d: Drawing, x: Tensor) -> Tensor | None:
@@ -190,7 +198,7 @@ def move(d: Drawing, x: Tensor) -> Tensor | None:
         ),
         "unpad": lambda: O.unpad(x, [(int(s > 1), 0) for s in sizes], device=place),
     }
-    return choices[d.draw(st.sampled_from(sorted(choices)))]()
+    return called(choices[d.draw(st.sampled_from(sorted(choices)))])
 
 
 def where(d: Drawing, x: Tensor) -> Tensor:

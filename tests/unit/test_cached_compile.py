@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +55,21 @@ def test_a_hit_can_be_saved(artifact_cache: Path, tmp_path: Path) -> None:
         assert not module.cached
         assert module.compile_seconds == {}
         assert module(np.ones((4, 6), np.float32))[0, 0] == 12
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_only_the_passes_of_a_hit_import_mlir() -> None:
+    program = (
+        "import sys, xtc, xtc.ops as O; from xtc.core.pipeline import Pipeline\n"
+        "from xtc_targets.null import NullTarget\n"
+        "NullTarget.pipeline = lambda self, options: Pipeline(())\n"
+        "with O.graph() as gb: O.relu(O.tensor((2, 3)))\n"
+        "module = xtc.compile(gb, target='null'); module.close()\n"
+        "print(module.cached, 'mlir' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert [ran.stdout for ran in runs] == ["False True\n", "True False\n"]
 
 
 @pytest.mark.parametrize(

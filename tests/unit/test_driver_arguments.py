@@ -13,7 +13,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from xtc.core.errors import UserError
-from xtc.driver.arguments import ALIGNMENT, aligned_empty
+from xtc.driver.arguments import ALIGNMENT, aligned_empty, read_array
 
 Array = np.ndarray[Any, Any]
 
@@ -113,13 +113,19 @@ class TestInputs:
         np.testing.assert_array_equal(p, q.reshape(4))
 
     def test_dense_inputs_are_not_copied(self, product: xtc.Module) -> None:
-        from xtc.driver.arguments import read_array
-
         argument = product.artifact.manifest.inputs[0]
         for given in (A, read_only(A), Exported(A), Interfaced(A)):
             array = read_array(given, argument)
             source = given if isinstance(given, np.ndarray) else given._array
             assert array.ctypes.data == source.ctypes.data
+
+    def test_other_inputs_are_copied_to_where_code_can_read_them(self, product: xtc.Module) -> None:
+        argument = product.artifact.manifest.inputs[0]
+        for given in (unaligned(A), np.asfortranarray(A), Exported(np.asfortranarray(A))):
+            array = read_array(given, argument)
+            assert array.flags.aligned
+            assert array.flags.c_contiguous
+            np.testing.assert_array_equal(array, A)
 
     @pytest.mark.parametrize(
         ("wrong", "message"),

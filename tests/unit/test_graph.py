@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_support import Scale, fails, float_input, here
+from tests.unit.graph_support import Scale, fails, float_input, here
 
 import xtc.ops as O
 from xtc.core.errors import UserError

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from graph_strategies import graphs
+from tests.unit.graph_strategies import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 

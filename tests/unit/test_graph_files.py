@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from graph_support import two_layers
+from tests.unit.graph_support import two_layers
 
 import xtc.ops as O
 from xtc.core.errors import UserError

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graph_strategies import graphs
+from tests.unit.graph_strategies import graphs
 from hypothesis import example, given
 from hypothesis import strategies as st
 

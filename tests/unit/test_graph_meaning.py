@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_support import AtMostFour, fails, float_input, here, two_layers
+from tests.unit.graph_support import AtMostFour, fails, float_input, here, two_layers
 
 import xtc.ops as O
 from xtc.core.errors import UserError

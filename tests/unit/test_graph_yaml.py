@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from graph_strategies import arrays, graphs
+from tests.unit.graph_strategies import arrays, graphs
 from hypothesis import given
 from hypothesis import strategies as st
 

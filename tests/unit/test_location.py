@@ -40,10 +40,11 @@ def test_a_script_is_named_as_seen_from_here(
 
 
 def test_a_command_has_no_caller(tmp_path: Path) -> None:
-    (tmp_path / "graph.py").write_text("import xtc.ops as O\nx = O.tensor((4,))\n")
-    command = [sys.executable, "-m", "xtc.cli.compile", "graph.py", "--target", "nowhere"]
+    graph = "import xtc.ops as O\nwith O.graph() as graph:\n    O.relu(O.tensor((4,)))\n"
+    (tmp_path / "graph.py").write_text(graph)
+    command = [sys.executable, "-m", "xtc.cli.compile", "graph.py", "--schedule", "@gone.yaml"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stderr.startswith("xtc-compile: error: graph.py defines 0 graphs")
+    assert done.stderr.startswith("xtc-compile: error: cannot read gone.yaml")
 
 
 @pytest.mark.parametrize(

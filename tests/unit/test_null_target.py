@@ -89,6 +89,14 @@ class TestTarget:
         with NullDevice() as first:
             assert first.device_name == "null0"
 
+    @pytest.mark.parametrize(("device", "names"), [("null0", ("product.null0.0",)), (None, ())])
+    def test_device_functions_are_listed(self, device: str | None, names: tuple[str, ...]) -> None:
+        with xtc.compile(product(device), target="null") as module:
+            assert module.artifact.manifest.device_functions == names
+            assert isinstance(module.runtime, NullDevice)
+            loaded = module.runtime.load_module(module.artifact.file("module.mlir").read_bytes())
+            assert set(loaded.functions) == {"product", *names}
+
     def test_an_artefact_is_saved_and_loaded(self, tmp_path: Path) -> None:
         with xtc.compile(product(), target="null") as module:
             module.save(tmp_path / "saved")
@@ -220,9 +228,11 @@ class TestNumbers:
             assert module.runtime.device_name == "null1"
         with NullDevice() as other:
             assert other.device_name == "null1"
-        with xtc.compile(product(), target=device):
-            pass
+        with xtc.compile(product(), target=device) as module:
+            call = module._loaded.bind([0, 0, 0])
         device.memory_free(device.memory_allocate(1))
+        with pytest.raises(UserError, match="the module is closed"):
+            call()
 
     def test_opening_twice_and_again(self) -> None:
         device = NullDevice()

@@ -17,10 +17,12 @@ from xtc.cli.common import (
     write_output,
     write_times,
 )
+from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.cli.pass_options import joined, steps
-from xtc.core import discover, mlir
-from xtc.core.errors import CompileError, UserError
-from xtc.core.pipeline import STAGES, Pipeline, Stage, Step, diagnostics
+from xtc.core import discover
+from xtc.core.errors import UserError
+from xtc.core.foreign import parse_module
+from xtc.core.pipeline import STAGES, Pipeline, Stage, Step
 from xtc.driver import IrOptions
 
 SEPARATOR = "// -----\n"
@@ -61,25 +63,34 @@ def _parser() -> argparse.ArgumentParser:
         "--list-passes", action=_ListPasses, nargs=0, help="print the names of our own passes"
     )
     add_ir_options(parser)
+    add_limit_options(parser)
     return parser
 
 
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
-    args, others = _parser().parse_known_args(joined(argv))
-    pipeline = _pipeline(args, steps(others))
+    args, passes = _parser().parse_known_args(joined(argv))
+    text = read_mlir(args.file)
+    write_output(contained(lambda: _results(args, passes, text), args, text, passes), args.output)
+    return 0
+
+
+def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
+    """The text to print; for the child process."""
+    from xtc.core import mlir  # loaded in the child alone
+
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
     runner.source_name = str(args.file)
     results = []
-    for part in _parts(_read(args.file), args.split_input_file):
-        with mlir.Context():
-            module = _parse(part, args.file)
+    with mlir.single_threaded_context():
+        pipeline = _pipeline(args, steps(passes))
+        for part in _parts(text, args.split_input_file):
+            module = parse_module(part, str(args.file))
             runner.run(module, pipeline)
             results.append(str(module))
-    write_output(SEPARATOR.join(results), args.output)
     if args.time_passes:
         write_times(runner.seconds)
-    return 0
+    return SEPARATOR.join(results)
 
 
 def _pipeline(args: argparse.Namespace, passes: Sequence[Step]) -> Pipeline:
@@ -99,13 +110,6 @@ def _pipeline(args: argparse.Namespace, passes: Sequence[Step]) -> Pipeline:
     return Pipeline((*wanted.stages, own))
 
 
-def _read(path: Path) -> str:
-    try:
-        return sys.stdin.read() if str(path) == "-" else path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path}: {error}") from None
-
-
 def _parts(text: str, split: bool) -> list[str]:
     """The parts of a file, each after so many empty lines that its line numbers stay true."""
     if not split:
@@ -116,14 +120,6 @@ def _parts(text: str, split: bool) -> list[str]:
         parts.append("\n" * lines + part)
         lines += part.count("\n") + 1
     return parts
-
-
-def _parse(text: str, path: Path) -> mlir.Operation:
-    try:
-        return mlir.Module.parse(text).operation
-    except mlir.MLIRError as error:
-        said = diagnostics(error, str(path))
-        raise CompileError("this is not valid MLIR", where=path, notes=said) from None
 
 
 def main() -> int:

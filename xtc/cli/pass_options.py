@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core import discover
-from xtc.core.errors import UserError, close_match
-from xtc.core.passes import split_pass
-from xtc.core.pipeline import Step, check_step
+from xtc.core.errors import UserError
+from xtc.core.pipeline import Step
+from xtc.core.steps import check_upstream, parse_step
 
 _PIPELINE = "--pass-pipeline"
 
@@ -30,31 +29,19 @@ def steps(texts: Sequence[str]) -> tuple[Step, ...]:
 
 
 def _step(text: str) -> Step:
-    """A pass from its option: our own where there is one of that name, else MLIR's."""
     if text.startswith(_PIPELINE):
-        return _checked(_inner_pipeline(text.removeprefix(_PIPELINE).removeprefix("=").strip()))
+        return check_upstream(
+            _inner_pipeline(text.removeprefix(_PIPELINE).removeprefix("=").strip())
+        )
     if not text.startswith("--") or text == "--":
         raise UserError(f"{text!r} is neither an option nor a pass")
     option = text.removeprefix("--")
     if "{" not in option and "=" in option:  # `--pass=option=value`, as in mlir-opt
         option = option.replace("=", "{", 1) + "}"
-    name = option.partition("{")[0]
-    own = discover.passes().get(name)
-    if own is not None:
-        return own.parse_options(split_pass(option)[1])
-    return _checked(option)
+    return parse_step(option)
 
 
 def _inner_pipeline(text: str) -> str:
     if not (text.startswith("builtin.module(") and text.endswith(")")):
         raise UserError(f"pipeline {text!r} is not of the form builtin.module(...)")
     return text.removeprefix("builtin.module(").removesuffix(")")
-
-
-def _checked(step: str) -> str:
-    try:
-        check_step(step)
-    except UserError as error:
-        error.hints = tuple(close_match(step.partition("{")[0], discover.passes()))
-        raise
-    return step

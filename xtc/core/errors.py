@@ -57,6 +57,10 @@ class CompileError(XtcError):
     """A pass, the translation or the code generator failed; carries diagnostic and reproducer."""
 
 
+class ChildDied(CompileError):  # noqa: N818
+    """Work in a process of its own crashed there, or was ended at its limit of time or memory."""
+
+
 class ArtifactError(XtcError):
     """A stored artefact is missing, incomplete or not what its manifest says."""
 

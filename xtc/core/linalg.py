@@ -7,7 +7,7 @@ loop is a name and a kind, so that a reader sees the mathematics and a schedule 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.reassociation import Groups, Reassociation, reassociation
@@ -57,11 +57,14 @@ class MainOperation:
         loops: its loops, in its own order.
         sizes: their trip counts.
         inputs: how many operands it reads.
+        subscripts: indices of operands that are more than one loop alone, as loops with factors:
+            `w * 2 + s` is `(("w", 2), ("s", 1))`.
     """
 
     loops: tuple[Loop, ...]
     sizes: tuple[int, ...]
     inputs: int
+    subscripts: tuple[tuple[tuple[str, int], ...], ...] = ()
 
 
 @dataclass
@@ -87,10 +90,17 @@ class LinalgBuilder:
     _count: int = 0
 
     def _record(
-        self, step: str | None, loops: Sequence[Loop], sizes: Sequence[int], inputs: int
+        self,
+        step: str | None,
+        loops: Sequence[Loop],
+        sizes: Sequence[int],
+        inputs: int,
+        indices: Iterable[str] = (),
     ) -> None:
         if step is None:
-            self.mains[self.node] = MainOperation(tuple(loops), tuple(sizes), inputs)
+            sums = dict.fromkeys(one for one in indices if not one.isidentifier())
+            subscripts = tuple(_terms(one) for one in sums)
+            self.mains[self.node] = MainOperation(tuple(loops), tuple(sizes), inputs, subscripts)
 
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
@@ -158,14 +168,16 @@ class LinalgBuilder:
         sizes: Sequence[int],
         *,
         maps: Sequence[IndexMap] = (),
+        indices: Sequence[str] = (),
         attributes: Sequence[str] = (),
         step: str | None = None,
     ) -> Value:
         """A named operation such as `linalg.matmul`, with index maps where they are not its own.
 
-        `sizes` are the trip counts of `loops`.
+        `sizes` are the trip counts of `loops`; `indices` are those of its own index maps that are
+        more than one loop, as `h * 2 + r`.
         """
-        self._record(step, loops, sizes, len(inputs))
+        self._record(step, loops, sizes, len(inputs), indices)
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -185,7 +197,8 @@ class LinalgBuilder:
     ) -> Value:
         """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
         out, out_map = init
-        self._record(step, loops, _trip_counts(loops, [*inputs, init]), len(inputs))
+        indices = [index for _, index_map in [*inputs, init] for index in index_map]
+        self._record(step, loops, _trip_counts(loops, [*inputs, init]), len(inputs), indices)
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
@@ -284,6 +297,12 @@ def _trip_counts(
         for index, size in zip(index_map, value.type.sizes, strict=True)
     }
     return tuple(sizes[loop.name] for loop in loops)
+
+
+def _terms(index: str) -> tuple[tuple[str, int], ...]:
+    """`w * 2 + s` as `(("w", 2), ("s", 1))`."""
+    terms = (term.partition(" * ") for term in index.split(" + "))
+    return tuple((name, int(factor or 1)) for name, _, factor in terms)
 
 
 def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:

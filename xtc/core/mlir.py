@@ -29,6 +29,7 @@ from mlir.ir import (
     F32Type,
     FlatSymbolRefAttr,
     FloatAttr,
+    FloatType,
     FunctionType,
     IndexType,
     InsertionPoint,
@@ -77,6 +78,7 @@ __all__ = [
     "F32Type",
     "FlatSymbolRefAttr",
     "FloatAttr",
+    "FloatType",
     "FunctionType",
     "IndexType",
     "InsertionPoint",
@@ -102,8 +104,16 @@ __all__ = [
     "WalkResult",
     "apply_named_sequence",
     "get_indexing_maps",
+    "single_threaded_context",
     "translate_to_llvm_ir",
 ]
+
+
+def single_threaded_context() -> Context:
+    """A context that starts no threads: for processes that fork, and for their children."""
+    context = Context()
+    context.enable_multithreading(False)
+    return context
 
 
 def translate_to_llvm_ir(module: Operation) -> str:

@@ -63,7 +63,7 @@ def run(
     seconds = time.perf_counter() - start
     _log.debug("%s: exit code %d after %.3f s", what, process.returncode, seconds)
     if process.returncode:
-        raise _failed(words, what, _ending(process.returncode), stderr or stdout)
+        raise _failed(words, what, ending_of(process.returncode), stderr or stdout)
     return CompletedTool(stdout, stderr, seconds)
 
 
@@ -128,7 +128,8 @@ def _not_started(
     return ToolError(f"{what} failed: cannot start {words[0]}", notes=[str(error)])
 
 
-def _ending(code: int) -> str:
+def ending_of(code: int) -> str:
+    """How a program ended, by the exit code that `subprocess` gives it."""
     if code > 0:
         return f"ended with exit code {code}"
     with contextlib.suppress(ValueError):

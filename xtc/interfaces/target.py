@@ -96,7 +96,7 @@ class Target(ABC):
 
     @abstractmethod
     def toolchain(self, options: Any) -> Mapping[str, str]:
-        """Versions and options that shape the code: part of a cache key and of the manifest."""
+        """Versions, options and knobs that shape the code, for cache key and manifest."""
 
     @abstractmethod
     def runtime(self, options: Any) -> CommonRuntimeInterface:

@@ -35,6 +35,7 @@ from xtc.ops.window import (
     image_type,
     make_slides,
     window_attributes,
+    window_indices,
     windows_of,
 )
 
@@ -140,18 +141,15 @@ class Conv2d(Operator):
         self, builder: LinalgBuilder, form: str, operands: tuple[Value, Value], init: Value
     ) -> Value:
         loops = _LOOPS[form]
+        indices = window_indices(self.stride, self.dilation)
         if form in _NAMED:
             attributes = window_attributes(self.stride, self.dilation)
             taps = len(loops) - init.type.rank
             sizes = (*init.type.sizes, *operands[1].type.sizes[:taps])
-            return builder.named(_NAMED[form], operands, init, loops, sizes, attributes=attributes)
-        rows, columns = (
-            f"{place} * {stride} + {tap} * {dilation}"
-            for place, tap, stride, dilation in zip(
-                "hw", "rs", self.stride, self.dilation, strict=True
+            return builder.named(
+                _NAMED[form], operands, init, loops, sizes, indices=indices, attributes=attributes
             )
-        )
-        maps = ("n", rows, columns, "g", "c"), ("r", "s", "c", "g", "f")
+        maps = ("n", *indices, "g", "c"), ("r", "s", "c", "g", "f")
         out_map = ("n", "h", "w", "g", "f")
         return builder.generic(
             list(zip(operands, maps, strict=True)), (init, out_map), loops, multiply_add

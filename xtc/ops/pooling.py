@@ -26,6 +26,7 @@ from xtc.ops.window import (
     image_type,
     make_slides,
     window_attributes,
+    window_indices,
     windows_of,
 )
 
@@ -101,9 +102,14 @@ class Pool2d(Operator):
         shape = builder.empty(x.type.with_shape(self.window))
         init = builder.fill(start, result)
         attributes = window_attributes(self.stride, self.dilation)
-        sizes = (*result.sizes, *self.window)
         return builder.named(
-            name, (padded, shape), init, self.loops(), sizes, attributes=attributes
+            name,
+            (padded, shape),
+            init,
+            self.loops(),
+            (*result.sizes, *self.window),
+            indices=window_indices(self.stride, self.dilation),
+            attributes=attributes,
         )
 
     def flops(self, *inputs: TensorType) -> int:

@@ -145,6 +145,15 @@ def window_attributes(stride: Pair, dilation: Pair) -> tuple[str, str]:
     return _pair_text("strides", stride), _pair_text("dilations", dilation)
 
 
+def window_indices(stride: Pair, dilation: Pair) -> tuple[str, str]:
+    """Row and column of the image that a window at (h, w) reads with its tap (r, s)."""
+    rows, columns = (
+        f"{place} * {step} + {tap} * {apart}"
+        for place, tap, step, apart in zip("hw", "rs", stride, dilation, strict=True)
+    )
+    return rows, columns
+
+
 def _pair_text(name: str, pair: Pair) -> str:
     return f"{name} = dense<[{pair[0]}, {pair[1]}]> : tensor<2xi64>"
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from typing_extensions import Self
 
-from xtc.core.errors import UserError, did_you_mean, located
+from xtc.core.errors import UserError, did_you_mean, located, shown
 from xtc.core.location import user_location
-from xtc.core.loops import Axis, Nest, NestLoop, Segment, check_nest, nest_data, nest_text
+from xtc.core.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_data, nest_text
+from xtc.schedule.values import integer, integers, text, texts
+
+MAX_NAME = 64
 
 
 @dataclass(eq=False)
@@ -23,13 +27,11 @@ class NodeSchedule:
 
     Attributes:
         node: the operator's name in the graph.
-        axes: its iteration space.
-        operands: how many operands it reads.
+        space: what it runs over; inside a segment, what the loops around it leave of that.
     """
 
     node: str
-    axes: tuple[Axis, ...]
-    operands: int
+    space: Space
     _loops: list[NestLoop] = field(default_factory=list)
     _parts: list[tuple[str, int, int, NodeSchedule]] = field(default_factory=list)
     _parent: NodeSchedule | None = None
@@ -41,6 +43,16 @@ class NodeSchedule:
 
     def _is_open(self, axis: Axis) -> bool:
         return self._parent is None or axis.size > 1
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The iteration space's axes, under the operator's own names."""
+        return self.space.axes
+
+    @property
+    def operands(self) -> int:
+        """How many operands the operator reads."""
+        return self.space.operands
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -58,7 +70,7 @@ class NodeSchedule:
         segments = tuple(
             Segment(axis, start, stop, child.nest) for axis, start, stop, child in self._parts
         )
-        return Nest(self.axes, tuple(self._loops), segments, self.operands)
+        return Nest(self.space, tuple(self._loops), segments)
 
     @property
     def data(self) -> str:
@@ -67,14 +79,19 @@ class NodeSchedule:
 
     def set_dims(self, names: Sequence[str]) -> Self:
         """Rename the axes, in the operator's own order; loops over whole axes are renamed too."""
-        with located(user_location()):
-            if len(names) != len(self.axes) or len(set(names)) != len(names):
+
+        def change() -> None:
+            given = texts(names, "set_dims", "names")
+            if len(given) != len(self.axes) or len(set(given)) != len(given):
                 raise UserError(f"{self.node} has {len(self.axes)} axes: {', '.join(self.dims)}")
-            if self._parts or any(loop.tile is not None for loop in self._loops):
+            if self._parent or self._parts or any(one.tile is not None for one in self._loops):
                 raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
-            self._names = dict(zip(names, (axis.name for axis in self.axes), strict=True))
+            for name in given:
+                self._check_name(name)
+            self._names = dict(zip(given, self.space.names, strict=True))
             self._loops = [replace(loop, name=self._user_name(loop.axis)) for loop in self._loops]
-        return self
+
+        return self._checked(change)
 
     def strip_mine(self, dim: str, tiles: Mapping[str, int]) -> Self:
         """Put loops over tiles of `dim` innermost, larger tiles first.
@@ -86,11 +103,12 @@ class NodeSchedule:
 
         def change() -> None:
             axis = self._axis(dim)
-            if not tiles:
+            sizes = integers(tiles, "strip_mine", "tile sizes by name")
+            if not sizes:
                 raise UserError(f"strip_mine of '{dim}' of {self.node} names no tile")
-            for name, size in tiles.items():
+            for name, size in sizes.items():
                 self._check_new(name)
-                self._loops.append(NestLoop(axis, _integer(size, f"the tile '{name}'"), name))
+                self._loops.append(NestLoop(axis, size, name))
 
         return self._checked(change)
 
@@ -111,15 +129,18 @@ class NodeSchedule:
 
         def change() -> None:
             axis = self._axis(dim)
+            starts = integers(segments, "split", "starts of segments by name")
             if self._parts:
                 raise UserError(f"{self.node} is split already", hints=["split its segments"])
             position = next(i for i, loop in enumerate(self._loops) if loop.axis == axis)
             inner, self._loops = self._loops[position:], self._loops[:position]
-            starts = [_integer(start, f"the segment '{name}'") for name, start in segments.items()]
-            stops = [*starts[1:], self._size(axis)]
-            for name, start, stop in zip(segments, starts, stops, strict=True):
-                children[name] = self._child(axis, start, stop, inner)
-                self._parts.append((axis, start, stop, children[name]))
+            stops = [*list(starts.values())[1:], self.space.size(axis)]
+            for (name, start), stop in zip(starts.items(), stops, strict=True):
+                child = NodeSchedule(
+                    self.node, self.space, list(inner), _parent=self, _names=self._names
+                )
+                children[name] = child
+                self._parts.append((axis, start, stop, child))
 
         self._checked(change)
         return children
@@ -132,19 +153,20 @@ class NodeSchedule:
         """
 
         def change() -> None:
-            for name in order:
+            given = texts(order, "interchange", "loops")
+            for name in given:
                 self._loop(name)
-            if sorted(order) != sorted(self.loops):
-                missing = [name for name in self.loops if name not in order]
+            if sorted(given) != sorted(self.loops):
+                missing = [name for name in self.loops if name not in given]
                 what = f"'{missing[0]}' is missing" if missing else "a loop is named twice"
                 raise UserError(
                     f"interchange of {self.node}: {what}",
                     hints=[f"name each once: {', '.join(self.loops)}"],
                 )
-            if tuple(order) == self.loops:
+            if given == self.loops:
                 raise UserError(f"interchange of {self.node} changes nothing")
             by_name = {loop.name: loop for loop in self._loops}
-            self._loops = [by_name[name] for name in order]
+            self._loops = [by_name[name] for name in given]
 
         return self._checked(change)
 
@@ -171,11 +193,10 @@ class NodeSchedule:
         """
 
         def change() -> None:
-            for name, factor in factors.items():
-                number = _integer(factor, f"the factor of '{name}'")
-                if number < 1:
-                    raise UserError(f"'{name}' of {self.node} cannot be unrolled by {number}")
-                self._replace(name, "unroll", lambda loop, n=number: replace(loop, unroll=n))
+            for name, factor in integers(factors, "unroll", "factors by loop").items():
+                if factor < 1:
+                    raise UserError(f"'{name}' of {self.node} cannot be unrolled by {factor}")
+                self._replace(name, "unroll", partial(replace, unroll=factor))
 
         return self._checked(change)
 
@@ -198,8 +219,11 @@ class NodeSchedule:
             ... b[k, j]        ->      for k
                                          ... packed[k]             pack_at("j", 1)
         """
-        number = operand
-        return self._annotate([loop], "pack", lambda one: replace(one, pack=(*one.pack, number)))
+        return self._annotate(
+            [loop],
+            "pack",
+            lambda one: replace(one, pack=(*one.pack, integer(operand, "the operand of pack_at"))),
+        )
 
     def fuse_producer_at(self, loop: str, operand: int) -> Self:
         """Compute the operand inside `loop`, tile by tile, where it was computed whole before.
@@ -208,8 +232,10 @@ class NodeSchedule:
         for i: c[i] = g(p[i])  ->      p = f(i)
                                        c[i] = g(p)                 fuse_producer_at("i", 0)
         """
-        number = operand
-        return self._annotate([loop], "fuse", lambda one: replace(one, fuse=(*one.fuse, number)))
+        what = "the operand of fuse_producer_at"
+        return self._annotate(
+            [loop], "fuse", lambda one: replace(one, fuse=(*one.fuse, integer(operand, what)))
+        )
 
     def __str__(self) -> str:
         return nest_text(self.nest, self.node)
@@ -217,11 +243,11 @@ class NodeSchedule:
     def _annotate(
         self, names: Sequence[str], what: str, change: Callable[[NestLoop], NestLoop]
     ) -> Self:
-        if isinstance(names, str):
-            names = [names]
-
         def change_all() -> None:
-            for name in names:
+            given = texts([names] if isinstance(names, str) else names, what, "loops")
+            if not given:
+                raise UserError(f"{what} of {self.node} names no loop")
+            for name in given:
                 self._replace(name, what, change)
 
         return self._checked(change_all)
@@ -235,64 +261,60 @@ class NodeSchedule:
 
     def _checked(self, change: Callable[[], None]) -> Self:
         """Apply `change`; where the nest is not legal afterwards, nothing has changed."""
-        loops, parts = list(self._loops), list(self._parts)
+        root = self._root()
+        loops, parts, names = list(self._loops), list(self._parts), dict(self._names)
         with located(user_location()):
             try:
                 change()
-                root = self._root()
+                root._refit()
                 check_nest(root.nest, root.node)
-            except UserError:
-                self._loops, self._parts = loops, parts
+            except BaseException:
+                self._loops, self._parts, self._names = loops, parts, names
+                root._refit()
                 raise
         return self
 
     def _root(self) -> NodeSchedule:
         return self if self._parent is None else self._parent._root()
 
-    def _child(self, axis: str, start: int, stop: int, loops: Sequence[NestLoop]) -> NodeSchedule:
-        looped = {loop.axis for loop in self._loops}
-        axes = tuple(
-            replace(one, size=stop - start)
-            if one.name == axis
-            else replace(one, size=1 if one.name in looped else one.size)
-            for one in self.axes
-        )
-        return NodeSchedule(
-            self.node, axes, self.operands, list(loops), _parent=self, _names=self._names
-        )
+    def _refit(self) -> None:
+        """Tell the segments what the loops around them leave."""
+        nest = self.nest
+        for segment, (*_, child) in zip(nest.segments, self._parts, strict=True):
+            child.space = nest.inside(segment)
+            child._refit()
 
     def _axis(self, name: object) -> str:
-        internal = self._names.get(str(name), str(name))
-        if internal not in {axis.name for axis in self.axes}:
+        """The axis a user means, under the operator's own name."""
+        own = self._names.get(text(name)) if self._names else text(name)
+        if own is None or self.space.axis(own) is None:
+            hints = did_you_mean(text(name), self.dims)
+            raise UserError(f"{self.node} has no axis {shown(name)}", hints=hints)
+        if not any(loop.axis == own for loop in self._loops):
             raise UserError(
-                f"{self.node} has no axis '{name}'", hints=did_you_mean(str(name), self.dims)
+                f"axis '{name}' of {self.node} has no loop here",
+                notes=[f"the loops here: {', '.join(self.loops) or 'none'}"],
             )
-        if not any(loop.axis == internal for loop in self._loops):
-            raise UserError(f"axis '{name}' of {self.node} has no loop here")
-        return internal
-
-    def _size(self, name: str) -> int:
-        return next(axis.size for axis in self.axes if axis.name == name)
+        return own
 
     def _loop(self, name: object) -> NestLoop:
         for loop in self._loops:
             if loop.name == name:
                 return loop
-        raise UserError(
-            f"{self.node} has no loop '{name}'", hints=did_you_mean(str(name), self.loops)
-        )
+        hints = did_you_mean(text(name), self.loops)
+        raise UserError(f"{self.node} has no loop {shown(name)}", hints=hints)
 
     def _check_new(self, name: str) -> None:
-        if not isinstance(name, str) or not name.isidentifier():
-            raise UserError(f"{name!r} cannot be the name of a loop of {self.node}")
+        self._check_name(name)
         if name in self.loops:
             raise UserError(f"{self.node} has a loop '{name}' already")
 
+    def _check_name(self, name: str) -> None:
+        if not name.isidentifier() or len(name) > MAX_NAME:
+            raise UserError(
+                f"{shown(name)} cannot be the name of a loop of {self.node}",
+                hints=[f"letters, digits and _, at most {MAX_NAME}"],
+            )
+
     def _user_name(self, internal: str) -> str:
         return next((user for user, own in self._names.items() if own == internal), internal)
-
-
-def _integer(value: object, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise UserError(f"{what} is {value!r}, not an integer")
-    return value

@@ -9,7 +9,7 @@ from typing import Any
 
 from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import user_location
-from xtc.core.loops import Axis, check_nest, parse_nest
+from xtc.core.loops import Axis, Space, check_nest, parse_nest
 from xtc.core.loops.nest import Nest
 from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 from xtc.emit.module import main_operations
@@ -40,7 +40,7 @@ class Schedule:
         """The schedule of one operator. Raises UserError where it has no loops."""
         if name not in self._nodes:
             with located(user_location()):
-                self._nodes[name] = NodeSchedule(name, *self._space(name))
+                self._nodes[name] = NodeSchedule(name, self._space(name))
         return self._nodes[name]
 
     @staticmethod
@@ -66,7 +66,7 @@ class Schedule:
     def __str__(self) -> str:
         return "\n".join(str(node) for node in self._nodes.values())
 
-    def _space(self, name: str) -> tuple[tuple[Axis, ...], int]:
+    def _space(self, name: str) -> Space:
         self.graph.node(name)
         main = self._mains.get(name)
         if main is None or not main.loops:
@@ -75,11 +75,11 @@ class Schedule:
                 hints=did_you_mean(name, self._mains),
             )
         pairs = zip(main.loops, main.sizes, strict=True)
-        return tuple(Axis(loop.name, size, loop.reduction) for loop, size in pairs), main.inputs
+        axes = tuple(Axis(loop.name, size, loop.reduction) for loop, size in pairs)
+        return Space(axes, main.inputs, main.subscripts)
 
     def _load(self, name: str, data: Located) -> None:
-        axes, operands = self._space(name)
-        nest = parse_nest(data, axes, operands, name)
+        nest = parse_nest(data, self._space(name), name)
         check_nest(nest, name)
         self._nodes[name] = _from_nest(name, nest)
 
@@ -107,7 +107,8 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
 
 
 def _from_nest(name: str, nest: Nest, parent: NodeSchedule | None = None) -> NodeSchedule:
-    node = NodeSchedule(name, nest.axes, nest.operands, list(nest.loops), _parent=parent)
+    node = NodeSchedule(name, nest.space, _parent=parent)
+    node._loops = list(nest.loops)
     node._parts = [
         (part.axis, part.start, part.stop, _from_nest(name, part.nest, node))
         for part in nest.segments

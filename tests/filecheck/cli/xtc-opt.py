@@ -19,6 +19,8 @@ session(
     # CHECK: --print-ir-after-all
     # CHECK: --dump-dir DUMP_DIR
     # CHECK: --time-passes
+    # CHECK: --timeout SECONDS
+    # CHECK: --memory-limit GIB
     # CHECK: xtc-opt file.mlir --pass-pipeline='builtin.module(func.func(cse))'
     "xtc-opt --list-passes",
     # CHECK: copy-by-loops

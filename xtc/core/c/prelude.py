@@ -135,7 +135,7 @@ def _used(definitions: Mapping[str, str], code: str) -> list[str]:
     """The definitions that `code` or another definition after them mentions."""
     used: list[str] = []
     words = set(_WORD.findall(code))
-    for name, text in reversed(definitions.items()):
+    for name, text in reversed(list(definitions.items())):
         if name in words:
             used.append(text)
             words.update(_WORD.findall(text))

@@ -3,13 +3,14 @@
 
 from xtc.core.loops.check import check_nest
 from xtc.core.loops.descript import nest_data, parse_nest
-from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, nest_text
+from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, Space, nest_text
 
 __all__ = [
     "Axis",
     "Nest",
     "NestLoop",
     "Segment",
+    "Space",
     "check_nest",
     "nest_data",
     "nest_text",

@@ -4,37 +4,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.loops.nest import Nest, NestLoop, axis_names
+from xtc.core.loops.check_operands import check_operands
+from xtc.core.loops.nest import Nest, NestLoop
+from xtc.core.loops.plan import code_size, plan_nest
 
 MAX_UNROLLED = 1024
 """Copies of one body; beyond that compile time explodes and instruction caches overflow."""
 MAX_VECTOR = 4096
 """Elements of one vector operation, for the same reason."""
+MAX_CODE = 1 << 16
+"""Element operations that are written out, over all parts; tens of seconds of compile time."""
 MAX_LOOPS = 64
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What is around a segment.
+
+    Attributes:
+        axes: axes that have a loop there.
+        loop: the innermost loop there, or None.
+    """
+
+    axes: frozenset[str] = frozenset()
+    loop: NestLoop | None = None
+
+    def inside(self, nest: Nest) -> Outside:
+        """The same for the segments of `nest`."""
+        axes = self.axes | {loop.axis for loop in nest.loops}
+        return Outside(axes, nest.loops[-1] if nest.loops else self.loop)
 
 
 def check_nest(nest: Nest, title: str) -> None:
     """Raise UserError unless `nest`, which has been completed, can be made of the operation."""
+    _check(nest, title, Outside())
+    check_operands(nest, title)
+    size = code_size(plan_nest(nest, title))
+    if size > MAX_CODE:
+        raise UserError(
+            f"the schedule of {title} writes out {size} operations; {MAX_CODE} at most",
+            hints=["unroll fewer loops, vectorize smaller tiles"],
+        )
+
+
+def _check(nest: Nest, title: str, outside: Outside) -> None:
+    for rule in _RULES:
+        rule(nest, title, outside)
+    for segment in nest.segments:
+        _check(segment.nest, title, outside.inside(nest))
+
+
+def _known_axes(nest: Nest, title: str, outside: Outside) -> None:
     if len(nest.loops) > MAX_LOOPS:
         raise UserError(f"the schedule of {title} has {len(nest.loops)} loops; at most {MAX_LOOPS}")
-    for rule in _RULES:
-        rule(nest, title)
-    for segment in nest.segments:
-        check_nest(segment.nest, title)
-
-
-def _known_axes(nest: Nest, title: str) -> None:
-    for loop in nest.loops:
-        if nest.axis(loop.axis) is None:
+    for name in [loop.axis for loop in nest.loops] + [part.axis for part in nest.segments[:1]]:
+        if nest.space.axis(name) is None:
             raise UserError(
-                f"{title} has no axis '{loop.axis}'",
-                hints=did_you_mean(loop.axis, axis_names(nest.axes)),
+                f"{title} has no axis '{name}'", hints=did_you_mean(name, nest.space.names)
             )
 
 
-def _unique_loops(nest: Nest, title: str) -> None:
+def _unique_loops(nest: Nest, title: str, outside: Outside) -> None:
     seen: set[str] = set()
     for loop in nest.loops:
         if loop.name in seen:
@@ -42,68 +75,133 @@ def _unique_loops(nest: Nest, title: str) -> None:
         seen.add(loop.name)
 
 
-def _tiles_shrink(nest: Nest, title: str) -> None:
+def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
+    if not nest.segments:
+        return
+    name = nest.segments[0].axis
+    if name in {loop.axis for loop in nest.loops} | outside.axes:
+        raise UserError(
+            f"axis '{name}' of {title} is split after it was looped over",
+            hints=["split it before any loop over it"],
+        )
+    size, position = nest.space.size(name), 0
+    for segment in nest.segments:
+        if segment.axis != name or segment.start != position or segment.stop <= segment.start:
+            raise UserError(
+                f"'{segment.name}' of {title} does not go on with the split of '{name}' "
+                f"at {position}",
+                notes=["segments follow each other and cover the axis"],
+            )
+        position = segment.stop
+    if position != size:
+        raise UserError(
+            f"the split of '{name}' of {title} ends at {position}, not at {size}",
+            hints=[f"the last segment may be open: '{name}[{nest.segments[-1].start}:]'"],
+        )
+    if len(nest.segments) == 1:
+        raise UserError(f"the split of '{name}' of {title} has one segment, which changes nothing")
+
+
+def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
     covered = {axis.name: axis.size for axis in nest.axes}
-    whole: set[str] = set()
+    looped: set[str] = set()
     for loop in nest.loops:
         outer = covered[loop.axis]
+        again = loop.axis in looped
         if loop.tile is None:
-            if loop.axis in whole:
-                raise UserError(f"axis '{loop.axis}' of {title} has two loops over all of it")
-            if covered[loop.axis] != _size(nest, loop.axis):
-                raise UserError(
-                    f"the loop over all of '{loop.axis}' of {title} is inside a tile of it",
-                    hints=[f"put '{loop.axis}' before its tiles"],
-                )
-            whole.add(loop.axis)
-            continue
-        if loop.tile < 1:
+            _check_whole(nest, loop, title, outside, again=again)
+        elif loop.tile < 1:
             raise UserError(f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least")
-        if loop.tile >= outer:
+        elif loop.tile > outer or (loop.tile == outer and (again or loop.axis not in outside.axes)):
             raise UserError(
-                f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}, which is no tile",
+                f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: this is no tile",
                 hints=[f"choose a size from 1 to {outer - 1}" if outer > 1 else "leave it away"],
             )
-        covered[loop.axis] = loop.tile
+        covered[loop.axis] = outer if loop.tile is None else loop.tile
+        looped.add(loop.axis)
 
 
-def _size(nest: Nest, name: str) -> int:
-    axis = nest.axis(name)
-    return axis.size if axis else 0
+def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, again: bool) -> None:
+    if again and any(
+        one.tile is None and one.axis == loop.axis and one != loop for one in nest.loops
+    ):
+        raise UserError(f"axis '{loop.axis}' of {title} has two loops over all of it")
+    if again:
+        raise UserError(
+            f"the loop over all of '{loop.axis}' of {title} is inside a tile of it",
+            hints=[f"put '{loop.axis}' before its tiles"],
+        )
+    if loop.axis in outside.axes and nest.space.size(loop.axis) == 1:
+        raise UserError(
+            f"'{loop.name}' of {title} is looped over outside of the segment already",
+            hints=["leave it away in the segment, or outside of it"],
+        )
 
 
-def _vectors_innermost(nest: Nest, title: str) -> None:
-    loops = nest.loops
+def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
     elements = 1
-    for position, (loop, extent, step) in enumerate(nest.extents()):
+    vectorized: dict[str, NestLoop] = {}
+    for position, extent in enumerate(nest.extents()):
+        loop = extent.loop
         if not loop.vectorize:
             continue
-        inner = next((one for one in loops[position + 1 :] if not one.vectorize), None)
-        if inner is not None or nest.segments:
-            inside = inner.name if inner else nest.segments[0].name
-            raise UserError(
-                f"'{loop.name}' of {title} cannot be vectorized: '{inside}' is inside it",
-                hints=["interchange the loops so that vectorized ones are innermost"],
-            )
-        if _is_reduction(nest, loop):
-            raise UserError(
-                f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
-                notes=["the sum's order would change"],
-                hints=["vectorize a parallel axis"],
-            )
-        if loop.unroll:
-            raise UserError(f"'{loop.name}' of {title} is both vectorized and unrolled")
-        if step == 1 and extent == 1:
+        _check_vector(nest, position, title)
+        if extent.size == 1:
             raise UserError(f"'{loop.name}' of {title} has one element; nothing to vectorize")
-        elements *= extent
+        if loop.axis in vectorized:
+            raise UserError(
+                f"'{loop.name}' of {title} is inside '{vectorized[loop.axis].name}', "
+                "which is vectorized as a whole",
+                hints=[f"vectorize '{loop.name}' alone"],
+            )
+        vectorized[loop.axis] = loop
+        elements *= extent.size
     if elements > MAX_VECTOR:
         raise UserError(
             f"vectorized loops of {title} cover {elements} elements at once; {MAX_VECTOR} at most",
             hints=["strip-mine the axis to a few vector registers first, as in 'j#32'"],
         )
+    _check_subscripts(nest, title, vectorized)
 
 
-def _parallel_outermost(nest: Nest, title: str) -> None:
+def _check_vector(nest: Nest, position: int, title: str) -> None:
+    loop = nest.loops[position]
+    inner = next((one for one in nest.loops[position + 1 :] if not one.vectorize), None)
+    if inner is not None or nest.segments:
+        inside = inner.name if inner else nest.segments[0].name
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be vectorized: '{inside}' is inside it",
+            hints=["interchange the loops so that vectorized ones are innermost"],
+        )
+    if _is_reduction(nest, loop):
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
+            notes=["the sum's order would change"],
+            hints=["vectorize a parallel axis"],
+        )
+    if loop.unroll:
+        raise UserError(f"'{loop.name}' of {title} is both vectorized and unrolled")
+
+
+def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
+    """A vector is loaded from neighbours: one axis alone, by steps of one, walks each index."""
+    for subscript in nest.space.subscripts:
+        terms = [(axis, factor) for axis, factor in subscript if axis in vectorized]
+        if not terms or (len(terms) == 1 and terms[0][1] == 1):
+            continue
+        index = " + ".join(
+            axis if factor == 1 else f"{axis} * {factor}" for axis, factor in subscript
+        )
+        loop = vectorized[terms[0][0]]
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be vectorized: an operand is indexed by {index}",
+            notes=["its elements are not neighbours"],
+            hints=["vectorize an axis that indexes every operand alone"],
+        )
+
+
+def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
+    axes: set[str] = set()
     for position, loop in enumerate(nest.loops):
         if not loop.parallelize:
             continue
@@ -113,25 +211,45 @@ def _parallel_outermost(nest: Nest, title: str) -> None:
                 notes=["threads would add to one element at the same time"],
                 hints=["parallelize an axis of the result"],
             )
-        outer = next((one for one in nest.loops[:position] if not one.parallelize), None)
-        if outer is not None:
+        around = [one for one in nest.loops[:position] if not one.parallelize]
+        around += [outside.loop] if outside.loop else []
+        if around or loop.axis in axes:
+            outer = around[0].name if around else loop.axis
             raise UserError(
-                f"'{loop.name}' of {title} cannot be parallelized inside '{outer.name}'",
+                f"'{loop.name}' of {title} cannot be parallelized inside '{outer}'",
                 hints=["interchange the loops so that parallel ones are outermost"],
             )
         if loop.vectorize or loop.unroll:
             raise UserError(f"'{loop.name}' of {title} is parallel and vectorized or unrolled")
+        axes.add(loop.axis)
+    _check_parallel_counts(nest, title)
 
 
-def _unrolling_bounded(nest: Nest, title: str) -> None:
+def _check_parallel_counts(nest: Nest, title: str) -> None:
+    parallel = [extent for extent in nest.extents() if extent.loop.parallelize]
+    for extent in parallel:
+        if extent.trips == 1:
+            raise UserError(f"'{extent.loop.name}' of {title} runs once; nothing to parallelize")
+    for extent in parallel[:-1]:
+        loop = extent.loop
+        if loop.pack or loop.fuse or loop.buffer:
+            raise UserError(
+                f"'{loop.name}' and '{parallel[-1].loop.name}' of {title} run as one parallel "
+                "loop; nothing can be put between them",
+                hints=[f"put it inside '{parallel[-1].loop.name}'"],
+            )
+
+
+def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
     copies = 1
-    for loop, extent, step in nest.extents():
+    for extent in nest.extents():
+        loop, trips = extent.loop, extent.trips
         if not loop.unroll:
             continue
-        trips = -(-extent // step)
         if not 2 <= loop.unroll <= trips:
+            times = "once" if trips == 1 else f"{trips} times"
             raise UserError(
-                f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}: it runs {trips} times",
+                f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}: it runs {times}",
                 hints=[f"a factor from 2 to {trips}" if trips > 1 else "leave it away"],
             )
         copies *= loop.unroll
@@ -142,59 +260,12 @@ def _unrolling_bounded(nest: Nest, title: str) -> None:
         )
 
 
-def _operands_exist(nest: Nest, title: str) -> None:
-    for loop in nest.loops:
-        for word, operands in (("pack", loop.pack), ("fuse", loop.fuse)):
-            for operand in operands:
-                if not 0 <= operand < nest.operands:
-                    raise UserError(
-                        f"{word} at '{loop.name}': {title} has no operand {operand}",
-                        notes=[f"it reads {nest.operands} operands, counted from 0"],
-                    )
-        if loop.vectorize and (loop.pack or loop.fuse or loop.buffer):
-            raise UserError(
-                f"'{loop.name}' of {title} is vectorized; nothing can be put inside it",
-                hints=["use the loop around it"],
-            )
-
-
-def _segments_cover(nest: Nest, title: str) -> None:
-    if not nest.segments:
-        return
-    name = nest.segments[0].axis
-    axis = nest.axis(name)
-    if axis is None:
-        raise UserError(
-            f"{title} has no axis '{name}'", hints=did_you_mean(name, axis_names(nest.axes))
-        )
-    if any(loop.axis == name for loop in nest.loops):
-        raise UserError(
-            f"axis '{name}' of {title} is split after it was looped over",
-            hints=["split it before any loop over it"],
-        )
-    position = 0
-    for segment in nest.segments:
-        if segment.axis != name or segment.start != position or segment.stop <= segment.start:
-            raise UserError(
-                f"'{segment.name}' of {title} does not continue the split of '{name}' at {position}",
-                notes=["segments follow each other and cover the axis"],
-            )
-        position = segment.stop
-    if position != axis.size:
-        raise UserError(
-            f"the split of '{name}' of {title} ends at {position}, not at {axis.size}",
-            hints=["the last segment may be open: '" + name + "[" + str(position) + ":]'"],
-        )
-    if len(nest.segments) == 1:
-        raise UserError(f"the split of '{name}' of {title} has one segment, which changes nothing")
-
-
 def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
-    axis = nest.axis(loop.axis)
+    axis = nest.space.axis(loop.axis)
     return axis is not None and axis.reduction
 
 
-_RULES: tuple[Callable[[Nest, str], None], ...] = (
+_RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (
     _known_axes,
     _unique_loops,
     _segments_cover,
@@ -202,5 +273,4 @@ _RULES: tuple[Callable[[Nest, str], None], ...] = (
     _vectors_innermost,
     _parallel_outermost,
     _unrolling_bounded,
-    _operands_exist,
 )

@@ -3,128 +3,162 @@
 
 Keys are loops from the outermost to the innermost: `i` covers the axis, `i#4` four elements of it,
 `i[0:48]` opens a segment whose value is a nest of its own. Values say what is done to the loop:
-nothing, a word, a list of words, or a mapping such as `{unroll: 4, pack: 1}`.
+nothing, a word, a list of words, or a mapping such as `{unroll: 4, pack: 1}`. A list of loops does
+as well, as in `[i, j, "i#4=unroll", "j#16=vectorize"]`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from xtc.core.errors import UserError, did_you_mean, located
-from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment
+from xtc.core.errors import UserError, did_you_mean, located, shown
+from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, Space
 from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 
-_LOOP = re.compile(r"(?P<axis>[A-Za-z_][A-Za-z0-9_]*)(#(?P<tile>-?[0-9]{1,18}))?")
-_SEGMENT = re.compile(
-    r"(?P<axis>[A-Za-z_][A-Za-z0-9_]*)\[(?P<start>[0-9]{0,18}):(?P<stop>[0-9]{0,18})\]"
-)
+_NAME = r"(?P<axis>[A-Za-z_][A-Za-z0-9_]{0,63})"
+_LOOP = re.compile(rf"{_NAME}(#(?P<tile>-?[0-9]{{1,40}}))?")
+_SEGMENT = re.compile(rf"{_NAME}\[(?P<start>[0-9]{{0,40}}):(?P<stop>[0-9]{{0,40}})\]")
 _WORDS = ("unroll", "vectorize", "parallelize", "buffer", "pack", "fuse")
+_ALL = -1
+"""The unroll factor that stands for all iterations until it is known how many there are."""
 MAX_DEPTH = 16
+MAX_PARTS = 1024
+"""Loops and segments of one nest; a schedule that a person or a search writes has a few dozen."""
 
 
-def parse_nest(data: object, axes: Sequence[Axis], operands: int, title: str) -> Nest:
+def parse_nest(data: object, space: Space, title: str) -> Nest:
     """The nest that `data` describes, completed but not yet checked for legality.
 
     Args:
-        data: YAML text, a mapping, or a part of a parsed document.
-        axes: the operation's iteration space.
-        operands: how many operands it reads.
+        data: YAML text, a mapping, a list, or a part of a parsed document.
+        space: what the operation runs over.
         title: the operation's name, for messages.
 
     Raises UserError, with line and column where `data` is text.
     """
-    if isinstance(data, Located):
-        tree = data
-    else:
-        tree = parse_yaml(data) if isinstance(data, str) else plain(data)
-    return _nest(tree, tuple(axes), operands, title, 0)
+    tree = data if isinstance(data, Located) else plain(data)
+    if isinstance(tree.value, str):
+        tree = parse_yaml(tree.value)
+    return _with_factors(_Reader(title).nest(tree, space.axes).fitted(space))
 
 
-def _nest(tree: Located, axes: tuple[Axis, ...], operands: int, title: str, depth: int) -> Nest:
-    if depth > MAX_DEPTH:
-        raise UserError(f"the schedule of {title} is nested too deep", where=tree.where)
-    loops: list[NestLoop] = []
-    segments: list[Segment] = []
-    for key, value in _items(tree, title):
-        with located(key.where):
-            text = str(key.value)
-            match = _SEGMENT.fullmatch(text)
-            if match is not None:
-                bounds = _bounds(match, axes)
-                inner = tuple(_part(axis, match["axis"], *bounds) for axis in axes)
-                nest = _nest(value, _left(inner, loops), operands, title, depth + 1)
-                segments.append(Segment(match["axis"], *bounds, nest))
-            elif segments:
-                raise UserError(f"'{text}' follows a segment of {title}; put it inside or before")
-            else:
-                loops.append(_loop(text, value, title, axes))
-    return Nest(axes, tuple(loops), tuple(segments), operands).completed()
+class _Reader:
+    """Reads the nest of one operation."""
 
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.count = 0
 
-def _left(axes: tuple[Axis, ...], loops: Sequence[NestLoop]) -> tuple[Axis, ...]:
-    """The iteration space inside `loops`: what one iteration of them leaves to do."""
-    sizes = {axis.name: axis.size for axis in axes}
-    for loop in loops:
-        sizes[loop.axis] = 1 if loop.tile is None else loop.tile
-    return tuple(replace(axis, size=sizes[axis.name]) for axis in axes)
+    def nest(self, tree: Located, axes: tuple[Axis, ...], depth: int = 0) -> Nest:
+        """The nest as it is written; only the sizes of axes that segments cut are right inside."""
+        if depth > MAX_DEPTH:
+            raise UserError(f"the schedule of {self.title} is nested too deep", where=tree.where)
+        loops: list[NestLoop] = []
+        segments: list[Segment] = []
+        for key, value in self._items(tree):
+            with located(key.where):
+                self._count_one()
+                text = str(key.value)
+                match = _SEGMENT.fullmatch(text)
+                if match is not None:
+                    segments.append(self._segment(match, value, axes, depth))
+                elif segments:
+                    raise UserError(
+                        f"{shown(text)} follows a segment of {self.title}",
+                        hints=["put it inside the segments, or before them"],
+                    )
+                else:
+                    loops.append(self._loop(text, value))
+        return Nest(Space(axes), tuple(loops), tuple(segments))
 
+    def _count_one(self) -> None:
+        self.count += 1
+        if self.count > MAX_PARTS:
+            raise UserError(f"the schedule of {self.title} has more than {MAX_PARTS} loops")
 
-def _items(tree: Located, title: str) -> list[tuple[Located, Located]]:
-    if tree.value is None:
-        return []
-    if isinstance(tree.value, dict):
-        return list(tree.value.items())
-    if isinstance(tree.value, list):
-        empty = Located(None, tree.where)
-        return [(item, empty) for item in tree.value]
-    raise UserError(f"the schedule of {title} is a mapping of loops", where=tree.where)
+    def _items(self, tree: Located) -> Iterator[tuple[Located, Located]]:
+        if tree.value is None:
+            return
+        if isinstance(tree.value, dict):
+            yield from tree.value.items()
+        elif isinstance(tree.value, list):
+            for item in tree.value:
+                yield from self._item(item)
+        else:
+            raise UserError(
+                f"the schedule of {self.title} is {shown(tree.value)}, not loops", where=tree.where
+            )
 
+    def _item(self, item: Located) -> Iterator[tuple[Located, Located]]:
+        """A part of a list: a mapping, a loop, or a loop and what is done to it after a `=`."""
+        if isinstance(item.value, dict):
+            yield from item.value.items()
+        elif isinstance(item.value, str):
+            key, _, words = item.value.partition("=")
+            parts = [Located(word, item.where) for word in words.split(",") if word]
+            yield Located(key, item.where), Located(parts, item.where)
+        else:
+            raise UserError(
+                f"{_kind(item)} in the schedule of {self.title} is no loop",
+                where=item.where,
+                hints=["write loops as text: i, i#4, i[0:48], or 'i#4=unroll'"],
+            )
 
-def _bounds(match: re.Match[str], axes: Sequence[Axis]) -> tuple[int, int]:
-    size = next((axis.size for axis in axes if axis.name == match["axis"]), 0)
-    return int(match["start"] or 0), int(match["stop"] or size)
+    def _segment(
+        self, match: re.Match[str], value: Located, axes: tuple[Axis, ...], depth: int
+    ) -> Segment:
+        name = match["axis"]
+        size = next((axis.size for axis in axes if axis.name == name), 0)
+        start, stop = int(match["start"] or 0), int(match["stop"] or size)
+        cut = tuple(replace(a, size=stop - start) if a.name == name else a for a in axes)
+        return Segment(name, start, stop, self.nest(value, cut, depth + 1))
 
-
-def _part(axis: Axis, name: str, start: int, stop: int) -> Axis:
-    return replace(axis, size=stop - start) if axis.name == name else axis
-
-
-def _loop(text: str, value: Located, title: str, axes: Sequence[Axis]) -> NestLoop:
-    match = _LOOP.fullmatch(text)
-    if match is None:
-        raise UserError(
-            f"{text!r} is not a loop of {title}",
-            hints=["write an axis (i), a tile of it (i#4), or a segment (i[0:48])"],
-        )
-    tile = int(match["tile"]) if match["tile"] else None
-    loop = NestLoop(match["axis"], tile)
-    for word, argument in _annotations(value, text):
-        loop = _annotate(loop, word, argument, axes)
-    return loop
+    def _loop(self, text: str, value: Located) -> NestLoop:
+        match = _LOOP.fullmatch(text)
+        if match is None:
+            raise UserError(
+                f"{shown(text)} is not a loop of {self.title}",
+                hints=["write an axis (i), a tile of it (i#4), or a segment (i[0:48])"],
+            )
+        loop = NestLoop(match["axis"], int(match["tile"]) if match["tile"] else None)
+        seen = set()
+        for word, argument in _annotations(value, loop.name):
+            if word in seen:
+                raise UserError(f"'{loop.name}' of {self.title} is to {word} twice")
+            seen.add(word)
+            loop = _annotate(loop, word, argument)
+        return loop
 
 
 def _annotations(value: Located, loop: str) -> list[tuple[str, Any]]:
     with located(value.where):
-        found: list[tuple[str, Any]] = []
         if value.value is None:
-            return found
-        if isinstance(value.value, str):
-            found = [(value.value, None)]
+            return []
+        if isinstance(value.value, dict):
+            found = [(key.value, _argument(item)) for key, item in value.value.items()]
         elif isinstance(value.value, list):
-            found = [(str(item.value), None) for item in value.value]
-        elif isinstance(value.value, dict):
-            found = [(str(key.value), _argument(item)) for key, item in value.value.items()]
+            found = [_word(item.value, loop) for item in value.value]
         else:
-            raise UserError(
-                f"'{loop}' cannot be {value.value!r}", hints=[f"one of: {', '.join(_WORDS)}"]
-            )
+            found = [_word(value.value, loop)]
         for word, _ in found:
             if word not in _WORDS:
-                raise UserError(f"'{loop}' cannot be {word!r}", hints=did_you_mean(word, _WORDS))
+                hints = did_you_mean(word, _WORDS)
+                raise UserError(f"'{loop}' cannot be {shown(word)}", hints=hints)
         return found
+
+
+def _word(value: object, loop: str) -> tuple[str, Any]:
+    """A word and, after a colon, its number: `unroll`, `unroll:4`."""
+    if not isinstance(value, str):
+        kind = "mapping" if isinstance(value, dict) else shown(value)
+        raise UserError(f"'{loop}' cannot be {kind}", hints=[f"one of: {', '.join(_WORDS)}"])
+    word, colon, number = value.partition(":")
+    if not colon:
+        return word, None
+    return word, int(number) if re.fullmatch(r"-?[0-9]{1,40}", number) else number
 
 
 def _argument(item: Located) -> Any:
@@ -133,34 +167,63 @@ def _argument(item: Located) -> Any:
     return item.value
 
 
-def _annotate(loop: NestLoop, word: str, argument: Any, axes: Sequence[Axis]) -> NestLoop:
+def _annotate(loop: NestLoop, word: str, argument: Any) -> NestLoop:
     if word == "unroll":
-        return replace(loop, unroll=_unroll_factor(loop, argument, axes))
-    if word in ("pack", "fuse"):
-        return replace(loop, **{word: _operands(loop, word, argument)})
+        return replace(loop, unroll=_unroll_factor(loop, argument))
+    if word == "pack":
+        return replace(loop, pack=_operands(loop, word, argument))
+    if word == "fuse":
+        return replace(loop, fuse=_operands(loop, word, argument))
     if argument not in (None, True):
-        raise UserError(f"{word} of '{loop.name}' takes no value, not {argument!r}")
-    return replace(loop, **{word: True})
+        raise UserError(f"{word} of '{loop.name}' takes no value, not {_kind(argument)}")
+    return _FLAGS[word](loop)
 
 
-def _unroll_factor(loop: NestLoop, argument: Any, axes: Sequence[Axis]) -> int:
-    """The factor given; without one, all iterations (of a loop whose tile is not tiled again)."""
+_FLAGS: dict[str, Callable[[NestLoop], NestLoop]] = {
+    "vectorize": lambda loop: replace(loop, vectorize=True),
+    "parallelize": lambda loop: replace(loop, parallelize=True),
+    "buffer": lambda loop: replace(loop, buffer=True),
+}
+
+
+def _unroll_factor(loop: NestLoop, argument: Any) -> int:
+    """The factor given, or all iterations."""
     if argument is None or argument is True:
-        size = next((axis.size for axis in axes if axis.name == loop.axis), 0)
-        return loop.tile if loop.tile is not None else size
-    if isinstance(argument, int):
+        return _ALL
+    if isinstance(argument, int) and not isinstance(argument, bool):
+        if argument < 1:
+            raise UserError(f"'{loop.name}' cannot be unrolled by {shown(argument)}")
         return argument
-    raise UserError(f"unroll of '{loop.name}' takes a number, not {argument!r}")
+    raise UserError(f"unroll of '{loop.name}' takes a number, not {_kind(argument)}")
 
 
 def _operands(loop: NestLoop, word: str, argument: Any) -> tuple[int, ...]:
     numbers = argument if isinstance(argument, list) else [argument]
     if not numbers or not all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
         raise UserError(
-            f"{word} of '{loop.name}' takes operand numbers, not {argument!r}",
+            f"{word} of '{loop.name}' takes operand numbers, not {_kind(argument)}",
             hints=[f"{{{word}: 1}} means the second operand"],
         )
     return tuple(numbers)
+
+
+def _kind(value: object) -> str:
+    """A value of parsed data, for messages."""
+    if isinstance(value, Located):
+        value = value.value
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return shown(value)
+
+
+def _with_factors(nest: Nest) -> Nest:
+    """The nest with the unroll factors that stood for all iterations."""
+    loops = tuple(
+        replace(extent.loop, unroll=extent.trips) if extent.loop.unroll == _ALL else extent.loop
+        for extent in nest.extents()
+    )
+    segments = tuple(replace(one, nest=_with_factors(one.nest)) for one in nest.segments)
+    return replace(nest, loops=loops, segments=segments)
 
 
 def nest_data(nest: Nest) -> str:

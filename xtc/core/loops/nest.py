@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+Subscript = tuple[tuple[str, int], ...]
+"""One index of an operand as axes with their factors: `w * 2 + s` is `(("w", 2), ("s", 1))`."""
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,39 @@ class Axis:
     name: str
     size: int
     reduction: bool = False
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a nest runs over.
+
+    Attributes:
+        axes: the iteration space, in the operation's own order.
+        operands: how many operands the operation reads.
+        subscripts: indices of operands that are more than one axis alone.
+    """
+
+    axes: tuple[Axis, ...]
+    operands: int = 0
+    subscripts: tuple[Subscript, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the axes in order."""
+        return tuple(axis.name for axis in self.axes)
+
+    def axis(self, name: str) -> Axis | None:
+        """The axis called `name`, or None."""
+        return next((axis for axis in self.axes if axis.name == name), None)
+
+    def size(self, name: str) -> int:
+        """Elements of the axis called `name`; 0 where there is none."""
+        axis = self.axis(name)
+        return axis.size if axis else 0
+
+    def resized(self, size_of: Callable[[Axis], int]) -> Space:
+        """The same space with other sizes."""
+        return replace(self, axes=tuple(replace(a, size=size_of(a)) for a in self.axes))
 
 
 @dataclass(frozen=True)
@@ -64,58 +100,109 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What one loop runs over.
+
+    Attributes:
+        loop: the loop.
+        size: how many elements of its axis one run of it covers.
+        step: how many elements one iteration covers.
+    """
+
+    loop: NestLoop
+    size: int
+    step: int
+
+    @property
+    def trips(self) -> int:
+        """How many iterations one run has, a last partial one included."""
+        return -(-self.size // self.step)
+
+
+@dataclass(frozen=True)
 class Nest:
     """Loops from the outermost to the innermost, then either the body or several segments.
 
     Attributes:
-        axes: the iteration space, in the operation's own order; inside a segment its part of it.
-        loops: outermost first; every axis has its whole-axis loop unless a segment follows.
+        space: the iteration space; inside a segment, what the loops around it leave of it.
+        loops: outermost first; every axis has its whole-axis loop unless the segments have.
         segments: what the innermost loop runs one after the other, in place of the body.
-        operands: how many operands the operation reads.
     """
 
-    axes: tuple[Axis, ...]
+    space: Space
     loops: tuple[NestLoop, ...] = ()
     segments: tuple[Segment, ...] = ()
-    operands: int = field(default=0, compare=False)
 
-    def axis(self, name: str) -> Axis | None:
-        """The axis called `name`, or None."""
-        return next((axis for axis in self.axes if axis.name == name), None)
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The iteration space's axes."""
+        return self.space.axes
 
-    def completed(self) -> Nest:
-        """This nest with a whole-axis loop for each axis that lacks one, outermost and in order."""
-        present = {loop.axis for loop in self.loops if loop.tile is None}
-        split = {segment.axis for segment in self.segments}
-        done = present | split | self._left_inside()
-        missing = [axis for axis in self.axes if axis.name not in done and axis.size > 1]
-        return replace(self, loops=(*(NestLoop(axis.name) for axis in missing), *self.loops))
+    def fitted(self, space: Space) -> Nest:
+        """This nest for `space`, every axis looped over: what lacks is added outermost, in order.
 
-    def _left_inside(self) -> set[str]:
-        """Axes whose whole-axis loop is inside the segments."""
-        nests = [segment.nest for segment in self.segments]
-        return {loop.axis for nest in nests for loop in nest.loops if loop.tile is None}
+        An axis that no loop here runs over is left to the segments.
+        """
+        given = replace(self, space=space)
+        present = {loop.axis for loop in self.loops if loop.tile in (None, space.size(loop.axis))}
+        tiled = {loop.axis for loop in self.loops}
+        missing = [
+            axis
+            for axis in space.axes
+            if axis.name not in present and axis.size > 1
+            if axis.name in tiled or not self.segments
+        ]
+        loops = (*(NestLoop(axis.name) for axis in missing), *self.loops)
+        given = replace(given, loops=loops)
+        parts = (replace(s, nest=s.nest.fitted(given.inside(s))) for s in self.segments)
+        return replace(given, segments=tuple(parts))
 
-    def extents(self) -> list[tuple[NestLoop, int, int]]:
-        """Each loop with how many elements it covers and how many one iteration of it covers."""
+    def inside(self, segment: Segment) -> Space:
+        """What the loops here leave to a segment."""
+        left = self._left()
+        cut = {segment.axis: segment.stop - segment.start}
+        return self.space.resized(lambda axis: cut.get(axis.name, left[axis.name]))
+
+    def _left(self) -> dict[str, int]:
+        """Elements of each axis that one iteration of the innermost loop covers."""
+        left = {axis.name: axis.size for axis in self.axes}
+        return left | {extent.loop.axis: extent.step for extent in self.extents()}
+
+    def extents(self) -> list[Extent]:
+        """What each loop runs over, outermost first."""
         covered = {axis.name: axis.size for axis in self.axes}
         result = []
         for position, loop in enumerate(self.loops):
-            extent = covered[loop.axis] if loop.tile is None else min(loop.tile, covered[loop.axis])
-            step = self._step(position, extent)
+            whole = covered.get(loop.axis, 1)
+            size = whole if loop.tile is None else min(loop.tile, whole)
+            step = self.step(position, size)
             covered[loop.axis] = step
-            result.append((loop, extent, step))
+            result.append(Extent(loop, size, step))
         return result
 
-    def _step(self, position: int, extent: int) -> int:
+    def step(self, position: int, size: int) -> int:
+        """Elements that one iteration of the loop at `position` covers, of `size` it runs over."""
         axis = self.loops[position].axis
-        inner = [loop.tile for loop in self.loops[position + 1 :] if loop.axis == axis]
-        if inner and inner[0] is not None:
-            return min(inner[0], extent)
-        return 1
+        tiles = (one.tile or 1 for one in self.loops[position + 1 :] if one.axis == axis)
+        return max(1, min(next(tiles, self._first_tile(axis)), size))
+
+    def _first_tile(self, axis: str) -> int:
+        """The largest tile of `axis` that a segment begins with."""
+        return max((_outer_tile(segment.nest, axis) for segment in self.segments), default=1)
+
+    def walk(self) -> Iterator[Nest]:
+        """This nest and those of all segments in it."""
+        yield self
+        for segment in self.segments:
+            yield from segment.nest.walk()
 
 
-def annotations(loop: NestLoop) -> list[str]:
+def _outer_tile(nest: Nest, axis: str) -> int:
+    tiles = (loop.tile or 1 for loop in nest.loops if loop.axis == axis)
+    return next(tiles, nest._first_tile(axis))
+
+
+def words_of(loop: NestLoop) -> list[str]:
     """What is done to a loop, in words, for printing."""
     words = []
     if loop.parallelize:
@@ -141,11 +228,11 @@ def nest_text(nest: Nest, title: str) -> str:
 
 def _lines(nest: Nest, title: str, depth: int) -> list[str]:
     lines = []
-    for loop, extent, step in nest.extents():
-        words = annotations(loop)
+    for extent in nest.extents():
+        words = words_of(extent.loop)
         comment = f"  // {', '.join(words)}" if words else ""
-        by = f" step {step}" if step > 1 else ""
-        lines.append(f"{'  ' * depth}for {loop.name} in 0..{extent}{by}{comment}")
+        by = f" step {extent.step}" if extent.step > 1 else ""
+        lines.append(f"{'  ' * depth}for {extent.loop.name} in 0..{extent.size}{by}{comment}")
         depth += 1
     for segment in nest.segments:
         lines.append(f"{'  ' * depth}{segment.name}:")

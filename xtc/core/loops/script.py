@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop nest as transform-dialect operations, in phases between which Python rewrites the IR.
+"""A plan of loops as transform-dialect operations, in phases between which Python rewrites the IR.
 
 Tiling, splitting and fusing are transforms; copying a tile to a buffer of its own is done between
 two phases, on the operation that the phase before has marked.
@@ -7,10 +7,10 @@ two phases, on the operation that the phase before has marked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from xtc.core.loops.nest import Nest, NestLoop
+from xtc.core.loops.nest import NestLoop
+from xtc.core.loops.plan import Loops, Plan, Split
 
 VECTORIZE = "xtc.vectorize"
 UNROLL = "xtc.unroll"
@@ -33,10 +33,18 @@ class Materialize:
 
 
 @dataclass(frozen=True)
-class Unmark:
-    """Between two phases: only the operation outside of loops keeps the mark of a producer."""
+class Fuse:
+    """Between two phases: compute an operand of the marked operation in the marked loop.
+
+    Attributes:
+        mark: the attribute that finds the operation.
+        operand: the input to compute.
+        loop: the attribute that finds the loop.
+    """
 
     mark: str
+    operand: int
+    loop: str
 
 
 @dataclass
@@ -44,7 +52,7 @@ class Phase:
     """Transform operations, then what Python does before the next phase."""
 
     lines: list[str] = field(default_factory=list)
-    action: Materialize | Unmark | None = None
+    action: Materialize | Fuse | None = None
 
 
 @dataclass
@@ -54,14 +62,9 @@ class ScriptWriter:
     phases: list[Phase] = field(default_factory=lambda: [Phase()])
     _count: int = 0
 
-    def add(self, nest: Nest, mark: str, producers: Mapping[int, str]) -> None:
-        """Transforms that make `nest` of the operation marked `mark`.
-
-        `producers` has the marks of the operations that compute fused operands.
-        """
-        walk = _Walk(self, tuple(axis.name for axis in nest.axes), producers)
-        sizes = {axis.name: axis.size for axis in nest.axes}
-        walk.nest(self.match(mark), nest, 0, sizes)
+    def add(self, plan: Plan, axes: tuple[str, ...], mark: str) -> None:
+        """Transforms that make `plan` of the operation marked `mark`, which has these axes."""
+        _Walk(self, axes).plan(self.match(mark), plan)
 
     def line(self, text: str) -> None:
         """Append an operation without results."""
@@ -94,7 +97,7 @@ class ScriptWriter:
         self.annotate(handle, name)
         return name
 
-    def end_phase(self, action: Materialize | Unmark) -> None:
+    def end_phase(self, action: Materialize | Fuse) -> None:
         """Let Python act; handles from before are gone."""
         self.phases[-1].action = action
         self.phases.append(Phase())
@@ -102,145 +105,73 @@ class ScriptWriter:
 
 @dataclass(frozen=True)
 class _Walk:
-    """Descends one nest; `order` is the operation's own order of axes."""
+    """Descends one plan; `axes` is the operation's own order."""
 
     writer: ScriptWriter
-    order: tuple[str, ...]
-    producers: Mapping[int, str]
+    axes: tuple[str, ...]
 
-    def nest(self, handle: str, nest: Nest, position: int, sizes: dict[str, int]) -> None:
-        if position == len(nest.loops):
-            self._end(handle, nest, sizes)
-            return
-        loop = nest.loops[position]
-        if loop.vectorize:
+    def plan(self, handle: str, plan: Plan) -> None:
+        if isinstance(plan, Split):
+            self._split(handle, plan)
+        elif isinstance(plan, Loops):
+            self._loops(handle, plan)
+        elif plan.vector:
             self.writer.annotate(handle, VECTORIZE)
-            return
-        group = _parallel_group(nest.loops, position)
-        steps = {one.axis: _step(nest.loops, position, one, sizes) for one in group}
-        uneven = next((a for a, step in steps.items() if sizes[a] % step), None)
-        if uneven is not None:
-            at = sizes[uneven] - sizes[uneven] % steps[uneven]
-            self._split(handle, uneven, [0, at, sizes[uneven]], [(nest, position)] * 2, sizes)
-            return
-        self._loop(handle, nest, position, group, steps, sizes)
 
-    def _loop(
-        self,
-        handle: str,
-        nest: Nest,
-        position: int,
-        group: Sequence[NestLoop],
-        steps: Mapping[str, int],
-        sizes: dict[str, int],
-    ) -> None:
-        """One loop (or a group of parallel ones); none where a single iteration covers it all."""
+    def _loops(self, handle: str, plan: Loops) -> None:
+        """A loop, unless it runs once and nothing is to be put into it."""
         writer = self.writer
-        around = None
-        if any(sizes[axis] > step for axis, step in steps.items()):
-            tiles = ", ".join(str(steps.get(axis, 0)) for axis in self.order)
-            form = "forall" if group[0].parallelize else "for"
+        around = ""
+        if not plan.runs_once or any(loop.fuse for loop in plan.loops):
+            tiles = ", ".join(str(plan.steps.get(axis, 0)) for axis in self.axes)
+            form = "forall" if plan.loops[0].parallelize else "for"
             handle, around = writer.new(
                 f"transform.structured.tile_using_{form} {handle} tile_sizes [{tiles}] : "
                 f"({ANY}) -> ({ANY}, {ANY})",
                 2,
             )
-            self._name(around, group, sizes, steps)
-        for loop in group:
+            self._name(around, plan)
+        for loop in plan.loops:
             handle = self._inside(handle, around, loop)
-        self.nest(handle, nest, position + len(group), {**sizes, **steps})
+        self.plan(handle, plan.inner)
 
-    def _name(
-        self,
-        around: str,
-        group: Sequence[NestLoop],
-        sizes: Mapping[str, int],
-        steps: Mapping[str, int],
-    ) -> None:
-        for loop in group:
+    def _name(self, around: str, plan: Loops) -> None:
+        for loop in plan.loops:
             self.writer.annotate(around, f"./{loop.name}")
-            trips = sizes[loop.axis] // steps[loop.axis]
+            trips = plan.trips(loop)
             if loop.unroll and trips > 1:
                 self.writer.annotate(around, UNROLL, min(loop.unroll, trips))
 
-    def _inside(self, handle: str, around: str | None, loop: NestLoop) -> str:
+    def _inside(self, handle: str, around: str, loop: NestLoop) -> str:
         """What the loop asks for inside of it: fused producers, then buffers."""
         writer = self.writer
         for operand in loop.fuse:
-            if around is not None:
-                handle = self._fuse(handle, around, self.producers[operand])
+            handle, around = self._fuse(handle, around, operand)
         if loop.pack or loop.buffer:
             mark = writer.mark(handle)
             writer.end_phase(Materialize(mark, loop.pack, loop.buffer))
             handle = writer.match(mark)
         return handle
 
-    def _fuse(self, handle: str, around: str, producer: str) -> str:
+    def _fuse(self, handle: str, around: str, operand: int) -> tuple[str, str]:
+        """Compute the operand's tile in the loop `around`."""
         writer = self.writer
-        mark = writer.mark(handle)
-        source = writer.match(producer)
-        writer.new(
-            f"transform.structured.fuse_into_containing_op {source} into {around} : "
-            f"({ANY}, {ANY}) -> ({ANY}, {ANY})",
-            2,
-        )
-        writer.end_phase(Unmark(producer))
-        return writer.match(mark)
+        mark, loop = writer.mark(handle), writer.mark(around)
+        writer.end_phase(Fuse(mark, operand, loop))
+        return writer.match(mark), writer.match(loop)
 
-    def _end(self, handle: str, nest: Nest, sizes: dict[str, int]) -> None:
-        if not nest.segments:
-            return
-        first = nest.segments[0]
-        bounds = [first.start, *(segment.stop for segment in nest.segments)]
-        inner = [(segment.nest, 0) for segment in nest.segments]
-        self._split(handle, first.axis, bounds, inner, sizes)
-
-    def _split(
-        self,
-        handle: str,
-        axis: str,
-        bounds: Sequence[int],
-        inner: Sequence[tuple[Nest, int]],
-        sizes: dict[str, int],
-    ) -> None:
-        """Cut the iteration space at `bounds`; each part goes on with its own nest."""
+    def _split(self, handle: str, plan: Split) -> None:
+        """Cut the iteration space; each part goes on by itself."""
         writer = self.writer
         parts, rest = [], handle
-        for at, start in zip(bounds[1:-1], bounds[:-2], strict=True):
-            dimension = self.order.index(axis)
+        dimension = self.axes.index(plan.axis)
+        for start, stop in zip(plan.bounds[:-2], plan.bounds[1:-1], strict=True):
             (both,) = writer.new(
-                f"transform.structured.split {rest} after {at - start} "
+                f"transform.structured.split {rest} after {stop - start} "
                 f"{{dimension = {dimension}}} : {ANY}"
             )
             part, rest = writer.new(f"transform.split_handle {both} : ({ANY}) -> ({ANY}, {ANY})", 2)
             parts.append(part)
         marks = [writer.mark(part) for part in (*parts, rest)]
-        extents = [stop - start for start, stop in zip(bounds, bounds[1:], strict=False)]
-        for mark, (nest, position), extent in zip(marks, inner, extents, strict=True):
-            self.nest(writer.match(mark), nest, position, {**sizes, axis: extent})
-
-
-def _parallel_group(loops: Sequence[NestLoop], position: int) -> tuple[NestLoop, ...]:
-    """The loop at `position`, with the parallel ones that follow it over other axes."""
-    first = loops[position]
-    if not first.parallelize:
-        return (first,)
-    group = [first]
-    for loop in loops[position + 1 :]:
-        if not loop.parallelize or loop.axis in {one.axis for one in group}:
-            break
-        group.append(loop)
-    return tuple(group)
-
-
-def _step(
-    loops: Sequence[NestLoop], position: int, loop: NestLoop, sizes: Mapping[str, int]
-) -> int:
-    """How much of its axis one iteration of `loop` covers: the next tile inside, else 1."""
-    inner = (one.tile for one in loops[position + 1 :] if one.axis == loop.axis and one != loop)
-    return min(next(inner, 1) or 1, sizes[loop.axis])
-
-
-def with_axes(nest: Nest, operands: int) -> Nest:
-    """The nest for an operation that reads `operands` operands."""
-    return replace(nest, operands=operands)
+        for mark, part_plan in zip(marks, plan.parts, strict=True):
+            self.plan(writer.match(mark), part_plan)

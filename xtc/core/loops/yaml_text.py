@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small YAML documents as plain data that remembers lines and columns; nothing else gets through."""
+"""Small YAML documents as plain data that remembers lines and columns; nothing else passes."""
 
 from __future__ import annotations
 
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import yaml
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc.core.location import SourceLocation
 
 MAX_CHARACTERS = 1 << 16
 MAX_DEPTH = 40
+MAX_DIGITS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,36 +27,43 @@ class Located:
     where: SourceLocation | None = None
 
 
+class _Loader(yaml.SafeLoader):
+    """Composes nodes, not objects; refuses deep nesting and aliases before it descends."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__(text)
+        self._file = file
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise UserError("aliases are not allowed", where=_where(event.start_mark, self._file))
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise UserError("nested too deep", where=_where(event.start_mark, self._file))
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
 def parse_yaml(text: str, file: str = "<schedule>") -> Located:
     """The document in `text`. Raises UserError with line and column."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(f"{file} has {len(text)} characters; {MAX_CHARACTERS} at most")
     try:
-        _check_events(text, file)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = _Loader(text, file).get_single_node()
     except yaml.MarkedYAMLError as error:
-        where = _where(error.problem_mark, file) if error.problem_mark else file
+        where = _where(error.problem_mark, file) or file
         raise UserError(f"not YAML: {error.problem}", where=where) from None
     except yaml.YAMLError as error:
         raise UserError(f"not YAML: {error}", where=file) from None
     return Located(None) if node is None else _located(node, file)
 
 
-def _check_events(text: str, file: str) -> None:
-    """Refuse deep nesting and aliases before anything recursive runs."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise UserError("aliases are not allowed", where=_where(event.start_mark, file))
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise UserError("nested too deep", where=_where(event.start_mark, file))
-
-
-def _where(mark: yaml.Mark, file: str) -> SourceLocation:
+def _where(mark: Any, file: str) -> SourceLocation | None:
+    if mark is None:
+        return None
     return SourceLocation(file, mark.line + 1, mark.column + 1)
 
 
@@ -73,49 +84,61 @@ def _mapping(node: yaml.MappingNode, file: str) -> dict[Located, Located]:
         if not isinstance(key, yaml.ScalarNode):
             raise UserError("a key is a name", where=located.where)
         if key.value in seen:
-            raise UserError(f"'{key.value}' is written twice", where=located.where)
+            raise UserError(f"{shown(key.value)} is written twice", where=located.where)
         seen.add(key.value)
         result[located] = _located(value, file)
     return result
 
 
-_TAGS = {
+_TAGS: dict[str, Callable[[str], Any]] = {
     "null": lambda _: None,
     "bool": lambda text: text.lower() in ("true", "yes", "on"),
     "str": str,
 }
 
 
-def _scalar(node: yaml.Node, where: SourceLocation) -> Any:
+def _scalar(node: yaml.Node, where: SourceLocation | None) -> Any:
     tag = node.tag.removeprefix("tag:yaml.org,2002:")
     if tag == "int":
         return _integer(node.value, where)
     if tag not in _TAGS:
-        raise UserError(f"{node.value!r} is a {tag}, which has no meaning here", where=where)
+        value = shown(node.value)
+        raise UserError(f"{value} is a {shown(tag)}, which has no meaning here", where=where)
     return _TAGS[tag](node.value)
 
 
-def _integer(text: str, where: SourceLocation) -> int:
+def _integer(text: str, where: SourceLocation | None) -> int:
     try:
-        return int(text.replace("_", "")[:32], 0)
+        if len(text) <= MAX_DIGITS:
+            return int(text.replace("_", ""), 0)
     except ValueError:
-        raise UserError(f"{text!r} is not a number", where=where) from None
+        pass
+    raise UserError(f"{shown(text)} is not a number", where=where)
 
 
-def plain(data: object, depth: int = 0) -> Located:
+def plain(data: object) -> Located:
     """Python data in the same form, without places. Raises UserError for other types."""
+    return _plain(data, 0, itertools.count())
+
+
+def _plain(data: object, depth: int, count: Iterator[int]) -> Located:
     if depth > MAX_DEPTH:
         raise UserError("the data is nested too deep")
+    if next(count) > MAX_CHARACTERS:
+        raise UserError(f"the data has more than {MAX_CHARACTERS} parts")
     if data is None or isinstance(data, bool | int | str):
         return Located(data)
-    if isinstance(data, dict):
-        return Located({Located(_key(k)): plain(v, depth + 1) for k, v in data.items()})
+    if isinstance(data, Mapping):
+        items = ((Located(_key(k)), _plain(v, depth + 1, count)) for k, v in data.items())
+        return Located(dict(items))
     if isinstance(data, list | tuple):
-        return Located([plain(item, depth + 1) for item in data])
+        return Located([_plain(item, depth + 1, count) for item in data])
+    if isinstance(data, SupportsIndex):
+        return Located(operator.index(data))
     raise UserError(f"{type(data).__name__} has no meaning in a schedule")
 
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
-        raise UserError(f"a key is a name, not {key!r}")
+        raise UserError(f"a key is a name, not {shown(key)}")
     return key

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --expand-bf16 | FileCheck %s
+// RUN: xtc-opt %s --expand-bf16{roundings=true} | FileCheck %s --check-prefix=ROUND
+
+// CHECK-LABEL: func.func @widen
+// CHECK:       %[[BITS:.*]] = arith.bitcast %arg0 : bf16 to i16
+// CHECK:       %[[WIDE:.*]] = arith.extui %[[BITS]] : i16 to i32
+// CHECK:       %[[UPPER:.*]] = arith.shli %[[WIDE]], %c16_i32
+// CHECK:       arith.bitcast %[[UPPER]] : i32 to f32
+func.func @widen(%x: bf16) -> f32 {
+  %y = arith.extf %x : bf16 to f32
+  return %y : f32
+}
+
+// A rounding stays where it is not asked for. The NaN that is not a number whose bits may be added
+// to is replaced by a quiet one, 0x7FC0.
+
+// CHECK-LABEL: func.func @round
+// CHECK:       arith.truncf
+// ROUND-LABEL: func.func @round
+// ROUND-NOT:   arith.truncf
+// ROUND:       arith.cmpf une, %arg0, %arg0 : vector<4xf32>
+// ROUND:       arith.constant dense<32704> : vector<4xi16>
+// ROUND:       arith.select
+// ROUND:       arith.bitcast {{.*}} : vector<4xi16> to vector<4xbf16>
+func.func @round(%x: vector<4xf32>) -> vector<4xbf16> {
+  %y = arith.truncf %x : vector<4xf32> to vector<4xbf16>
+  return %y : vector<4xbf16>
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --fuse-elementwise --canonicalize | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#none = affine_map<(i, j) -> ()>
+#vector = affine_map<(i) -> (i)>
+
+// exp(x) * 2 is one operation that has the ids of both.
+
+// CHECK-LABEL: func.func @chain
+// CHECK:       linalg.generic {{.*}} ins(%arg0 : tensor<4x8xf32>)
+// CHECK-SAME:    {__xtc_id_e_, __xtc_id_m_, loop.dims = ["i", "j"]}
+// CHECK:         %[[E:.*]] = math.exp
+// CHECK-NEXT:    arith.mulf %[[E]], %cst
+// CHECK-NOT:   linalg.generic
+func.func @chain(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %two = arith.constant dense<2.0> : tensor<f32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"], __xtc_id_e_}
+      ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #none, #id], iterator_types = ["parallel", "parallel"],
+      __xtc_id_m_, loop.dims = ["i", "j"]}
+      ins(%0, %two : tensor<4x8xf32>, tensor<f32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// A square root for each row stays outside of the loop over the row.
+
+// CHECK-LABEL: func.func @row
+// CHECK:       linalg.generic {{.*}} ["parallel"]
+// CHECK:         math.sqrt
+// CHECK:       linalg.generic {{.*}} ["parallel", "parallel"]
+// CHECK:         arith.mulf
+func.func @row(%x: tensor<4x8xf32>, %s: tensor<4xf32>) -> tensor<4x8xf32> {
+  %e1 = tensor.empty() : tensor<4xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#vector, #vector], iterator_types = ["parallel"]}
+      ins(%s : tensor<4xf32>) outs(%e1 : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.sqrt %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %0 : tensor<4x8xf32>, tensor<4xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// What runs on another device, or has two readers, stays an operation of its own.
+
+// CHECK-LABEL: func.func @apart
+// CHECK:         math.exp
+// CHECK:       xtc.device = "d0"
+// CHECK:         math.sqrt
+// CHECK:         arith.addf
+func.func @apart(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"], xtc.device = "d0"}
+      ins(%0 : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.sqrt %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1 : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --fuse-rows --canonicalize | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+
+// Eight rows of the product are summed and clipped in the result itself; b is read in whole.
+
+// CHECK-LABEL: func.func @relu_of_product
+// CHECK:       scf.for %[[I:.*]] = %c0 to %c64 step %c8 iter_args(%[[OUT:.*]] = %{{.*}})
+// CHECK:         %[[ROWS:.*]] = tensor.extract_slice %[[OUT]][%[[I]], 0] [8, 32] [1, 1]
+// CHECK:         %[[ZERO:.*]] = linalg.fill {{.*}} outs(%[[ROWS]] : tensor<8x32xf32>)
+// CHECK:         %[[A:.*]] = tensor.extract_slice %arg0[%[[I]], 0] [8, 16] [1, 1]
+// CHECK:         %[[P:.*]] = linalg.matmul {__xtc_id_p_, loop.dims = ["i", "j", "k"]}
+// CHECK-SAME:      ins(%[[A]], %arg1 : tensor<8x16xf32>, tensor<16x32xf32>) outs(%[[ZERO]]
+// CHECK:         linalg.generic {{.*}} ins(%[[P]] : tensor<8x32xf32>) outs(%[[P]] : tensor<8x32xf32>)
+// CHECK:         tensor.insert_slice {{.*}} into %[[OUT]][%[[I]], 0] [8, 32] [1, 1]
+func.func @relu_of_product(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x32xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %p = linalg.matmul {__xtc_id_p_, loop.dims = ["i", "j", "k"]}
+      ins(%a, %b : tensor<64x16xf32>, tensor<16x32xf32>) outs(%i : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"], __xtc_id_r_}
+      ins(%p : tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.maximumf %x, %zero : f32
+    linalg.yield %y : f32
+  } -> tensor<64x32xf32>
+  return %r : tensor<64x32xf32>
+}
+
+// The product is read by two: each row of it is wanted, but not by the loop alone.
+
+// CHECK-LABEL: func.func @two_readers
+// CHECK:       %[[P:.*]] = scf.for
+// CHECK:         linalg.matmul
+// CHECK:       scf.yield
+// CHECK:       linalg.generic {{.*}} ins(%[[P]] : tensor<64x32xf32>)
+// CHECK:       return %[[P]]
+func.func @two_readers(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>)
+    -> (tensor<64x32xf32>, tensor<64x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x32xf32>
+  %p = linalg.matmul
+      ins(%a, %b : tensor<64x16xf32>, tensor<16x32xf32>) outs(%e : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.maximumf %x, %zero : f32
+    linalg.yield %y : f32
+  } -> tensor<64x32xf32>
+  return %p, %r : tensor<64x32xf32>, tensor<64x32xf32>
+}
+
+// Rows that eight does not divide: the last ones have code of their own.
+
+// CHECK-LABEL: func.func @remainder
+// CHECK:       %[[MAIN:.*]] = scf.for {{.*}} to %c64 step %c8
+// CHECK:         linalg.matmul ins(%{{.*}}, %arg1 : tensor<8x16xf32>
+// CHECK:       %[[LAST:.*]] = tensor.extract_slice %[[MAIN]][64, 0] [3, 32] [1, 1]
+// CHECK:       linalg.matmul ins(%{{.*}}, %arg1 : tensor<3x16xf32>, tensor<16x32xf32>) outs(%[[LAST]]
+// CHECK:       tensor.insert_slice {{.*}} into %[[MAIN]][64, 0] [3, 32] [1, 1]
+func.func @remainder(%a: tensor<67x16xf32>, %b: tensor<16x32xf32>, %c: tensor<67x32xf32>) -> tensor<67x32xf32> {
+  %p = linalg.matmul
+      ins(%a, %b : tensor<67x16xf32>, tensor<16x32xf32>) outs(%c : tensor<67x32xf32>) -> tensor<67x32xf32>
+  return %p : tensor<67x32xf32>
+}
+
+// A user's schedule decides for its operation.
+
+// CHECK-LABEL: func.func @scheduled
+// CHECK-NOT:   scf.for
+func.func @scheduled(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>, %c: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %p = linalg.matmul {loop.schedule = "{i: {}, j: {}, k: {}}"}
+      ins(%a, %b : tensor<64x16xf32>, tensor<16x32xf32>) outs(%c : tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %p : tensor<64x32xf32>
+}

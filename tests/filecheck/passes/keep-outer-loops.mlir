@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --keep-outer-loops | FileCheck %s
+// RUN: xtc-opt %s --keep-outer-loops --convert-scf-to-cf --convert-cf-to-llvm | FileCheck %s --check-prefix=LLVM
+
+// Only the loop that has one inside is kept, and not where a user's schedule made it.
+
+// CHECK: #[[KEEP:.*]] = #llvm.loop_annotation<unroll = #{{.*}}>
+// CHECK-LABEL: func.func @loops
+// CHECK:         memref.store
+// CHECK-NEXT:  }
+// CHECK-NEXT:  } {loop_annotation = #[[KEEP]]}
+// CHECK:         memref.store
+// CHECK-NEXT:  }
+// CHECK-NEXT:  } {"./i"}
+// LLVM: llvm.br ^{{.*}} {loop_annotation = #loop_annotation}
+func.func @loops(%m: memref<8x8xf32>, %x: f32, %c0: index, %c1: index, %c8: index) {
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      memref.store %x, %m[%i, %j] : memref<8x8xf32>
+    }
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      memref.store %x, %m[%j, %i] : memref<8x8xf32>
+    }
+  } {"./i"}
+  return
+}

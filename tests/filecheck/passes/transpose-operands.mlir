@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --transpose-operands | FileCheck %s
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (j, k)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// 16 rows of a read each element of b 16 times: worth a copy in which j walks along rows.
+
+// CHECK-LABEL: func.func @often
+// CHECK: %[[T:.*]] = linalg.transpose ins(%arg1 : tensor<32x8xf32>) outs({{.*}} : tensor<8x32xf32>)
+// CHECK-SAME: permutation = [1, 0] {__xtc_id_p.transpose_}
+// CHECK: linalg.matmul {__xtc_id_p_} ins(%arg0, %[[T]] : tensor<16x8xf32>, tensor<8x32xf32>)
+func.func @often(%a: tensor<16x8xf32>, %b: tensor<32x8xf32>, %c: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %p = linalg.matmul indexing_maps = [#a, #b, #c] {__xtc_id_p_}
+      ins(%a, %b : tensor<16x8xf32>, tensor<32x8xf32>) outs(%c : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %p : tensor<16x32xf32>
+}
+
+// CHECK-LABEL: func.func @once
+// CHECK-NOT: linalg.transpose
+func.func @once(%a: tensor<1x8xf32>, %b: tensor<32x8xf32>, %c: tensor<1x32xf32>) -> tensor<1x32xf32> {
+  %p = linalg.matmul indexing_maps = [#a, #b, #c]
+      ins(%a, %b : tensor<1x8xf32>, tensor<32x8xf32>) outs(%c : tensor<1x32xf32>) -> tensor<1x32xf32>
+  return %p : tensor<1x32xf32>
+}

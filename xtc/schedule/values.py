@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users hand to scheduling primitives, checked and in plain types."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import SupportsIndex
+
+from xtc.core.errors import UserError, shown
+
+MAX_MAGNITUDE = 1 << 62
+"""Beyond any size there is, and within what compilers store."""
+MAX_COUNT = 1024
+
+
+def integer(value: object, what: str) -> int:
+    """`value` as an int. Raises UserError where it is not integral, or absurdly large."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise UserError(f"{what} is {shown(value)}, not an integer")
+    number = operator.index(value)
+    if abs(number) > MAX_MAGNITUDE:
+        raise UserError(f"{what} is {shown(number)}, beyond any size")
+    return number
+
+
+def integers(value: object, primitive: str, what: str) -> dict[str, int]:
+    """A mapping from names to integers. Raises UserError for anything else."""
+    if not isinstance(value, Mapping):
+        raise UserError(f"{primitive} takes {what}, not {shown(value)}")
+    _check_count(len(value), primitive)
+    return {
+        text(name): integer(one, f"{primitive}: the number of {shown(name)}")
+        for name, one in value.items()
+    }
+
+
+def texts(value: object, primitive: str, what: str) -> tuple[str, ...]:
+    """Several names. Raises UserError for anything else."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise UserError(f"{primitive} takes a list of {what}, not {shown(value)}")
+    found = []
+    for one in value:
+        found.append(text(one))
+        _check_count(len(found), primitive)
+    return tuple(found)
+
+
+def text(value: object) -> str:
+    """A name. Raises UserError for anything else."""
+    if not isinstance(value, str):
+        raise UserError(f"{shown(value)} is not a name")
+    return value
+
+
+def _check_count(count: int, primitive: str) -> None:
+    if count > MAX_COUNT:
+        raise UserError(f"{primitive} is given {count} items or more; {MAX_COUNT} at most")
