@@ -22,16 +22,24 @@ class CopyByLoops(Pass):
 
         memref.copy %a, %b : memref<4xf32> to memref<4xf32, strided<[2]>>
         -> linalg.copy ins(%a : memref<4xf32>) outs(%b : memref<4xf32, strided<[2]>>)
+
+    Attributes:
+        parts: whether copies of a part of a buffer are rewritten too, dense or not.
     """
 
     name: ClassVar[str] = "copy-by-loops"
+    parts: bool = False
 
     def run(self, module: Operation) -> None:
         copies: list[Operation] = []
         _collect(module, copies)
         for copy in copies:
-            if not all(_is_dense(operand) for operand in copy.operands):
+            if not all(self._is_whole(operand) for operand in copy.operands):
                 _rewrite(copy)
+
+    def _is_whole(self, memref: Value) -> bool:
+        part = self.parts and getattr(memref.owner, "name", "") == "memref.subview"
+        return _is_dense(memref) and not part
 
 
 def _collect(module: Operation, copies: list[Operation]) -> None:

@@ -141,7 +141,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
     return Stage(
         "lowered",
         (
-            CopyByLoops(),
+            CopyByLoops(parts=True),
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),

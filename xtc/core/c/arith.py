@@ -89,6 +89,7 @@ def _integer(printer: Printer, op: Operation) -> None:
     type = printer.type_of(result)
     a, b = printer.operands(op)
     if type.element == "i1":
+        b = _unconditional(printer, op.operands[1])
         printer.define(result, _truth(printer, op, a, b, type), "truth")
         return
     value = binary(operator, *without_splats(a, b))
@@ -176,7 +177,8 @@ def _select(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     type = printer.type_of(result)
     if not printer.type_of(op.operands[0]).lanes:
-        condition, a, b = (_simple(printer, one) for one in op.operands)
+        a, b = (_unconditional(printer, one) for one in op.operands[1:])
+        condition = printer.expression(op.operands[0])
         printer.define(result, choice(condition, a, b), "choice")
         return
     condition, a, b = printer.operands(op)
@@ -186,10 +188,13 @@ def _select(printer: Printer, op: Operation) -> None:
     printer.define(result, call(printer.prelude.select(type), wanted, a, b), "choice")
 
 
-def _simple(printer: Printer, value: Value) -> Expression:
-    """A value that has a name where its text would put one choice into another."""
+def _unconditional(printer: Printer, value: Value) -> Expression:
+    """A value with a name where it reads memory or is a choice itself.
+
+    MLIR reads both sides; C must not read the other one, and would compute slower for it.
+    """
     found = printer.expression(value)
-    return printer.atom(value) if " ? " in found.text else found
+    return printer.atom(value) if found.reads or " ? " in found.text else found
 
 
 RULES: dict[str, Rule] = {

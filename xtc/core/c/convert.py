@@ -9,8 +9,6 @@ from xtc.core.c.printer import Printer, Rule
 from xtc.core.c.types import CType, literal
 from xtc.core.mlir import Operation
 
-_WIDEST_EXACT = 24  # bits of integers that float holds exactly
-
 
 def _sides(printer: Printer, op: Operation) -> tuple[Expression, CType, CType]:
     """What is converted, its type and the type it gets."""
@@ -44,7 +42,7 @@ def _sitofp(printer: Printer, op: Operation) -> None:
     value, source, target = _sides(printer, op)
     if source.element == "i1":
         raise printer.error(op, "a truth as a signed number cannot be written in C")
-    _define(printer, op, _to_float(printer, op, value, source, target))
+    _define(printer, op, _to_float(printer, value, target))
 
 
 def _uitofp(printer: Printer, op: Operation) -> None:
@@ -53,16 +51,13 @@ def _uitofp(printer: Printer, op: Operation) -> None:
         value = _unsigned_lanes(printer, op, value, source, target.with_element("i32"))
     elif source.element != "i1":
         value = cast(f"uint{source.bits}_t", value)
-    _define(printer, op, _to_float(printer, op, value, source, target))
+    _define(printer, op, _to_float(printer, value, target))
 
 
-def _to_float(
-    printer: Printer, op: Operation, value: Expression, source: CType, target: CType
-) -> Expression:
+def _to_float(printer: Printer, value: Expression, target: CType) -> Expression:
+    """To half floats by way of float, as operators convert them."""
     if not target.is_half:
         return converted(printer.prelude, value, target)
-    if source.bits > _WIDEST_EXACT:
-        raise printer.error(op, f"{source.element} to {target.element} would round twice in C")
     wide = converted(printer.prelude, value, target.with_element("f32"))
     return narrowed(printer.prelude, wide, target)
 

@@ -11,10 +11,10 @@ import math
 from collections.abc import Sequence
 
 from xtc.core.buffers import root
-from xtc.core.c.expression import Expression, address, assignment, cast, element
+from xtc.core.c.expression import Expression, assignment, cast, element
 from xtc.core.c.layout import node_of
 from xtc.core.c.printer import Printer, Rule
-from xtc.core.c.types import CType, array_suffix, literal
+from xtc.core.c.types import CType, array_suffix
 from xtc.core.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
@@ -25,7 +25,6 @@ from xtc.core.mlir import (
 
 _ALIGNMENT = 64
 OUT_OF_MEMORY = "1"
-_INDEX = CType("index")
 
 
 def element_type(printer: Printer, memref: Value) -> CType:
@@ -45,10 +44,15 @@ def pointer(type: str, name: str, shape: Sequence[int], qualifier: str = "") -> 
 
 def place(printer: Printer, memref: Value, indices: Sequence[Value]) -> Expression:
     """An element, `c[i][j]`. Raises CompileError for a view that was not folded into its users."""
-    if not is_dense(memref) or getattr(memref.owner, "name", "") == "memref.subview":
-        raise printer.error(memref.owner, "a view with gaps cannot be written in C")
+    _require_buffer(printer, memref)
     texts = [printer.expression(index) for index in indices]
     return element(printer.expression(memref), *texts)
+
+
+def _require_buffer(printer: Printer, memref: Value) -> None:
+    """Raise CompileError for a part of a buffer that was not folded into what uses it."""
+    if not is_dense(memref) or getattr(memref.owner, "name", "") == "memref.subview":
+        raise printer.error(memref.owner, "a part of an array cannot be written in C")
 
 
 def is_dense(memref: Value) -> bool:
@@ -155,11 +159,10 @@ def _get_global(printer: Printer, op: Operation) -> None:
 
 
 def _copy(printer: Printer, op: Operation) -> None:
-    """Dense arrays, or dense parts of arrays, in one piece."""
+    """Whole arrays in one piece."""
     source, target = op.operands
     for memref in (source, target):
-        if not is_dense(memref):
-            raise printer.error(op, "a copy with gaps cannot be written in C")
+        _require_buffer(printer, memref)
     printer.flush()
     printer.comment_node(op)
     printer.prelude.include("string.h")
@@ -169,19 +172,7 @@ def _copy(printer: Printer, op: Operation) -> None:
 
 
 def _subview(printer: Printer, op: Operation) -> None:
-    """Where the view begins: reads and writes were folded into it, copies want its address."""
-    source, *dynamic = op.operands
-    offsets = list(op.attributes["static_offsets"])
-    unknown = MemRefType.get_dynamic_stride_or_offset()
-    if offsets.count(unknown) != len(dynamic):
-        raise printer.error(op, "a view of unknown shape cannot be written in C")
-    given = iter(dynamic)
-    texts = [
-        printer.expression(next(given)) if offset == unknown else literal(offset, _INDEX)
-        for offset in offsets
-    ]
-    start = address(element(printer.expression(source), *texts))
-    printer.set(op.results[0], start, printer.hint(source))
+    """What reads and writes a view was folded into it; nothing is left to write."""
 
 
 def _reshaped(printer: Printer, op: Operation) -> None:

@@ -10,6 +10,14 @@ from xtc.core.c import helpers
 from xtc.core.c.types import CType
 
 _UNSIGNED = "u32"
+_HEADERS_OF_LITERALS = {
+    "INFINITY": "math.h",
+    "NAN": "math.h",
+    "INT32_MIN": "stdint.h",
+    "INT64_MIN": "stdint.h",
+    "true": "stdbool.h",
+    "false": "stdbool.h",
+}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -23,9 +31,11 @@ class Prelude:
 
     def text(self, code: str) -> str:
         """Headers, and the types and helpers that `code` uses."""
-        headers = "\n".join(f"#include <{name}>" for name in sorted(self._headers))
         functions = _used(self._functions, code)
         types = _used(self._types, "\n".join([*functions, code]))
+        literals = _HEADERS_OF_LITERALS.keys() & _WORD.findall(code)
+        names = self._headers | {_HEADERS_OF_LITERALS[literal] for literal in literals}
+        headers = "\n".join(f"#include <{name}>" for name in sorted(names))
         return "\n\n".join(part for part in (headers, "\n".join(types), *functions) if part)
 
     def include(self, header: str) -> None:
