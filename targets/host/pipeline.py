@@ -9,6 +9,8 @@ from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.unroll_loops import UnrollLoops
+from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 
 SCHEDULED = Stage(
     "scheduled",
@@ -22,24 +24,26 @@ SCHEDULED = Stage(
     ),
 )
 
-BUFFERIZED = Stage(
-    "bufferized",
-    (
-        # Results are computed where the caller wants them, not in one more buffer and a copy.
-        "eliminate-empty-tensors",
-        "empty-tensor-to-alloc-tensor",
-        "one-shot-bufferize{bufferize-function-boundaries "
-        "function-boundary-type-conversion=identity-layout-map}",
-        "canonicalize",
-        "cse",
-        # Frees go in last, when it is settled which buffers exist.
-        "func.func(buffer-loop-hoisting)",
-        "buffer-deallocation-pipeline",
-        # Copies of a body cost nothing from here on.
-        UnrollLoops(),
-        "canonicalize",
-        "cse",
-    ),
+_TO_MEMREFS = (
+    # Results are computed where the caller wants them, not in one more buffer and a copy.
+    "eliminate-empty-tensors",
+    "empty-tensor-to-alloc-tensor",
+    "one-shot-bufferize{bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map}",
+    "canonicalize",
+    "cse",
+)
+
+_BUFFERS = (
+    # Parallel loops inside others, and all of them where one thread is to run: plain loops.
+    "scf-forall-to-for",
+    # Frees go in last, when it is settled which buffers exist.
+    "func.func(buffer-loop-hoisting)",
+    "buffer-deallocation-pipeline",
+    # Copies of a body cost nothing from here on.
+    UnrollLoops(),
+    "canonicalize",
+    "cse",
 )
 
 # Everything of this graph runs on the host: nothing to outline.
@@ -67,8 +71,12 @@ _TO_LLVM = (
 )
 
 
-def host_pipeline(machine: Machine) -> Pipeline:
-    """The stages after `source`."""
+def host_pipeline(machine: Machine, *, parallel: bool = True) -> Pipeline:
+    """The stages after `source`; without `parallel`, one thread runs all loops."""
+    # A body becomes a function before buffers are placed, so that those it allocates for every
+    # iteration are moved out of the loop, but stay with the thread.
+    outline = (OutlineParallelLoops(),) if parallel else ()
+    bufferized = Stage("bufferized", (*_TO_MEMREFS, *outline, *_BUFFERS))
     lowered = Stage(
         "lowered",
         (
@@ -77,9 +85,10 @@ def host_pipeline(machine: Machine) -> Pipeline:
             ContractMultiplyAdds(),
             *_bf16_expansion(machine),
             *_TO_LLVM,
+            DispatchParallelCalls(),
         ),
     )
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
+    return Pipeline((Stage("source"), SCHEDULED, bufferized, OFFLOADED, lowered))
 
 
 def _bf16_expansion(machine: Machine) -> tuple[str, ...]:
