@@ -212,8 +212,12 @@ def graphs(draw: Any, max_nodes: int = 5, place: Callable[[Any], object] | None 
     dtype = draw(st.sampled_from((*FLOATS, *INTEGERS)))
     d = Drawing(draw, dtype, (lambda: place(draw)) if place else (lambda: None))
     with O.graph(name="random_graph") as gb:
-        d.tensors.append(O.tensor(d.sizes(draw(st.integers(1, 4))), dtype, device=d.place()))
-        for _ in range(draw(st.integers(1, 2 if dtype in ("float64", "float16") else max_nodes))):
+        rank = draw(st.sampled_from([4, 2, 4, 3, 2, 1]))
+        d.tensors.append(O.tensor(d.sizes(rank), dtype, device=d.place()))
+        wanted = 2 if dtype in ("float64", "float16") else draw(st.sampled_from(range(max_nodes, 0, -1)))
+        for _ in range(3 * wanted):
+            if len(d.tensors) > wanted:
+                break
             x = d.tensors[-1] if draw(st.integers(0, 2)) else d.pick()
             if x is not None and x.type.size <= MAX_ELEMENTS:
                 result = draw(st.sampled_from(STEPS))(d, x)

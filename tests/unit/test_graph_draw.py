@@ -84,7 +84,7 @@ def test_long_texts_are_shortened() -> None:
 @given(graphs())
 def test_every_graph_can_be_drawn(graph: Graph) -> None:
     root = parsed(graph.to_svg())
-    kinds = [names[0] for names in classes(root) if names and names[0] != "host"]
+    kinds = [names[0] for names in classes(root) if names and names[0] != "hosted"]
     assert kinds.count("operator") == len(graph.nodes)
     assert kinds.count("input") == len(graph.inputs)
     assert kinds.count("output") == len(graph.outputs)
@@ -103,7 +103,7 @@ def test_the_legend_names_the_devices() -> None:
     assert texts(root)[:5] == [
         "residual",
         "6 operators · 1 input · 1 output · 2 constants (580 bytes)",
-        "host",
+        "the host",
         "null0",
         "null1",
     ]
@@ -155,7 +155,7 @@ def test_graphviz_text() -> None:
     assert any('label="conv2d\\ny\\npadding=((1, 1), (1, 1))"' in line for line in lines)
     assert '  n1 -> n3 [label="1×8×8×4 float32"];' in lines
     assert "  subgraph cluster_legend {" in lines
-    assert any(HOST_COLOURS.line in line and 'label="host"' in line for line in lines)
+    assert any(HOST_COLOURS.line in line and 'label="the host"' in line for line in lines)
     assert lines[-1] == "}"
 
 

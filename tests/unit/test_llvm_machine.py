@@ -139,7 +139,7 @@ def test_bad_triple(triple: str, message: str) -> None:
 
 
 def test_empty_triple_lists_the_architectures() -> None:
-    with pytest.raises(UserError, match=r"one of: aarch64, .*, x86_64"):
+    with pytest.raises(UserError, match=r"one of [0-9]+, such as: "):
         Machine.of("")
 
 

@@ -17,7 +17,7 @@ from xtc.graph.tensor import Tensor
 Kind = Literal["input", "constant", "operator", "output"]
 MAX_TEXT = 40
 MAX_ATTRIBUTES = 8
-HOST = "host"
+HOST = "the host"
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from xtc.graph.layers import Vertex
 from xtc.graph.layout import Layout, Point, lay_out
 from xtc.graph.svg_boxes import box_height, box_width, draw_box
 from xtc.graph.svg_parts import escaped, marker, number, rectangle, text_at, text_width
-from xtc.graph.svg_style import SCOPE, style_sheet
+from xtc.graph.svg_style import HOST_CLASS, SCOPE, device_class, style_sheet
 
 MARGIN = 24.0
 LABEL_GAP = 7.0
@@ -167,9 +167,9 @@ def _legend_entries(drawing: Drawing) -> list[tuple[str, str, float]]:
     """Style class, name and width of each entry; none where everything is on the host."""
     if not drawing.devices:
         return []
-    names = [(f"device{place}", name) for place, name in enumerate(drawing.devices)]
+    names = [(device_class(place), name) for place, name in enumerate(drawing.devices)]
     if any(box.device is None for box in drawing.boxes):
-        names.insert(0, ("host", HOST))
+        names.insert(0, (HOST_CLASS, HOST))
     return [(kind, name, SWATCH + 24 + text_width(name, "label")) for kind, name in names]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from xtc.graph.drawing import Box
 from xtc.graph.layout import Point
 from xtc.graph.svg_parts import escaped, number, rectangle, text_at, text_width
+from xtc.graph.svg_style import HOST_CLASS, device_class
 
 PADDING = 14.0
 HEADING_LINE = 18.0
@@ -30,7 +31,7 @@ def box_height(box: Box) -> float:
 def draw_box(box: Box, centre: Point, devices: Sequence[str]) -> Iterator[str]:
     """The shape that tells what it is, its texts, and a tooltip."""
     x, y = centre
-    colour = "host" if box.device is None else f"device{devices.index(box.device)}"
+    colour = HOST_CLASS if box.device is None else device_class(devices.index(box.device))
     top = y - box_height(box) / 2
     yield f'<g class="{box.kind} {colour}"><title>{escaped(box.tooltip)}</title>'
     yield from _outline(box, x - box_width(box) / 2, top, box_width(box), box_height(box))

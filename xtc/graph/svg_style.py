@@ -12,6 +12,7 @@ from xtc.graph.palette import device_colours
 from xtc.graph.svg_parts import SIZES
 
 SCOPE = "xtc-graph"
+HOST_CLASS = "hosted"
 _SANS = (
     "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 )
@@ -45,8 +46,13 @@ _DARK_RULES: tuple[Rule, ...] = (
 )
 
 
+def device_class(place: int) -> str:
+    """The class of what belongs to the device at `place` in the list of devices."""
+    return f"device{place}"
+
+
 def style_sheet(devices: Sequence[str]) -> str:
-    """CSS for the classes of a drawing; the n-th device has the class `device<n>`."""
+    """CSS for the classes of a drawing with these devices."""
     light = [*_RULES, *_device_rules(devices, dark=False)]
     dark = [*_DARK_RULES, *_device_rules(devices, dark=True)]
     return f"\n{_text(light)}@media (prefers-color-scheme:dark){{\n{_text(dark)}}}\n"
@@ -54,7 +60,7 @@ def style_sheet(devices: Sequence[str]) -> str:
 
 def _device_rules(devices: Sequence[str], *, dark: bool) -> Iterator[Rule]:
     for place, colours in enumerate(device_colours(devices).values()):
-        name = ".host" if place == 0 else f".device{place - 1}"
+        name = f".{device_class(place - 1)}" if place else f".{HOST_CLASS}"
         fill = colours.dark_fill if dark else colours.fill
         line = colours.dark_line if dark else colours.line
         yield f"{name} .box", f"fill:{fill};stroke:{line}"

@@ -28,8 +28,9 @@ MAX_SCALAR = 1 << 10
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,39})")
 _FLOAT = re.compile(r"[-+]?([0-9]+(\.[0-9]*|(?=[eE]))|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
+_NOTHING = re.compile(r"(~|null)?")
 _SPECIAL = {
-    "": None, "~": None, "null": None, "true": True, "false": False,
+    "true": True, "false": False,
     ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan,
 }  # fmt: skip
 
@@ -197,6 +198,8 @@ class _TreeBuilder:
 
 def _resolve(text: str) -> Plain:
     """A plain scalar as YAML's core schema reads it, decimal numbers in range only; else text."""
+    if _NOTHING.fullmatch(text):
+        return None
     if text in _SPECIAL:
         return _SPECIAL[text]
     if _INTEGER.fullmatch(text):
