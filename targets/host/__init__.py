@@ -13,6 +13,7 @@ from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import BuildRequest, Target
+from xtc_targets.host.threads import check_threads
 
 if TYPE_CHECKING:
     from xtc.core.llvm import Machine
@@ -28,16 +29,21 @@ class HostOptions:
         cpu: LLVM's name of the processor; None is this machine's, or generic for another triple.
         features: additions and removals such as "+avx2,-avx512f".
         opt_level: LLVM's optimisation level, 0 to 3.
+        threads: on how many threads loops run that a schedule made parallel, 1 to 1024. None is
+            decided where the code is loaded: XTC_THREADS, else the cores the process may use.
     """
 
     triple: str | None = None
     cpu: str | None = None
     features: str | None = None
     opt_level: int = 3
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.opt_level not in (0, 1, 2, 3):
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
+        if self.threads is not None:
+            check_threads(self.threads)
 
     @property
     def machine(self) -> Machine:
@@ -56,7 +62,7 @@ class HostTarget(Target):
     def pipeline(self, options: HostOptions) -> Pipeline:
         from xtc_targets.host.pipeline import host_pipeline
 
-        return host_pipeline(options.machine)
+        return host_pipeline(options.machine, parallel=options.threads != 1)
 
     def build(
         self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path
@@ -64,7 +70,7 @@ class HostTarget(Target):
         from xtc_targets.host import build
 
         machine = options.machine
-        code = build.objects(lowered, request, machine, options.opt_level)
+        code = build.generate(lowered, request, machine, options.opt_level)
         return build.write_artifact(code, request, machine, self.toolchain(options), folder)
 
     def build_in_memory(
@@ -72,8 +78,9 @@ class HostTarget(Target):
     ) -> Artifact:
         from xtc_targets.host import build
 
-        code = build.objects(lowered, request, options.machine, options.opt_level)
-        return Artifact(build.manifest_of(request, self.toolchain(options), {}), objects=code)
+        code = build.generate(lowered, request, options.machine, options.opt_level)
+        manifest = build.manifest_of(code, request, self.toolchain(options))
+        return Artifact(manifest, objects=code.objects)
 
     def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
         from xtc_targets.host import build
@@ -83,7 +90,7 @@ class HostTarget(Target):
     def toolchain(self, options: HostOptions) -> Mapping[str, str]:
         from xtc_targets.host import build
 
-        return build.toolchain(options.machine, options.opt_level)
+        return build.toolchain(options.machine, options.opt_level, options.threads)
 
     def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
         from xtc_targets.host.device import LocalHost

@@ -8,7 +8,9 @@ user to say, so its artefact holds the object files.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from xtc.core.llvm import Machine, compile_ir, data_object, link_shared
@@ -16,6 +18,8 @@ from xtc.core.mlir import translate_to_llvm_ir
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
+from xtc_targets.host import parallel
+from xtc_targets.host.threads import ALL, KEY
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
@@ -24,8 +28,26 @@ LIBRARY = "module.so"
 OBJECTS = ("module.o", "constants.o")
 
 
-def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
-    """What shapes the code: versions, machine, optimisation level."""
+@dataclass(frozen=True)
+class Code:
+    """What the code generator made.
+
+    Attributes:
+        objects: the code, and the constants where there are any, as relocatable objects.
+        beside: contents by file name of what parallel loops need to run on several threads.
+    """
+
+    objects: tuple[bytes, ...]
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What else there is to say of the toolchain."""
+        return {parallel.VERSION: parallel.version()} if self.beside else {}
+
+
+def toolchain(machine: Machine, opt_level: int, threads: int | None) -> dict[str, str]:
+    """What shapes the code: versions, machine, optimisation level, number of threads."""
     return {
         **toolchain_versions(),
         "codegen": "llvm",
@@ -33,17 +55,17 @@ def toolchain(machine: Machine, opt_level: int) -> dict[str, str]:
         "cpu": machine.cpu,
         "features": machine.features,
         "opt_level": str(opt_level),
+        KEY: str(threads or ALL),
     }
 
 
-def objects(
-    lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int
-) -> tuple[bytes, ...]:
-    """The code, and the constants where there are any, as relocatable objects."""
-    code = compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)
-    if not request.constants:
-        return (code,)
-    return (code, data_object(request.constants, machine))
+def generate(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> Code:
+    """The code of a module. Raises ToolError where parallel loops need a C compiler that fails."""
+    objects = [compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)]
+    if request.constants:
+        objects.append(data_object(request.constants, machine))
+    beside = parallel.files(machine) if parallel.has_parallel_loops(lowered) else {}
+    return Code(tuple(objects), beside)
 
 
 def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> str:
@@ -53,7 +75,7 @@ def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_le
 
 
 def write_artifact(
-    code: tuple[bytes, ...],
+    code: Code,
     request: BuildRequest,
     machine: Machine,
     versions: Mapping[str, str],
@@ -61,26 +83,32 @@ def write_artifact(
 ) -> Artifact:
     """Link `code`, or keep its objects, in `folder`. Raises ToolError where the linker fails."""
     if machine.is_host:
-        names: tuple[str, ...] = (LIBRARY,)
-        link_shared(code, folder / LIBRARY, machine)
+        link_shared(code.objects, folder / LIBRARY, machine)
+        written = dict(code.beside)
+        names = (LIBRARY, *written)
     else:
-        names = OBJECTS[: len(code)]
-        for name, content in zip(names, code, strict=True):
-            (folder / name).write_bytes(content)
-    manifest = manifest_of(request, versions, {name: file_hash(folder / name) for name in names})
+        written = {**dict(zip(OBJECTS, code.objects, strict=False)), **code.beside}
+        names = tuple(written)
+    for name, content in written.items():
+        (folder / name).write_bytes(content)
+    hashes = {name: file_hash(folder / name) for name in names}
+    manifest = manifest_of(code, request, versions, hashes)
     (folder / MANIFEST_FILE).write_text(manifest.to_json())
     return Artifact(manifest, folder)
 
 
 def manifest_of(
-    request: BuildRequest, versions: Mapping[str, str], files: Mapping[str, str]
+    code: Code,
+    request: BuildRequest,
+    versions: Mapping[str, str],
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Manifest:
     """The manifest of host code."""
     return Manifest(
         entry=request.entry,
         target="host",
         arguments=request.arguments,
-        toolchain=versions,
+        toolchain={**versions, **code.versions},
         flops=request.flops,
         files=files,
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool of threads behind parallel loops: its library, built once, and who uses it.
 
-The library is built when the first module with parallel loops is, and travels with it. A process
-loads it once and never unloads it; its threads end when the last module that uses it is closed.
+The library is built when the first module with parallel loops is, and travels with every one. A
+process loads it once and for good; its threads end when the last module that uses it is closed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import functools
 import hashlib
 import tempfile
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xtc.core.errors import ArtifactError
 from xtc.core.llvm import Machine, compile_shared
 from xtc_targets.host.passes.dispatch_parallel_calls import TABLE
 
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
     from xtc.core.mlir import Operation
 
 LIBRARY = "parallel.so"
-_SOURCE = Path(__file__).parent / "csrc" / "parallel.c"
+VERSION = "parallel_runtime"
+"""The key in a manifest's toolchain whose value identifies the library's source."""
+
+_SOURCES = tuple(Path(__file__).parent / "csrc" / name for name in ("parallel.c", "parallel.h"))
+_FLAGS = ("-std=c11", "-O2", "-pthread")
 
 
 def has_parallel_loops(lowered: Operation) -> bool:
@@ -36,12 +42,27 @@ def has_parallel_loops(lowered: Operation) -> bool:
     )
 
 
+def files(machine: Machine) -> dict[str, bytes]:
+    """What a module needs beside it, by file name: the library; for another machine its source.
+
+    Raises ToolError where the C compiler is missing or fails.
+    """
+    if machine.is_host:
+        return {LIBRARY: _library(machine)}
+    return {path.name: path.read_bytes() for path in _SOURCES}
+
+
+@functools.lru_cache(maxsize=1)
+def version() -> str:
+    """SHA-256 of the library's source."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()
+
+
 @functools.lru_cache(maxsize=4)
-def library(machine: Machine) -> bytes:
-    """The shared library, by the C compiler. Raises ToolError where that is missing or fails."""
+def _library(machine: Machine) -> bytes:
     with tempfile.TemporaryDirectory(prefix="xtc-") as folder:
         path = Path(folder, LIBRARY)
-        compile_shared([_SOURCE], path, machine, flags=("-std=c11", "-O2", "-pthread"))
+        compile_shared(_SOURCES[:1], path, machine, flags=_FLAGS)
         return path.read_bytes()
 
 
@@ -53,47 +74,57 @@ class _Table(ctypes.Structure):
 
 @dataclass(eq=False)
 class Pool:
-    """One loaded library with its threads, and how many modules use it."""
+    """A loaded library with its threads, and how many modules use it."""
 
-    library: ctypes.CDLL
-    users: int = 0
+    _library: ctypes.CDLL
+    _users: int = 0
 
     def attach(self, table: int, threads: int) -> None:
         """Let the module whose table is at this address run its loops here, until `detach`."""
         with _guard:
-            self.users += 1
+            self._users += 1
         entry = _Table.from_address(table)
-        entry.run = ctypes.cast(self.library.xtc_parallel_run, ctypes.c_void_p).value
+        entry.run = ctypes.cast(self._library.xtc_parallel_run, ctypes.c_void_p).value
         entry.threads = threads
 
     def detach(self) -> None:
-        """A module that was attached is gone; the last one takes the threads with it."""
+        """A module that was attached is gone; the threads go with the last one."""
         with _guard:
-            self.users -= 1
-            if self.users == 0:
-                self.library.xtc_parallel_stop()
+            self._users -= 1
+            if self._users == 0:
+                self._library.xtc_parallel_stop()
 
 
 _guard = threading.Lock()
 _pools: dict[str, Pool] = {}
 
 
-def pool(path: Path) -> Pool:
-    """The pool of a library, loaded where no library of the same content is. Raises OSError."""
-    return _pool(path.read_bytes(), path)
+def pool(version: str, path: Path | None) -> Pool:
+    """The process's pool of this version of the library.
+
+    Args:
+        version: what the module's manifest says under `VERSION`.
+        path: the library beside the module; None for a module that was compiled to memory here.
+
+    Raises ArtifactError where the library cannot be loaded.
+    """
+    with _guard:
+        if version not in _pools:
+            _pools[version] = Pool(_open(path) if path else _load_built())
+        return _pools[version]
 
 
-def pool_from_memory(content: bytes) -> Pool:
-    """The same for a library that is in no file yet."""
+def _load_built() -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="xtc-") as folder:
         path = Path(folder, LIBRARY)
-        path.write_bytes(content)
-        return _pool(content, path)
+        path.write_bytes(_library(Machine.host()))
+        return _open(path)
 
 
-def _pool(content: bytes, path: Path) -> Pool:
-    key = hashlib.sha256(content).hexdigest()
-    with _guard:
-        if key not in _pools:
-            _pools[key] = Pool(ctypes.CDLL(str(path)))
-        return _pools[key]
+def _open(path: Path) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(path))
+        library.xtc_parallel_run.restype = library.xtc_parallel_stop.restype = None
+    except (OSError, AttributeError) as error:
+        raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
+    return library

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from xtc.core import knobs
 from xtc.core.errors import UserError, shown
 
 MAX_THREADS = 1024
 """What the pool of csrc/parallel.c can hold, with the caller."""
+
+KEY = "threads"
+"""Where a manifest's toolchain has the number that the compiler was told, or `ALL`."""
+ALL = "all"
 
 
 def check_threads(threads: object, what: str = "threads") -> int:
@@ -24,15 +29,22 @@ def check_threads(threads: object, what: str = "threads") -> int:
     return threads
 
 
-def default_threads() -> int:
-    """The knob XTC_THREADS, else the cores that this process may use. Raises UserError."""
+def threads_to_use(toolchain: Mapping[str, str]) -> int:
+    """The number in a manifest; where none was chosen XTC_THREADS, else all usable cores.
+
+    Raises UserError for a number that cannot be used.
+    """
+    recorded = toolchain.get(KEY, ALL)
+    if recorded != ALL:
+        return check_threads(int(recorded) if recorded.isdecimal() else recorded)
     chosen = knobs.THREADS.get()
     if chosen is not None:
         return check_threads(chosen, knobs.THREADS.name)
-    return min(_usable_cores(), MAX_THREADS)
+    return min(usable_cores(), MAX_THREADS)
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """The cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -60,3 +60,9 @@ DUMP_DIR = _declare(
     "XTC_DUMP_DIR", Path, None, "folder that receives the IR after every pass, one file per pass"
 )
 CC = _declare("XTC_CC", str, "cc", "C compiler used to link shared libraries")
+THREADS = _declare(
+    "XTC_THREADS",
+    _positive,
+    None,
+    "threads of parallel loops where the compiler was told no number; all usable cores if unset",
+)
