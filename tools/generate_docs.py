@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the documents that are made from the code: generate_docs.py [ROOT]."""
+"""Writes what documents say of the code: whole pages, and blocks that show what commands print.
+
+Usage: generate_docs.py [ROOT].
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.document_blocks import renew_documents
 from xtc.core import discover
 from xtc.core.knobs import KNOBS
 from xtc.core.passes import Pass
@@ -78,10 +82,12 @@ def stale_pages(root: Path) -> list[str]:
 
 
 def main(root: Path = ROOT) -> None:
-    """Write the pages that are stale."""
+    """Write the pages and blocks that are stale."""
     for name in stale_pages(root):
         (root / name).write_text(PAGES[name]())
         print(f"wrote {name}")
+    for path in renew_documents(root):
+        print(f"wrote blocks of {path.relative_to(root)}")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine, compile_ir, data_object, link_shared
-from xtc.core.mlir import translate_to_llvm_ir
+from xtc.core.llvm import Machine, compile_ir, data_object, link_shared, linker_version
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
@@ -47,7 +46,7 @@ class Code:
 
 
 def toolchain(machine: Machine, opt_level: int, threads: int | None) -> dict[str, str]:
-    """What shapes the code: versions, machine, optimisation level, number of threads."""
+    """What shapes the code: versions, machine, optimisation level, threads, linker."""
     return {
         **toolchain_versions(),
         "codegen": "llvm",
@@ -56,12 +55,17 @@ def toolchain(machine: Machine, opt_level: int, threads: int | None) -> dict[str
         "features": machine.features,
         "opt_level": str(opt_level),
         KEY: str(threads or ALL),
+        "linker": linker_version(),
     }
 
 
 def generate(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> Code:
     """The code of a module. Raises ToolError where parallel loops need a C compiler that fails."""
-    objects = [compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)]
+    from xtc.core.mlir import translate_to_llvm_ir
+
+    objects = [
+        compile_ir(translate_to_llvm_ir(lowered), machine, opt=opt_level, name=request.entry)
+    ]
     if request.constants:
         objects.append(data_object(request.constants, machine))
     beside = parallel.files(machine) if parallel.has_parallel_loops(lowered) else {}
@@ -70,6 +74,8 @@ def generate(lowered: Operation, request: BuildRequest, machine: Machine, opt_le
 
 def assembly(lowered: Operation, request: BuildRequest, machine: Machine, opt_level: int) -> str:
     """The code as assembly text."""
+    from xtc.core.mlir import translate_to_llvm_ir
+
     ir = translate_to_llvm_ir(lowered)
     return compile_ir(ir, machine, opt=opt_level, kind="assembly", name=request.entry).decode()
 

@@ -12,18 +12,18 @@ import functools
 import hashlib
 import tempfile
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xtc.core.errors import ArtifactError
 from xtc.core.llvm import Machine, compile_shared
-from xtc_targets.host.passes.dispatch_parallel_calls import TABLE
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
 
+TABLE = "xtc.parallel"
+"""The symbol of a module's `struct xtc_parallel`; no graph can have such a name."""
 LIBRARY = "parallel.so"
 VERSION = "parallel_runtime"
 """The key in a manifest's toolchain whose value identifies the library's source."""

@@ -8,7 +8,14 @@ from xtc.core.pipeline import Pipeline, Stage
 from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.expand_bf16 import ExpandBf16
+from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.keep_outer_loops import KeepOuterLoops
+from xtc_passes.order_loops import OrderLoops
+from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
+from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 
@@ -18,7 +25,10 @@ SCHEDULED = Stage(
         # The user's schedules first: what follows decides for operations that have none.
         ApplySchedules(),
         # One loop nest for a chain of elementwise operations, and for a reduction of such a chain.
-        "linalg-fuse-elementwise-ops",
+        TransposeOperands(),
+        FuseElementwise(),
+        FuseRows(),
+        OrderLoops(),
         "canonicalize",
         "cse",
     ),
@@ -81,9 +91,11 @@ def host_pipeline(machine: Machine, *, parallel: bool = True) -> Pipeline:
         "lowered",
         (
             CopyByLoops(),
+            UnrollReductions(),
             "convert-linalg-to-loops",
+            KeepOuterLoops(),
             ContractMultiplyAdds(),
-            *_bf16_expansion(machine),
+            _expand_bf16(machine),
             *_TO_LLVM,
             DispatchParallelCalls(),
         ),
@@ -91,7 +103,7 @@ def host_pipeline(machine: Machine, *, parallel: bool = True) -> Pipeline:
     return Pipeline((Stage("source"), SCHEDULED, bufferized, OFFLOADED, lowered))
 
 
-def _bf16_expansion(machine: Machine) -> tuple[str, ...]:
-    """Rounding to bfloat16 as integer arithmetic, where neither processor nor libgcc 12 has it."""
+def _expand_bf16(machine: Machine) -> ExpandBf16:
+    """Rounding to bfloat16 too, where neither the processor nor libgcc 12 has it."""
     native = "+avx512bf16" in machine.features or machine.triple.startswith("aarch64")
-    return () if native else ("arith-expand{include-bf16=true}",)
+    return ExpandBf16(roundings=not native)

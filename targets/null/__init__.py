@@ -15,7 +15,6 @@ from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.target import BuildRequest, Target
 from xtc_targets.null.description import NULL
 from xtc_targets.null.device import NullDevice
-from xtc_targets.null.pipeline import null_pipeline
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
@@ -45,6 +44,8 @@ class NullTarget(Target):
     Options: ClassVar[type[NullOptions]] = NullOptions
 
     def pipeline(self, options: NullOptions) -> Pipeline:
+        from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not
+
         return null_pipeline()
 
     def build(

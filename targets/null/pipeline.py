@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.unroll_loops import UnrollLoops
 
-# A real target fuses and tiles here.
-SCHEDULED = Stage("scheduled")
+SCHEDULED = Stage("scheduled", (ApplySchedules(),))
 
 BUFFERIZED = Stage(
     "bufferized",
     (
-        # Results are computed where the caller wants them: without it, one more buffer and a copy.
+        # Results are computed where the caller wants them, not in one more buffer and a copy.
         "eliminate-empty-tensors",
         "empty-tensor-to-alloc-tensor",
         "one-shot-bufferize{bufferize-function-boundaries "
         "function-boundary-type-conversion=identity-layout-map}",
         "canonicalize",
         "cse",
+        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        UnrollLoops(),
     ),
 )
 

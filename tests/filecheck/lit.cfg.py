@@ -17,6 +17,7 @@ import lit.formats
 ROOT = Path(__file__).parents[2]
 TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 COMMANDS = ("opt", "compile", "run")
+XTC_COMMANDS = (*COMMANDS, "cache", "devices")
 
 
 def llvm_tool(name: str) -> str:
@@ -56,6 +57,8 @@ config.substitutions += [
     (word("FileCheck"), filecheck),
     (r"(?<![\w%./-])not --crash", f"{llvm_tool('not')} --crash"),
     *((word(f"xtc-{name}"), f"{python} -m xtc.cli.{name}") for name in COMMANDS),
+    # Where a command follows: the word alone is also a module's name.
+    (word("xtc") + rf"(?= +(?:--|{'|'.join(XTC_COMMANDS)})\b)", f"{python} -m xtc.cli.main"),
 ]
 
 search = config.environment["PATH"]

@@ -28,7 +28,24 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing of an earlier run is found again, and nothing is left in the user's own cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XTC_CACHE", "0")  # a test may replace code, which must not outlive it
+        patch.delenv("XTC_CACHE_DIR", raising=False)
+        patch.delenv("XTC_CACHE_LIMIT", raising=False)
         yield
+
+
+@pytest.fixture
+def is_long(request: pytest.FixtureRequest) -> bool:
+    """Whether the tests were asked to take long: `make unit-long`."""
+    return bool(request.config.getoption("--long"))
+
+
+@pytest.fixture
+def artifact_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a cache of the test's own, which compilations use."""
+    monkeypatch.setenv("XTC_CACHE", "1")
+    monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path / "artifacts"))
+    return tmp_path / "artifacts"
 
 
 @pytest.fixture

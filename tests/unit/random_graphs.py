@@ -207,7 +207,9 @@ STEPS = (unary, binary, binary, matmul, gemv, conv2d, pool, normalise, reduce, m
 
 
 @st.composite
-def graphs(draw: Any, max_nodes: int = 5, place: Callable[[Any], object] | None = None) -> xtc.Graph:
+def graphs(
+    draw: Any, max_nodes: int = 5, place: Callable[[Any], object] | None = None
+) -> xtc.Graph:
     """A graph of up to `max_nodes` steps; `place(draw)` gives each tensor's and operator's device."""
     dtype = draw(st.sampled_from((*FLOATS, *INTEGERS)))
     d = Drawing(draw, dtype, (lambda: place(draw)) if place else (lambda: None))

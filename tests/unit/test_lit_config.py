@@ -28,6 +28,8 @@ def lit(suite: Path, text: str, *options: str) -> tuple[int, str]:
         "RUN: %python -c 'import xtc, xtc_passes, xtc_targets'",
         "RUN: echo xtc-opt | FileCheck %s\nCHECK: -m xtc.cli.opt",
         "RUN: echo xtc-run a.py | FileCheck %s\nCHECK: -m xtc.cli.run a.py",
+        "RUN: echo xtc cache list | FileCheck %s\nCHECK: -m xtc.cli.main cache list",
+        "RUN: echo xtc is here | FileCheck %s\nCHECK: {{^}}xtc is here",
         "RUN: echo out/xtc-opt.txt | FileCheck %s\nCHECK: out/xtc-opt.txt",
         "REQUIRES: target-null, target-host\nRUN: echo",
     ],

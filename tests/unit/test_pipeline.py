@@ -120,7 +120,7 @@ def test_the_failing_pass_is_named_with_its_own_input(
 def test_what_fails_only_together_is_reproduced_together(
     module: mlir.Operation, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: mlir.Operation, group: tuple[str, ...]) -> None:
+    def fail(_: mlir.Operation, group: tuple[str, ...], *_name: str) -> None:
         if len(group) > 1:
             raise CompileError("MLIR refused the module")
 

@@ -156,7 +156,7 @@ def write_output(text: str, path: Path | None) -> None:
         sys.stdout.write(text)
         return
     try:
-        _write(text, path.resolve())
+        _write(text, path)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from None
 
@@ -165,7 +165,8 @@ def _write(text: str, path: Path) -> None:
     if path.exists() and not path.is_file():  # a pipe or a terminal takes the text as it comes
         path.write_text(text)
         return
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        written = Path(folder, path.name)
+    file = path.resolve()  # what a link stands for, not the link itself, is replaced
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as folder:
+        written = Path(folder, file.name)
         written.write_text(text)
-        written.replace(path)
+        written.replace(file)

@@ -69,6 +69,7 @@ def run(argv: Sequence[str]) -> int:
     args, others = _parser().parse_known_args(joined(argv))
     pipeline = _pipeline(args, steps(others))
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
+    runner.source_name = str(args.file)
     results = []
     for part in _parts(_read(args.file), args.split_input_file):
         with mlir.Context():

@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--counters", default="", help="hardware counters, separated by commas")
     parser.add_argument("--rtol", type=float, help="relative tolerance of --check")
     parser.add_argument("--atol", type=float, help="absolute tolerance of --check")
+    parser.add_argument("--no-cache", action="store_true", help="compile even what is in the cache")
     parser.add_argument("--seed", type=int, default=0, help="of the sample data")
     return parser
 
@@ -47,6 +48,7 @@ def run(argv: Sequence[str]) -> int:
         dump_dir=args.dump_dir,
         print_ir_after_all=args.print_ir_after_all,
         time_passes=args.time_passes,
+        cache=not args.no_cache,
         **parse_options(args.option, args.target),
     ) as module:
         _report(module, args)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from xtc.core.location import SourceLocation
 
-
 _LISTED = 50  # as many names as a hint may list
 
 

@@ -7,6 +7,7 @@ A knob is read when it is asked for, never at import. `docs/knobs.md` is generat
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,24 @@ def _positive(text: str) -> int:
     return value
 
 
+def _switch(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("must be 0 or 1")
+    return text == "1"
+
+
+_SIZE = re.compile(r"(\d+)([KMGT]?)(?:i?B)?")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_size(text: str) -> int:
+    """Bytes in `2147483648`, `2G` or `2GiB`: units are powers of 1024. Raises ValueError."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("must be a number of bytes, or one with K, M, G or T after it")
+    return int(match[1]) * _UNITS[match[2]]
+
+
 DUMP_DIR = _declare(
     "XTC_DUMP_DIR", Path, None, "folder that receives the IR after every pass, one file per pass"
 )
@@ -65,4 +84,17 @@ THREADS = _declare(
     _positive,
     None,
     "threads of parallel loops where the compiler was told no number; all usable cores if unset",
+)
+CACHE = _declare("XTC_CACHE", _switch, True, "0 compiles anew every time and keeps nothing")
+CACHE_DIR = _declare(
+    "XTC_CACHE_DIR",
+    Path,
+    None,
+    "folder of the artefact cache; unset, `artifacts` in the user's cache folder for xtc",
+)
+CACHE_LIMIT = _declare(
+    "XTC_CACHE_LIMIT",
+    parse_size,
+    2 << 30,
+    "size at which the artefact cache drops what was not used for longest: bytes, or 500M, 2G",
 )

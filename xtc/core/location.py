@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 _OWN_PACKAGES = ("xtc", "xtc_passes", "xtc_targets")
+_COMMANDS = "xtc.cli."
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,11 @@ class SourceLocation:
 
 
 def user_location() -> SourceLocation | None:
-    """The innermost caller outside this project's packages, or None (an embedded interpreter)."""
+    """The innermost caller outside this project's packages, or None: a command has no caller."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_own(frame):
+        if _module(frame).startswith(_COMMANDS):
+            return None
         frame = frame.f_back
     if frame is None:
         return None
@@ -35,8 +38,14 @@ def user_location() -> SourceLocation | None:
 
 
 def _is_own(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__", "")
+    module = _module(frame)
     return module.split(".", 1)[0] in _OWN_PACKAGES or "contextlib" in module
+
+
+def _module(frame: FrameType) -> str:
+    """The module's name, also where it runs as `__main__`."""
+    spec = frame.f_globals.get("__spec__")
+    return str(getattr(spec, "name", None) or frame.f_globals.get("__name__", ""))
 
 
 def _shorten(file: str) -> str:

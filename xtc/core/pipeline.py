@@ -61,17 +61,20 @@ class PassRunner:
     Attributes:
         dump_dir: folder that receives `NN-<pass>.mlir` after every pass, or None.
         print_after: called with a title and the IR's text after every pass, or None.
+        source_name: what diagnostics call text that was parsed, which MLIR itself calls "-".
         seconds: wall time by stage, and by pass as "stage/pass" when `time_passes` is set.
     """
 
     dump_dir: Path | None = None
     print_after: Callable[[str, str], None] | None = None
     time_passes: bool = False
+    source_name: str = "-"
     seconds: dict[str, float] = field(default_factory=dict)
     _count: int = 0
 
     @property
-    def _one_by_one(self) -> bool:
+    def one_by_one(self) -> bool:
+        """Whether somebody looks at what each pass does."""
         return self.dump_dir is not None or self.print_after is not None or self.time_passes
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:
@@ -86,7 +89,7 @@ class PassRunner:
         """Runs of MLIR's own passes share one pass manager unless each is looked at."""
         group: list[Step] = []
         for step in steps:
-            if isinstance(step, str) and not self._one_by_one:
+            if isinstance(step, str) and not self.one_by_one:
                 group.append(step)
                 continue
             if group:
@@ -100,11 +103,37 @@ class PassRunner:
         before = module.clone()
         start = time.perf_counter()
         try:
-            run_steps(module, group)
+            run_steps(module, group, self.source_name)
         except CompileError as error:
-            raise _explain(error, before, group) from None
-        if self._one_by_one:
+            raise self._explain(error, before, group) from None
+        if self.one_by_one:
             self._show(module, group[0], stage, time.perf_counter() - start)
+
+    def _explain(
+        self, error: CompileError, before: Operation, group: tuple[Step, ...]
+    ) -> CompileError:
+        """Say which pass of `group` fails on `before`, and how to run it again on a saved copy."""
+        failed, module, error = self._first_failure(error, before, group)
+        names = ", ".join(f"'{step}'" for step in failed)
+        command = ["xtc-opt", _save_for_reproduction(module), *map(command_line_option, failed)]
+        return CompileError(
+            f"{'pass' if len(failed) == 1 else 'passes'} {names} failed: {error.what}",
+            notes=error.notes,
+            hints=[f"reproduce with: {shlex.join(command)}"],
+        )
+
+    def _first_failure(
+        self, error: CompileError, before: Operation, group: tuple[Step, ...]
+    ) -> tuple[tuple[Step, ...], Operation, CompileError]:
+        """The failing pass, the module it failed on and its error; all if none fails alone."""
+        module = before.clone()
+        for step in group if len(group) > 1 else ():
+            snapshot = module.clone()
+            try:
+                run_steps(module, [step], self.source_name)
+            except CompileError as again:
+                return (step,), snapshot, again
+        return group, before, error
 
     def _show(self, module: Operation, step: Step, stage: str, seconds: float) -> None:
         self._count += 1
@@ -127,8 +156,8 @@ def _dump(text: str, folder: Path, name: str) -> None:
         raise UserError(f"cannot dump IR into {folder}: {error.strerror}") from None
 
 
-def run_steps(module: Operation, steps: Sequence[Step]) -> None:
-    """Run passes on `module`. Raises CompileError with MLIR's diagnostics."""
+def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") -> None:
+    """Run passes on `module`. Raises CompileError with MLIR's diagnostics, see `diagnostics`."""
     from xtc.core.mlir import MLIRError
 
     try:
@@ -141,9 +170,10 @@ def run_steps(module: Operation, steps: Sequence[Step]) -> None:
                 step.run(module)
                 module.verify()
             else:
-                run_steps(module, [step])
+                run_steps(module, [step], source_name)
     except MLIRError as error:
-        raise CompileError("MLIR refused the module", notes=diagnostics(error)) from None
+        said = diagnostics(error, source_name)
+        raise CompileError("MLIR refused the module", notes=said) from None
 
 
 def check_step(step: str) -> None:
@@ -164,46 +194,22 @@ def _upstream(text: str) -> Any:
         raise UserError(f"MLIR has no pass {text!r}: {message}") from None
 
 
-def diagnostics(error: BaseException, file: str | None = None) -> list[str]:
+def diagnostics(error: BaseException, source_name: str = "-") -> list[str]:
     """The messages of an MLIRError, each with its location.
 
-    `file` is what to call the text that was parsed; MLIR itself calls it "-".
+    `source_name` is what to call the text that was parsed; MLIR itself calls it "-".
     """
     found = getattr(error, "error_diagnostics", [])
-    return [f"{_place(one.location, file)}: {one.message}" for one in found] or [str(error)]
+    return [f"{_place(one.location, source_name)}{one.message}" for one in found] or [str(error)]
 
 
-def _place(location: Any, file: str | None) -> str:
+def _place(location: Any, source_name: str) -> str:
     if not location.is_a_file():
-        return str(location)
-    name = file if file and location.filename == "-" else location.filename
-    return f"{name}:{location.start_line}:{location.start_col}"
-
-
-def _explain(error: CompileError, before: Operation, group: tuple[Step, ...]) -> CompileError:
-    """Say which pass of `group` fails on `before`, and how to run it again on a saved copy."""
-    failed, module, error = _first_failure(error, before, group)
-    names = ", ".join(f"'{step}'" for step in failed)
-    command = ["xtc-opt", _save_for_reproduction(module), *map(command_line_option, failed)]
-    return CompileError(
-        f"{'pass' if len(failed) == 1 else 'passes'} {names} failed: {error.what}",
-        notes=error.notes,
-        hints=[f"reproduce with: {shlex.join(command)}"],
-    )
-
-
-def _first_failure(
-    error: CompileError, before: Operation, group: tuple[Step, ...]
-) -> tuple[tuple[Step, ...], Operation, CompileError]:
-    """The failing pass, the module it failed on and its error; all passes if none fails alone."""
-    module = before.clone()
-    for step in group if len(group) > 1 else ():
-        snapshot = module.clone()
-        try:
-            run_steps(module, [step])
-        except CompileError as again:
-            return (step,), snapshot, again
-    return group, before, error
+        return f"{location}: "
+    if not location.start_line:
+        return ""
+    name = source_name if location.filename == "-" else location.filename
+    return f"{name}:{location.start_line}:{location.start_col}: "
 
 
 def _save_for_reproduction(module: Operation) -> str:

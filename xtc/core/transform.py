@@ -21,7 +21,7 @@ transform.yield
 }
 """
 _FILE = "transform-script"
-_PLACE = re.compile(rf'"{_FILE}":(\d+):\d+')
+_PLACE = re.compile(rf'{_FILE}"?:(\d+):\d+')
 
 
 def apply_script(module: Operation, text: str) -> None:

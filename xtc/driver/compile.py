@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -11,9 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from xtc.core import discover, knobs
 from xtc.core.errors import UserError
 from xtc.core.pipeline import PassRunner, print_banner
+from xtc.core.workspace import private_folder
+from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.module import Module
 from xtc.driver.placements import check_placements, live_devices
 from xtc.emit.module import constant_symbol, module_text, stored_constants
@@ -91,21 +94,28 @@ class Compilation:
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
 
-    def source(self) -> str:
-        """The source stage as text, schedules included."""
-        return module_text(self.graph, self.schedules)
+    def source(self, *, locations: bool = True) -> str:
+        """The source stage as text, schedules included, with or without the user's lines."""
+        return module_text(self.graph, self.schedules, locations=locations)
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
-        graph = self.graph
-        arguments = [_argument(tensor, "input") for tensor in graph.inputs]
-        arguments += [_argument(tensor, "output") for tensor in graph.outputs]
-        constants = {
-            constant_symbol(graph, tensor): tensor.const.tobytes()
-            for tensor in stored_constants(graph)
+        constants = {symbol: array.tobytes() for symbol, array in self.constants().items()}
+        return BuildRequest(self.graph.name, self.arguments(), constants, self.graph.flops)
+
+    def arguments(self) -> tuple[Argument, ...]:
+        """The entry's arguments."""
+        inputs = (_argument(tensor, "input") for tensor in self.graph.inputs)
+        outputs = (_argument(tensor, "output") for tensor in self.graph.outputs)
+        return (*inputs, *outputs)
+
+    def constants(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The constants that travel beside the code, by symbol."""
+        return {
+            constant_symbol(self.graph, tensor): tensor.const
+            for tensor in stored_constants(self.graph)
             if tensor.const is not None
         }
-        return BuildRequest(graph.name, tuple(arguments), constants, graph.flops)
 
 
 def compile(
@@ -118,6 +128,7 @@ def compile(
     print_ir_after_all: bool = False,
     time_passes: bool = False,
     in_memory: bool = False,
+    cache: bool = True,
     **options: Any,
 ) -> Module:
     """Compile a graph and load it, ready to be called on arrays.
@@ -131,7 +142,9 @@ def compile(
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
-        in_memory: skip the link step and load the objects directly, for searches.
+        in_memory: skip the link step and load the objects directly, for searches; not cached.
+        cache: take what was built before from the cache, and keep there what is built. Neither
+            happens where the IR is dumped, printed or timed.
         options: the target's own, such as `cpu="skylake-avx512"` on the host.
 
     Raises:
@@ -144,11 +157,12 @@ def compile(
     devices = live_devices(compilation.graph)
     with ExitStack() as resources:
         runtime = _runtime(target, devices, compilation, resources)
-        folder = None
-        if not in_memory:
-            folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="xtc-")))
-        artifact = compilation.build(folder)
-        return Module(compilation, artifact, runtime, devices, resources)
+        if in_memory:
+            built = Built(compilation.build(None), cached=False)
+        else:
+            folder = Path(resources.enter_context(private_folder("module-")))
+            built = build_or_fetch(compilation, folder, cache)
+        return Module(compilation, built.artifact, runtime, devices, resources, cached=built.cached)
 
 
 def prepare(

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from xtc.core.errors import UserError
+from xtc.driver.trust import protect
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to fill in the block, which becomes `path` at its end unless there was an error.
 
-    Raises UserError where `path` exists or cannot be made.
+    Nobody else can write to it then, whatever the umask. Raises UserError where `path` exists or
+    cannot be made.
     """
     if path.exists():
         raise UserError(f"{path} exists", hints=["choose another folder, or remove it"])
@@ -27,4 +29,5 @@ def new_folder(path: Path) -> Iterator[Path]:
         filled = Path(temporary, path.name)
         filled.mkdir()
         yield filled
+        protect(filled)
         filled.rename(path)

@@ -19,6 +19,7 @@ from xtc.driver.arguments import bind_arguments, output_arrays
 from xtc.driver.folders import new_folder
 from xtc.driver.placements import Devices, by_name, devices_of
 from xtc.driver.transfers import argument_addresses
+from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 
@@ -40,8 +41,10 @@ class Module:
     Attributes:
         artifact: the files or objects, with their manifest.
         runtime: what runs them.
-        compile_seconds: wall time in seconds by stage, and by "stage/pass" where asked for; empty
-            for a module that was loaded.
+        compile_seconds: wall time in seconds by stage, and by "stage/pass" where asked for; "cache"
+            is what the cache took, all there is for a module that comes from it; empty for one
+            that was loaded.
+        cached: whether the artefact was built before and comes from the cache.
     """
 
     def __init__(
@@ -51,11 +54,14 @@ class Module:
         runtime: CommonRuntimeInterface,
         devices: Devices,
         resources: ExitStack,
+        *,
+        cached: bool = False,
     ) -> None:
         """Load `artifact`; takes over `resources`, what to release when the module is closed."""
         self._compilation = compilation
         self.artifact = artifact
         self.runtime = runtime
+        self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
         self._devices = devices_of(artifact.manifest, runtime, devices)
         self._loaded = runtime.load(artifact, self._devices)
@@ -267,14 +273,17 @@ class Module:
             yield self._loaded.bind(addresses)
 
 
-def load(folder: str | Path, *devices: CommonRuntimeInterface) -> Module:
-    """The module that `Module.save` wrote. Raises ArtifactError where a file is not what it was.
+def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = False) -> Module:
+    """The module that `Module.save` wrote; its code runs in this process.
 
     `devices` are what it runs on, the first one, and where its arguments live; without them a
-    device is opened.
+    device is opened. Raises UserError where another user could have written the files, unless
+    `trust` says that this is no danger, and ArtifactError where one is not what it was.
     """
     from xtc.core import discover
 
+    if not trust:
+        check_trusted(Path(folder))
     artifact = Artifact.read(Path(folder))
     with ExitStack() as resources:
         if devices:

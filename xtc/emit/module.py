@@ -29,6 +29,7 @@ class _Emission:
     builder: LinalgBuilder
     values: dict[Tensor, Value]
     many_devices: bool
+    locations: bool = True
 
     def on_device(self, tensor: Tensor) -> list[str]:
         if tensor.placement is None:
@@ -45,10 +46,13 @@ def main_operations(graph: Graph) -> dict[str, MainOperation]:
     return emission.builder.mains
 
 
-def module_text(graph: Graph, schedules: Mapping[str, str] | None = None) -> str:
+def module_text(
+    graph: Graph, schedules: Mapping[str, str] | None = None, *, locations: bool = True
+) -> str:
     """The `source` stage of `graph`, whose dimensions are all known, as MLIR text.
 
-    `schedules` has the loop nests of scheduled nodes, by name, as one line of YAML each.
+    `schedules` has the loop nests of scheduled nodes, by name, as one line of YAML each. Without
+    `locations` the text does not say where the user wrote what.
     """
     if graph.symbols:
         raise UserError(
@@ -56,7 +60,7 @@ def module_text(graph: Graph, schedules: Mapping[str, str] | None = None) -> str
             hints=[f"give its size: dims={{'{graph.symbols[0]}': 32}}"],
         )
     builder = LinalgBuilder(schedules=schedules or {})
-    emission = _Emission(graph, builder, {}, len(device_names(graph)) > 1)
+    emission = _Emission(graph, builder, {}, len(device_names(graph)) > 1, locations)
     globals_text = [_global(emission, tensor) for tensor in stored_constants(graph)]
     signature = ", ".join(_arguments(emission))
     body = _body(emission)
@@ -131,7 +135,7 @@ def _emit_node(emission: _Emission, node: Node) -> None:
     builder = emission.builder
     builder.node = node.name
     builder.device = str(node.placement) if node.placement else None
-    builder.location = _location(node.where)
+    builder.location = _location(node.where) if emission.locations else ""
     inputs = [_operand(emission, tensor) for tensor in node.inputs]
     emission.values[node.output] = node.op.emit(builder, inputs, node.output.type)
     builder.location = ""

@@ -10,10 +10,8 @@ from typing import ClassVar
 from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc_passes._linalg import operations_with
+from xtc_targets.host.parallel import TABLE
 from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
-
-TABLE = "xtc.parallel"
-"""The symbol of a module's `struct xtc_parallel`; no graph can have such a name."""
 
 _TABLE_TYPE = "!llvm.struct<(ptr, i64)>"
 _TABLE_TEXT = f"""\
@@ -45,8 +43,8 @@ class DispatchParallelCalls(Pass):
         // start calls table.run(@f.parallel.0.chunk, address of {%a}, %count, table.threads)
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
-    The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The body's function is
-    not inlined: there it would lose a part of what its arguments say of aliasing.
+    The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The function with the
+    body is not inlined, as it would lose a part of what its arguments say of aliasing.
     """
 
     name: ClassVar[str] = "dispatch-parallel-calls"

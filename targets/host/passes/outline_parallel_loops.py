@@ -41,7 +41,7 @@ class OutlineParallelLoops(Pass):
         scf.forall (%i) in (8) { body(%a, %i) }
     After:
         call @f.parallel.0(%a, %c0, %c8) {xtc.parallel} : (memref<..>, index, index) -> ()
-        func.func private @f.parallel.0(%a: memref<..> {llvm.noalias}, %first: index, %last: index) {
+        func.func private @f.parallel.0(%a: .. {llvm.noalias}, %first: index, %last: index) {
           scf.for %i = %first to %last step %c1 { body(%a, %i) } }
 
     The call does the whole loop as it stands; `dispatch-parallel-calls` makes threads share it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t
-# RUN: env PYTHONPATH=%t/Inputs:$PYTHONPATH %python %s 2>&1 | FileCheck %s --implicit-check-not=Traceback
+# RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
+# RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
 # RUN: ls -A %t | FileCheck %s --check-prefix=LEFT
 """Each mistake has its message, and leaves no file behind."""
 
@@ -50,6 +50,10 @@ session(
     # CHECK-NEXT:   hint: assign the one to use: graph = gb.graph
     "xtc-compile mistake.py --stage source",
     # CHECK:      error: mistake.py:8: matmul sums over 16 terms of the first operand but 4 of the
+    "xtc-compile product.py --stage source --schedule @gone.yaml",
+    # CHECK:      xtc-compile: error: cannot read gone.yaml
+    "xtc-compile product.py --stage source --schedule 'C: {z: {}}'",
+    # CHECK:      xtc-compile: error: <schedule>:1:
     "xtc-compile product.py -o ../Inputs",
     # CHECK:      xtc-compile: error: ../Inputs exists
     # CHECK-NEXT:   hint: choose another folder, or remove it

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# RUN: env PYTHONPATH=%S/Inputs:$PYTHONPATH %python %s 2>&1 | FileCheck %s --implicit-check-not=Traceback
+# RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
+# RUN: %python %t/Inputs/commands.py 2>&1 | FileCheck %s --implicit-check-not=Traceback
 """Each mistake has its message."""
 
 from session import session

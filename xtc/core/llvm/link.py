@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -70,6 +71,24 @@ def compile_shared(
         arguments = ["-fPIC", *flags, *map(str, sources)]
         _run_compiler(arguments, compiled, machine, f"compiling {output.name}")
         compiled.replace(output)
+
+
+def linker_version() -> str:
+    """The linking command and the first line it says of its version, once asked in a process.
+
+    Only the command where it is missing or says nothing. Raises UserError as `link_shared` does.
+    """
+    command = _compiler()
+    try:
+        return _version_of(tuple(command))
+    except ToolError:
+        return shlex.join(command)
+
+
+@functools.lru_cache(maxsize=8)
+def _version_of(command: tuple[str, ...]) -> str:
+    asked = tool.run([*command, "--version"], what="asking the linker", install_hint=_INSTALL)
+    return f"{shlex.join(command)}: {asked.stdout.partition(chr(10))[0]}"
 
 
 def _link(

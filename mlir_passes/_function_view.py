@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pass over functions asks first: the operations in order, their makers and uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xtc.core.mlir import Operation, Value
+from xtc_passes._linalg import all_operations
+from xtc_passes._structured import LOOP_PATH, SCHEDULE_MARK, Structured, body_operations, structured
+
+
+@dataclass(eq=False)
+class FunctionView:
+    """One function of a single block, as it is when the view is made.
+
+    Attributes:
+        ops: the operations of the block, in order, without those in nested regions.
+        uses: for each value the operations that read it, nested ones included, and the numbers of
+            the operands.
+        positions: where each of `ops` stands.
+        makers: for each value the operation of `ops` that computes it.
+        nests: the operations of `ops` on tensors that may be rewritten as loop nests, which those
+            may not that have a user's schedule or read their loop counters.
+    """
+
+    ops: list[Operation] = field(default_factory=list)
+    uses: dict[Value, list[tuple[Operation, int]]] = field(default_factory=dict)
+    positions: dict[Operation, int] = field(default_factory=dict)
+    makers: dict[Value, Operation] = field(default_factory=dict)
+    nests: dict[Operation, Structured] = field(default_factory=dict)
+
+    def nest_of(self, value: Value) -> Structured | None:
+        """The loop nest that computes the value."""
+        maker = self.makers.get(value)
+        return None if maker is None else self.nests.get(maker)
+
+    def is_made_by(self, value: Value, name: str) -> bool:
+        """True where an operation of this name computes the value."""
+        maker = self.makers.get(value)
+        return maker is not None and maker.name == name
+
+
+def functions(module: Operation) -> Iterator[FunctionView]:
+    """A view of every function in `module` that has one block."""
+    for op in all_operations(module):
+        if op.name == "func.func" and len(op.regions[0].blocks) == 1:
+            yield _view(op)
+
+
+def unscheduled_reductions(module: Operation) -> list[Structured]:
+    """The reductions of `module`, at any depth, that no schedule of the user's speaks of.
+
+    Those whose body reads its loop counters, or has regions, are left out.
+    """
+    nests = (
+        structured(op)
+        for op in all_operations(module)
+        if op.name.startswith("linalg.") and not _is_scheduled(op)
+    )
+    return [
+        nest
+        for nest in nests
+        if nest is not None and nest.reductions
+        if all(not op.regions and op.name != "linalg.index" for op in body_operations(nest.op))
+    ]
+
+
+def _is_scheduled(op: Operation | None) -> bool:
+    """True where the user's schedule is for the operation, or made a loop around it."""
+    while op is not None:
+        if any(name == SCHEDULE_MARK or name.startswith(LOOP_PATH) for name in op.attributes):
+            return True
+        op = op.parent
+    return False
+
+
+def _view(function: Operation) -> FunctionView:
+    view = FunctionView()
+    counted = set()
+    for op in all_operations(function):
+        for number, operand in enumerate(op.operands):
+            view.uses.setdefault(operand, []).append((op, number))
+        if op.name == "linalg.index":
+            counted.add(op.parent)
+        elif op != function and op.parent == function:
+            _add(view, op)
+    for op in counted:
+        view.nests.pop(op, None)
+    return view
+
+
+def _add(view: FunctionView, op: Operation) -> None:
+    view.positions[op] = len(view.ops)
+    view.ops.append(op)
+    for result in op.results:
+        view.makers[result] = op
+    if len(op.results) == 1 and SCHEDULE_MARK not in op.attributes:
+        nest = structured(op)
+        if nest is not None:
+            view.nests[op] = nest

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computes a group of operations tile by tile, in loops over the last result's first dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xtc.core.mlir import Block, IndexType, InsertionPoint, Operation, Value
+from xtc_passes._build import (
+    Offset,
+    empty,
+    extract_slice,
+    index_constant,
+    insert_slice,
+    linear_offset,
+    tensor_type,
+)
+from xtc_passes._function_view import FunctionView
+from xtc_passes._structured import Structured, shape_of
+
+
+@dataclass(frozen=True)
+class Member:
+    """An operation inside of the tile loops; `loops[d]` is its loop for tiled dimension d."""
+
+    nest: Structured
+    loops: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile: first row and number of rows in each tiled dimension."""
+
+    offsets: tuple[Offset, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TileGroup:
+    """Operations that are computed tile by tile.
+
+    Attributes:
+        view: the function as it was.
+        members: in order; each is read by later ones only, the last one, the root, by others.
+        sizes: rows of a tile in each tiled dimension; these are the first ones of the root's
+            result. Only the last of them may leave a remainder, which gets code of its own.
+    """
+
+    view: FunctionView
+    members: tuple[Member, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def root(self) -> Structured:
+        """The operation whose result leaves the loops."""
+        return self.members[-1].nest
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """Rows in all in each tiled dimension."""
+        return tuple(self.root.extents[loop] for loop in self.members[-1].loops)
+
+    @cached_property
+    def first_writer(self) -> Structured:
+        """The member whose initial value is the root's: the root, or what it accumulates onto."""
+        makers = {member.nest.result: member.nest for member in self.members}
+        writer = self.root
+        while (before := makers.get(writer.op.operands[writer.destination])) is not None:
+            writer = before
+        return writer
+
+    def rewrite(self) -> None:
+        """Move the members into loops where the root stands."""
+        destination = self.first_writer.op.operands[self.first_writer.destination]
+        with self.root.op.location:
+            self._loop((), destination, InsertionPoint(self.root.op))
+
+    def _loop(self, offsets: tuple[Offset, ...], destination: Value, ip: InsertionPoint) -> Value:
+        """The loop of the next tiled dimension, with all that is inside."""
+        depth = len(offsets)
+        extent, size = self.extents[depth], self.sizes[depth]
+        loop = _for_loop(extent - extent % size, size, destination, ip)
+        body = loop.regions[0].blocks[0]
+        counter, inside = body.arguments
+        result = loop.results[0]
+        if extent % size:
+            rest = Tile((*offsets, extent - extent % size), (*self.sizes[:-1], extent % size))
+            result = self._copy(rest, result, ip)
+        if depth == 0:
+            self.root.result.replace_all_uses_with(result)
+        tile = Tile((*offsets, counter), self.sizes)
+        last = depth + 1 == len(self.sizes)
+        end = InsertionPoint(body)
+        value = self._move(tile, inside, body) if last else self._loop(tile.offsets, inside, end)
+        Operation.create("scf.yield", operands=[value], ip=end)
+        return result
+
+    def _copy(self, tile: Tile, destination: Value, ip: InsertionPoint) -> Value:
+        """Compute a tile with copies of the members."""
+        emission = _Emission(self, tile, destination, {})
+        for member in self.members:
+            emission.add(member, member.nest.op.clone(ip=ip))
+        return emission.written(ip)
+
+    def _move(self, tile: Tile, destination: Value, body: Block) -> Value:
+        """Compute a tile with the members themselves."""
+        emission = _Emission(self, tile, destination, {})
+        for member in self.members:
+            body.append(member.nest.op)
+            emission.add(member, member.nest.op)
+        return emission.written(InsertionPoint(body))
+
+
+@dataclass(frozen=True)
+class _Emission:
+    """The members' operations on one tile; `values` are their results by those on all rows."""
+
+    group: TileGroup
+    tile: Tile
+    destination: Value
+    values: dict[Value, Value]
+
+    def add(self, member: Member, op: Operation) -> None:
+        """Make `op`, a member or its copy, work on the tile."""
+        ip = InsertionPoint(op)
+        for number, operand in enumerate(list(op.operands)):
+            op.operands[number] = self._operand(member, number, operand, ip)
+        sizes = self._sizes(member, member.nest.destination, shape_of(member.nest.result))
+        whole = member.nest.result
+        op.results[0].set_type(tensor_type(sizes, whole))
+        self.values[whole] = op.results[0]
+
+    def written(self, ip: InsertionPoint) -> Value:
+        """The destination with the root's tile in its place."""
+        tile = self.values[self.group.root.result]
+        zeros = [0] * (len(shape_of(tile)) - len(self.tile.offsets))
+        return insert_slice(tile, self.destination, [*self.tile.offsets, *zeros], ip)
+
+    def _operand(self, member: Member, number: int, value: Value, ip: InsertionPoint) -> Value:
+        nest = member.nest
+        if value in self.values or not nest.indices[number]:
+            return self.values.get(value, value)
+        sizes = self._sizes(member, number, shape_of(value))
+        if number == nest.destination:
+            if nest is self.group.first_writer:
+                value = self.destination
+            elif self.group.view.is_made_by(value, "tensor.empty"):
+                return empty(sizes, value, ip)
+        return extract_slice(value, self._offsets(member, number, ip), sizes, ip)
+
+    def _offsets(self, member: Member, number: int, ip: InsertionPoint) -> list[Offset]:
+        """Where the part of an operand begins that the tile needs."""
+        return [
+            linear_offset(
+                [
+                    (offset, index.factor(loop))
+                    for loop, offset in zip(member.loops, self.tile.offsets, strict=True)
+                ],
+                ip,
+            )
+            for index in member.nest.indices[number]
+        ]
+
+    def _sizes(self, member: Member, number: int, whole: Sequence[int]) -> list[int]:
+        """The sizes of the part of an operand that the tile needs."""
+        extents = list(member.nest.extents)
+        for loop, size in zip(member.loops, self.tile.sizes, strict=True):
+            extents[loop] = size
+        return [
+            index.reach(extents) if any(index.factor(loop) for loop in member.loops) else size
+            for index, size in zip(member.nest.indices[number], whole, strict=True)
+        ]
+
+
+def _for_loop(end: int, step: int, initial: Value, ip: InsertionPoint) -> Operation:
+    """A loop from 0 that carries one tensor; its body has no end yet."""
+    bounds = [index_constant(value, ip) for value in (0, end, step)]
+    loop = Operation.create("scf.for", [initial.type], [*bounds, initial], regions=1, ip=ip)
+    loop.regions[0].blocks.append(IndexType.get(), initial.type)
+    return loop

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-rows: an operation and those that lead to it alone are computed a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._function_view import FunctionView, functions
+from xtc_passes._row_groups import Limits, row_groups
+from xtc_passes._structured import Structured
+from xtc_passes._tile import Member
+
+
+@dataclass(frozen=True)
+class FuseRows(Pass):
+    """Tile the leading dimensions of a result and fuse the operations that lead to it.
+
+    An operation joins when only members read it, when they read it along each tiled dimension with
+    the tile loop itself (so every iteration needs rows of its own and nothing is computed twice),
+    when it runs on the same device, and has no schedule of the user's. What was a whole tensor
+    between them shrinks to a tile, or vanishes where the next one can write over it. A single
+    operation is tiled where every row reads the same operand again, as in a matmul, or where it
+    sums along rows.
+
+        %m = linalg.matmul ins(%a, %b) ...
+        %r = linalg.generic ins(%m) { arith.maximumf }
+    becomes
+        %r = scf.for %i = 0 to 512 step 8 { linalg.matmul on 8 rows; linalg.generic on 8 rows }
+
+    Attributes:
+        rows: rows of a tile, unless they are too short to be worth a loop.
+        bytes: size of a tile between two members at most; where one row is larger, the next
+            dimension is tiled as well.
+    """
+
+    name: ClassVar[str] = "fuse-rows"
+    rows: int = 8
+    bytes: int = 65536
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                for group in row_groups(view, Limits(self.rows, self.bytes)):
+                    _overwrite_inputs(view, group.members)
+                    if group.sizes:
+                        group.rewrite()
+
+
+def _overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
+    """Let elementwise members write over an input that no one reads any more."""
+    made = {member.nest.result for member in members}
+    for member in members:
+        nest = member.nest
+        if nest.reductions or nest.op.name != "linalg.generic" or nest.reads_destination:
+            continue
+        destination = nest.op.operands[nest.destination]
+        if view.is_made_by(destination, "tensor.empty"):
+            for value in list(nest.op.operands)[: nest.destination]:
+                if value in made and value.type == destination.type and _ends_in(view, value, nest):
+                    nest.op.operands[nest.destination] = value
+                    break
+
+
+def _ends_in(view: FunctionView, value: Value, nest: Structured) -> bool:
+    """True where `nest` is the last to read the value, and reads it where it writes its result."""
+    here = view.positions[nest.op]
+    return all(
+        nest.indices[number] == nest.indices[nest.destination]
+        if op == nest.op
+        else view.positions.get(op, here) < here
+        for op, number in view.uses[value]
+    )

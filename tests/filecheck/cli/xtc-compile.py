@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: rm -rf %t && mkdir %t && cp -r %S/Inputs %t && cp %s %t/Inputs/commands.py
+# RUN: %python %t/Inputs/commands.py | FileCheck %s --implicit-check-not="exit code"
+"""Every option, on a graph for the host and for a target without hardware."""
+
+from session import session
+
+session(
+    "xtc-compile --help",
+    # CHECK: usage: xtc-compile
+    # CHECK: Compile a graph: print the IR of a stage, or build an artefact.
+    # CHECK: --target TARGET
+    # CHECK-SAME: (default: host)
+    # CHECK: --dim NAME=SIZE
+    # CHECK: --option NAME=VALUE
+    # CHECK: --print-ir-after-all
+    # CHECK: --dump-dir DUMP_DIR
+    # CHECK: --time-passes
+    # CHECK: --stage {source,scheduled,bufferized,offloaded,lowered,code}
+    # CHECK: --output OUTPUT
+    "xtc-compile product.py --stage source",
+    # CHECK-LABEL: $ xtc-compile product.py --stage source
+    # CHECK-NEXT: module {
+    # CHECK-NEXT:   func.func @product(
+    # CHECK:          linalg.matmul
+    "xtc-compile product.py --stage lowered",
+    # CHECK: llvm.func @product(
+    "xtc-compile product.py --target null --stage lowered",
+    # CHECK-LABEL: $ xtc-compile product.py --target null
+    # CHECK: scf.for
+    "xtc-compile symbolic.py --dim N=5 --stage source",
+    # CHECK: func.func @positive(%arg0: memref<5x3xf32>
+    # A schedule: its loops carry their names.
+    "xtc-compile product.py --target null --stage lowered --schedule 'C: {k: {}, i: {}, j: {}}'",
+    # CHECK-LABEL: $ xtc-compile product.py --target null --stage lowered --schedule
+    # CHECK: "./i"
+    # CHECK: "./k"
+    #
+    # For another machine it prints assembly, and builds objects that are not linked.
+    "xtc-compile product.py -O triple=aarch64-linux-gnu --stage code",
+    # CHECK: product:
+    # CHECK: fmla v{{[0-9]+}}.4s
+    "xtc-compile product.py -O triple=aarch64-linux-gnu -O cpu=cortex-a53 -o ../cross",
+    # CHECK: ../cross: module.o
+    "cat ../cross/manifest.json",
+    # CHECK: "cpu": "cortex-a53"
+    # CHECK: "triple": "aarch64-unknown-linux-gnu"
+    #
+    # Output goes to a file or a new folder.
+    "xtc-compile product.py --stage source --output ../source.mlir",
+    "cat ../source.mlir",
+    # CHECK-LABEL: $ cat ../source.mlir
+    # CHECK: linalg.matmul
+    "xtc-compile product.py --output ../built",
+    # CHECK: ../built: module.so
+    "ls ../built",
+    # CHECK:      $ ls ../built
+    # CHECK-NEXT: manifest.json
+    # CHECK-NEXT: module.so
+    #
+    # IR after every pass, printed and in files; and the time of every pass.
+    "xtc-compile product.py --target null --stage lowered --print-ir-after-all -o ../out",
+    # CHECK: // -----// IR Dump After eliminate-empty-tensors //----- //
+    # CHECK: // -----// IR Dump After convert-linalg-to-loops //----- //
+    # CHECK:   scf.for
+    "xtc-compile product.py --target null --stage lowered --dump-dir ../dump",
+    "cmp ../out ../dump/08-convert-linalg-to-loops.mlir",
+    "ls ../dump",
+    # CHECK:      $ ls ../dump
+    # CHECK-NEXT: 01-apply-schedules.mlir
+    # CHECK-NEXT: 02-eliminate-empty-tensors.mlir
+    # CHECK-NEXT: 03-empty-tensor-to-alloc-tensor.mlir
+    # CHECK-NEXT: 04-one-shot-bufferize.mlir
+    "xtc-compile product.py --target null --time-passes --stage lowered -o ../out",
+    # CHECK: ms  bufferized/canonicalize
+    # CHECK: ms  lowered
+    # CHECK: ms  in all
+)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The artefact cache under kills, races, disks that fail, and folders that are not its own."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xtc
+from tests.unit.cache_graphs import product
+from xtc.core.cache import ArtifactCache, CacheWarning, entry, place
+from xtc.core.workspace import sweep
+
+ROOT = Path(__file__).parents[2]
+KEY = "ab" * 32
+
+
+def worker(*command: object, prefix: tuple[str, ...] = (), **environment: object) -> dict[str, Any]:
+    """What a program of cache_worker.py answers, run with these environment variables."""
+    variables = {name: str(value) for name, value in environment.items()}
+    ran = subprocess.run(
+        [*prefix, sys.executable, "-m", "tests.unit.cache_worker", *map(str, command)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables},  # noqa: TID251
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    return answer
+
+
+def what_is_left(*folders: Path) -> list[Path]:
+    """What a later process finds in temporary folders, once the killed ones' linkers have ended."""
+    deadline = time.monotonic() + 30
+    while True:
+        for folder in folders:
+            sweep(folder)
+        found = [path for folder in folders for path in folder.glob("*")]
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_killed_compilations_leave_nothing_bad(
+    artifact_cache: Path, tmp_path: Path, is_long: bool
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    answer = worker("kill_compilations", 200 if is_long else 20, 0, TMPDIR=temporary)
+    assert answer["bad"] == []
+    assert answer["hits"] == answer["kept"] >= 1
+    (own,) = temporary.glob("xtc-*")
+    assert what_is_left(own, artifact_cache / "tmp") == []
+    assert list(temporary.iterdir()) == [own]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["publish", "clear"])
+def test_a_kill_at_any_step_leaves_the_cache_whole(artifact_cache: Path, what: str) -> None:
+    answer = worker("kill_at_every_step", what)
+    assert answer["status"] == 0
+    assert answer["steps"] > 20
+    assert 1 <= answer["kept"] < answer["steps"]
+    assert answer["left"] == []
+    assert answer["complaints"] == []
+
+
+@pytest.mark.slow
+def test_processes_that_race_leave_one_entry(artifact_cache: Path) -> None:
+    answer = worker("race", 16)
+    assert answer == {"right": 16, "entries": 1, "bad": [], "hit": True}
+    assert what_is_left(artifact_cache / "tmp") == []
+
+
+@pytest.mark.slow
+def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long: bool) -> None:
+    total = 1000 if is_long else 100
+    answer = worker("threads", 8, total)
+    assert (answer["done"], answer["bad"]) == (total, [])
+    assert answer["hits"] >= total // 4
+    assert len(ArtifactCache(artifact_cache).entries()) == 6
+
+
+@pytest.mark.slow
+def test_loading_and_unloading_does_not_grow(artifact_cache: Path, is_long: bool) -> None:
+    answer = worker("leak", 10_000 if is_long else 1000, 300)
+    assert answer["descriptors"] == 0
+    assert answer["growth"] < 0.01
+
+
+@pytest.mark.slow
+def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
+    answers = [worker("code", PYTHONHASHSEED=seed) for seed in (0, 1, 4242)]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(answers[0]["objects"]) == 2
+
+
+def compiled_with_warnings(times: int = 2) -> tuple[list[bool], list[str]]:
+    """Whether compilations were hits, all of them right, and what was warned of."""
+    hits = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(times):
+            with xtc.compile(product()) as module:
+                module.check()
+                hits.append(module.cached)
+    assert all(issubclass(one.category, CacheWarning) for one in caught)
+    return hits, [str(one.message) for one in caught]
+
+
+def test_a_new_cache_is_private(artifact_cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert compiled_with_warnings() == ([False, True], [])
+    finally:
+        os.umask(before)
+    assert artifact_cache.stat().st_mode & 0o777 == 0o700
+    assert [p for p in artifact_cache.rglob("*") if p.is_dir() and p.stat().st_mode & 0o077] == []
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+def test_a_cache_that_others_may_write_is_not_used(artifact_cache: Path, mode: int) -> None:
+    assert compiled_with_warnings(1) == ([False], [])
+    artifact_cache.chmod(mode)
+    hits, (warning,) = compiled_with_warnings()
+    assert hits == [False, False]
+    assert f"{artifact_cache}: others may write to it (mode {mode:04o})" in warning
+
+
+def test_a_cache_of_another_user_is_not_used(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert compiled_with_warnings(1) == ([False], [])
+    owner = os.geteuid()
+    monkeypatch.setattr(tempfile, "tempdir", str(artifact_cache.parent))
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    hits, (warning,) = compiled_with_warnings()
+    assert hits == [False, False]
+    assert f"it belongs to user {owner}" in warning
+
+
+def test_a_folder_of_something_else_is_left_alone(artifact_cache: Path) -> None:
+    (artifact_cache / "entries" / KEY).mkdir(parents=True)
+    artifact_cache.chmod(0o700)
+    hits, (warning,) = compiled_with_warnings()
+    assert hits == [False, False]
+    assert "neither empty nor marked as a cache" in warning
+    assert [path.name for path in artifact_cache.iterdir()] == ["entries"]
+
+
+def test_a_link_to_a_folder_may_be_the_cache(artifact_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    artifact_cache.symlink_to(tmp_path / "elsewhere")
+    assert compiled_with_warnings() == ([False, True], [])
+
+
+def failing(code: int) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> Any:
+        raise OSError(code, os.strerror(code), "somewhere")
+
+    return fail
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize(
+    ("where", "function"),
+    [
+        (os, "fsync"),
+        (entry, "_write"),
+        (place, "make_private"),
+        (Path, "rename"),
+        (ArtifactCache, "_count"),
+        (ArtifactCache, "_temporary"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_disk_that_fails_is_one_warning(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch, where: Any, function: str, code: int
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(where, function, failing(code))
+        _, (warning,) = compiled_with_warnings()
+        assert f"{artifact_cache}: {os.strerror(code)} (somewhere); going on without it" in warning
+    hits, said = compiled_with_warnings()
+    assert (hits[1], said) == (True, [])
+
+
+def test_real_small_disks(tmp_path: Path, artifact_cache: Path) -> None:
+    unshare = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "-Urm")
+    if shutil.which("unshare") is None or subprocess.run([*unshare, "true"]).returncode:
+        pytest.skip("no mount namespaces here; the test above raises the same errors")
+    answer = worker("small_disks", tmp_path, prefix=unshare)
+    for name, said in (("full", "No space left on device"), ("read_only", "Read-only file system")):
+        assert answer[name]["hits"] == [False, False]
+        (warning,) = answer[name]["warnings"]
+        assert said in warning
+        assert answer[name]["files"] == []

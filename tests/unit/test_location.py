@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors name the line of the person who wrote it, and none where a command was typed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import xtc.ops as O
+from xtc.core.errors import UserError
+from xtc.core.location import SourceLocation, user_location
+
+MISTAKE = "import xtc.ops as O\nO.tensor((0,))\n"
+
+
+def test_it_is_this_line() -> None:
+    where, line = user_location(), sys._getframe().f_lineno
+    assert where is not None
+    assert where.file.endswith("test_location.py")
+    assert where.line == line
+
+
+def test_frames_of_our_own_are_passed_over() -> None:
+    with pytest.raises(UserError) as failure:
+        O.tensor((0,) if (line := sys._getframe().f_lineno) else ())
+    assert str(failure.value.where).endswith(f"test_location.py:{line}")
+
+
+def test_a_script_is_named_as_seen_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "graph.py").write_text(MISTAKE)
+    done = subprocess.run(
+        [sys.executable, "graph.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "graph.py:2: dimension 0 of shape (0,) is 0" in done.stderr
+
+
+def test_a_command_has_no_caller(tmp_path: Path) -> None:
+    (tmp_path / "graph.py").write_text("import xtc.ops as O\nx = O.tensor((4,))\n")
+    command = [sys.executable, "-m", "xtc.cli.compile", "graph.py", "--target", "nowhere"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("xtc-compile: error: graph.py defines 0 graphs")
+
+
+@pytest.mark.parametrize(
+    ("where", "text"), [(("a.py", 3), "a.py:3"), (("a.yaml", 3, 7), "a.yaml:3:7")]
+)
+def test_as_text(where: tuple[str, int], text: str) -> None:
+    assert str(SourceLocation(*where)) == text

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose code `xtc.load` runs: one's own; somebody else's only where one says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import xtc
+from tests.unit.cache_graphs import product
+from xtc.core import ownership
+from xtc.core.errors import ArtifactError
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """An artefact that was made and saved where new files are open to all."""
+    before = os.umask(0)
+    try:
+        with xtc.compile(product()) as module:
+            module.save(tmp_path / "saved")
+    finally:
+        os.umask(before)
+    return tmp_path / "saved"
+
+
+def assert_trusted(folder: Path, *, trust: bool = False) -> None:
+    with xtc.load(folder, trust=trust) as module:
+        assert module(np.ones((4, 6), np.float32))[0, 0] == 12
+
+
+def test_what_the_user_saved_is_loaded(saved: Path) -> None:
+    assert_trusted(saved)
+
+
+@pytest.mark.parametrize("mode", [0o020, 0o002])
+@pytest.mark.parametrize("name", ["", "module.so", "manifest.json"])
+def test_what_others_may_write_needs_trust(saved: Path, name: str, mode: int) -> None:
+    path = saved / name
+    path.chmod(path.stat().st_mode | mode)
+    with pytest.raises(xtc.UserError, match="may be somebody else's") as caught:
+        xtc.load(saved)
+    assert caught.value.where == saved
+    assert f"{path}: others may write to it" in caught.value.notes[0]
+    assert "xtc.load(folder, trust=True)" in str(caught.value)
+    assert_trusted(saved, trust=True)
+
+
+def test_what_another_user_owns_needs_trust(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = os.geteuid()
+    os.chown(saved, owner or 12345, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(xtc.UserError, match="may be somebody else's") as caught:
+        xtc.load(saved)
+    assert f"it belongs to user {owner or 12345}" in caught.value.notes[0]
+    assert_trusted(saved, trust=True)
+
+
+def owned_by(uid: int) -> os.stat_result:
+    return os.stat_result((0o100644, 0, 0, 1, uid, 0, 0, 0, 0, 0))
+
+
+def test_the_administrator_s_files_count_as_one_s_own_where_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert ownership.foreign_reason(owned_by(1000)) is None
+    assert ownership.foreign_reason(owned_by(0)) == "it belongs to user 0"
+    assert ownership.foreign_reason(owned_by(0), allow_root=True) is None
+    assert ownership.foreign_reason(owned_by(1001), allow_root=True) == "it belongs to user 1001"
+
+
+def test_a_damaged_artefact_is_refused_in_spite_of_trust(saved: Path) -> None:
+    library = saved / "module.so"
+    library.write_bytes(library.read_bytes()[:-1])
+    with pytest.raises(ArtifactError, match="is not what the manifest says"):
+        xtc.load(saved, trust=True)
+
+
+def test_where_there_is_no_artefact(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no artefact here"):
+        xtc.load(tmp_path / "nowhere")
+    with pytest.raises(ArtifactError, match="no artefact here"):
+        xtc.load(tmp_path)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xtc: one command for all; `xtc compile ...` is `xtc-compile ...`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from xtc.cli.common import guarded
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.versions import VERSION
+
+
+def _compile(argv: Sequence[str]) -> int:
+    from xtc.cli import compile
+
+    return compile.run(argv)
+
+
+def _opt(argv: Sequence[str]) -> int:
+    from xtc.cli import opt
+
+    return opt.run(argv)
+
+
+def _run(argv: Sequence[str]) -> int:
+    from xtc.cli import run
+
+    return run.run(argv)
+
+
+def _cache(argv: Sequence[str]) -> int:
+    from xtc.cli import cache
+
+    return cache.run(argv)
+
+
+def _devices(argv: Sequence[str]) -> int:
+    from xtc.cli import devices
+
+    return devices.run(argv)
+
+
+# Each imports what it needs when it is chosen: the MLIR bindings only where there is MLIR to read.
+_COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
+    "compile": (_compile, "print a stage of a graph's IR, or build an artefact"),
+    "run": (_run, "compile a graph, check and measure it on sample data"),
+    "opt": (_opt, "run passes, or a target's stages, on MLIR"),
+    "cache": (_cache, "look at the cache of artefacts, or make room in it"),
+    "devices": (_devices, "say which targets' code can run here"),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    lines = [f"  {name:<9} {what}" for name, (_, what) in _COMMANDS.items()]
+    parser = argparse.ArgumentParser(
+        prog="xtc",
+        usage="xtc COMMAND ...",
+        description="Compile tensor graphs.",
+        epilog="\n".join(["commands, each with a --help of its own:", *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", help="what to do")
+    parser.add_argument("--version", action="version", version=f"xtc {VERSION}")
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """The command on its arguments; returns the exit code. Raises XtcError."""
+    command = _parser().parse_args(argv[:1]).command
+    if command not in _COMMANDS:
+        raise UserError(f"there is no command '{command}'", hints=did_you_mean(command, _COMMANDS))
+    return _COMMANDS[command][0](argv[1:])
+
+
+def main() -> int:
+    """Entry point of `xtc`."""
+    return guarded(run, "xtc")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

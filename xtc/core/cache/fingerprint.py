@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hash of the code that compiles, so that a changed pass or emitter finds nothing old.
+
+It must be the hash of the code that this process runs, not of what the files say by now: files that
+changed after the process began have no fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import threading
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_STARTED = time.time_ns()
+
+
+class NoFingerprintError(Exception):
+    """The code of a package is in no file, or its files changed after the process began."""
+
+
+@dataclass(frozen=True, order=True)
+class _File:
+    """A file of a package, and what of its inode changes when it is written (times in ns)."""
+
+    name: str
+    path: str
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class CodeFingerprint:
+    """What the files of some packages contain.
+
+    Attributes:
+        digest: SHA-256 of their names and contents.
+    """
+
+    digest: str
+    _packages: tuple[str, ...]
+    _files: tuple[_File, ...]
+
+    def unchanged(self) -> bool:
+        """Whether the files are still those that were hashed; looks at no content."""
+        try:
+            return _files(self._packages) == self._files
+        except (OSError, NoFingerprintError):
+            return False
+
+
+_known: dict[tuple[str, ...], CodeFingerprint] = {}
+_guard = threading.Lock()
+
+
+def code_fingerprint(packages: Collection[str]) -> CodeFingerprint:
+    """The fingerprint of top-level packages and modules, computed once in a process.
+
+    All files of a package count, C sources as well. Raises NoFingerprintError where the code that
+    runs is not known to be that of the files.
+    """
+    names = tuple(sorted(set(packages)))
+    with _guard:
+        if names not in _known:
+            _known[names] = _fingerprint(names)
+        return _known[names]
+
+
+def _fingerprint(packages: tuple[str, ...]) -> CodeFingerprint:
+    digest = hashlib.sha256()
+    try:
+        files = _files(packages)
+        for file in files:
+            if file.changed > _STARTED:
+                raise NoFingerprintError(f"{file.path} changed after this process began")
+            content = Path(file.path).read_bytes()
+            digest.update(f"{len(content)} {file.name}\n".encode())
+            digest.update(content)
+    except OSError as error:
+        raise NoFingerprintError(f"the code cannot be read: {error}") from None
+    return CodeFingerprint(digest.hexdigest(), packages, files)
+
+
+def _files(packages: tuple[str, ...]) -> tuple[_File, ...]:
+    roots = ((package, root) for package in packages for root in _roots(package))
+    return tuple(sorted(file for package, root in roots for file in _files_at(root, package)))
+
+
+def _roots(package: str) -> list[str]:
+    """The folders of a package, or the one file of a module."""
+    module = sys.modules.get(package)
+    if module is not None:
+        folders, file = getattr(module, "__path__", None), getattr(module, "__file__", None)
+    else:
+        spec = importlib.util.find_spec(package)
+        folders, file = (spec.submodule_search_locations, spec.origin) if spec else (None, None)
+    roots = list(folders) if folders is not None else [file] if file else []
+    if not roots:
+        raise NoFingerprintError(f"the code of '{package}' is in no file")
+    return roots
+
+
+def _files_at(root: str, name: str) -> Iterator[_File]:
+    if not Path(root).is_dir():
+        yield _stamped(name, root, Path(root).stat())
+        return
+    with os.scandir(root) as found:
+        for entry in found:
+            if _is_code(entry.name):
+                inner = f"{name}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _files_at(entry.path, inner)
+                else:
+                    yield _stamped(inner, entry.path, entry.stat())
+
+
+def _is_code(name: str) -> bool:
+    """Not what Python or an editor leaves beside sources."""
+    return not (name.startswith((".", "#")) or name == "__pycache__" or name.endswith("~"))
+
+
+def _stamped(name: str, path: str, info: os.stat_result) -> _File:
+    return _File(name, path, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between a compilation and the cache: what its key is made of, and when it is used."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xtc.core import knobs
+from xtc.core.cache import (
+    CodeFingerprint,
+    NoCanonicalFormError,
+    NoFingerprintError,
+    cache_key,
+    canonical_text,
+    code_fingerprint,
+    configured_cache,
+)
+from xtc.core.passes import Pass
+from xtc.core.pipeline import Pipeline
+from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
+
+if TYPE_CHECKING:
+    from xtc.driver.compile import Compilation
+
+_log = logging.getLogger(__name__)
+
+_OWN_PACKAGES = ("xtc", "xtc_passes", "xtc_targets")
+
+
+@dataclass(frozen=True)
+class Built:
+    """An artefact, and whether it comes from the cache."""
+
+    artifact: Artifact
+    cached: bool
+
+
+@dataclass(frozen=True)
+class CompilationKey:
+    """The key of what a compilation would build, and the code that would build it."""
+
+    text: str
+    code: CodeFingerprint
+
+
+def build_or_fetch(compilation: Compilation, folder: Path, use_cache: bool) -> Built:
+    """Fill the empty `folder` from the cache, or build there and let the cache keep a copy.
+
+    A compilation whose passes somebody looks at is always a real one, and is not kept.
+    """
+    seconds, start = compilation.runner.seconds, time.perf_counter()
+    key = None
+    if use_cache and knobs.CACHE.get() and not compilation.runner.one_by_one:
+        key = _key_or_none(compilation)
+    if key is None:
+        return Built(compilation.build(folder), cached=False)
+    cache = configured_cache()
+    found = cache.fetch(key.text, folder)
+    seconds["cache"] = time.perf_counter() - start
+    if found:
+        return Built(_checked_artifact(folder), cached=True)
+    artifact = compilation.build(folder)
+    start = time.perf_counter()
+    if key.code.unchanged():
+        cache.publish(key.text, folder)
+    seconds["cache"] += time.perf_counter() - start
+    return Built(artifact, cached=False)
+
+
+def compilation_key(compilation: Compilation) -> CompilationKey:
+    """A hash of everything that shapes the artefact; the user's file names and lines do not.
+
+    Raises NoCanonicalFormError or NoFingerprintError where that is not known.
+    """
+    source = compilation.source(locations=False)
+    target, options = compilation.target, compilation.options
+    pipeline = target.pipeline(options)
+    code = code_fingerprint(_packages(target, options, pipeline))
+    call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
+    parts = {
+        "code": code.digest,
+        "target": target.name,
+        "toolchain": canonical_text(target.toolchain(options)),
+        "options": canonical_text(options),
+        "pipeline": canonical_text(pipeline),
+        "source": source,
+        "call": canonical_text(call),
+        "constants": canonical_text(
+            {symbol: _array_hash(array) for symbol, array in compilation.constants().items()}
+        ),
+    }
+    return CompilationKey(cache_key(parts), code)
+
+
+def _key_or_none(compilation: Compilation) -> CompilationKey | None:
+    try:
+        return compilation_key(compilation)
+    except (NoCanonicalFormError, NoFingerprintError) as error:
+        _log.info("compiling '%s' without the cache: %s", compilation.graph.name, error)
+        return None
+
+
+def _packages(target: object, options: object, pipeline: Pipeline) -> set[str]:
+    """Packages whose code shapes the artefact: ours, and those of others' targets and passes."""
+    passes = [step for stage in pipeline.stages for step in stage.steps if isinstance(step, Pass)]
+    modules = {type(one).__module__ for one in (target, options, *passes)}
+    return {*_OWN_PACKAGES, *(module.partition(".")[0] for module in modules)}
+
+
+def _array_hash(array: np.ndarray[Any, Any]) -> str:
+    """SHA-256 of the elements' bytes in row-major order."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return hashlib.sha256(flat.view(np.uint8).data).hexdigest()
+
+
+def _checked_artifact(folder: Path) -> Artifact:
+    """The artefact that the cache has just put into `folder`, after it checked every byte."""
+    path = folder / MANIFEST_FILE
+    return Artifact(Manifest.from_json(path.read_text(), path), folder)

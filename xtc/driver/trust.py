@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading an artefact runs its code: unasked only where nobody else can have written it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xtc.core.errors import ArtifactError, UserError
+from xtc.core.ownership import foreign_reason
+
+_WRITE_BY_OTHERS = 0o022
+
+
+def check_trusted(folder: Path) -> None:
+    """Raise UserError where another user than the administrator could have written the artefact."""
+    for path in (folder, *_files(folder)):
+        reason = foreign_reason(path.stat(), allow_root=True)
+        if reason is not None:
+            raise UserError(
+                "this artefact may be somebody else's, and loading it would run its code",
+                where=folder,
+                notes=[f"{path}: {reason}"],
+                hints=[
+                    "if it is yours: chmod -R go-w on the folder",
+                    "if you trust who wrote it: xtc.load(folder, trust=True)",
+                ],
+            )
+
+
+def protect(folder: Path) -> None:
+    """Take from others the right to write an artefact's files, whatever the user's umask gave."""
+    for path in (folder, *_files(folder)):
+        path.chmod(path.stat().st_mode & ~_WRITE_BY_OTHERS)
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise ArtifactError(f"no artefact here: {error}", where=folder) from None
