@@ -17,7 +17,7 @@ from xtc.core.llvm import Machine, compile_ir, data_object, link_shared, linker_
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
-from xtc_targets.host import parallel
+from xtc_targets.host import pool_library
 from xtc_targets.host.threads import ALL, KEY
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Code:
     @property
     def versions(self) -> dict[str, str]:
         """What else there is to say of the toolchain."""
-        return {parallel.VERSION: parallel.version()} if self.beside else {}
+        return {pool_library.VERSION: pool_library.version()} if self.beside else {}
 
 
 def toolchain(machine: Machine, opt_level: int, threads: int | None) -> dict[str, str]:
@@ -68,7 +68,7 @@ def generate(lowered: Operation, request: BuildRequest, machine: Machine, opt_le
     ]
     if request.constants:
         objects.append(data_object(request.constants, machine))
-    beside = parallel.files(machine) if parallel.has_parallel_loops(lowered) else {}
+    beside = pool_library.files(machine) if pool_library.has_parallel_loops(lowered) else {}
     return Code(tuple(objects), beside)
 
 

@@ -15,8 +15,9 @@ from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface, HostRuntime, LoadedModule
-from xtc_targets.host import parallel
+from xtc_targets.host import pool_library
 from xtc_targets.host.build import LIBRARY
+from xtc_targets.host.pool import Pool, pool
 from xtc_targets.host.threads import threads_to_use, usable_cores
 
 _numbers = Numbering()
@@ -36,16 +37,16 @@ class HostModule:
     threads: int = 1
     _library: ctypes.CDLL | None = None
     _objects: LoadedObjects | None = None
-    _pool: parallel.Pool | None = None
+    _pool: Pool | None = None
 
     def use_pool(self, table: Callable[[], int]) -> None:
         """Run parallel loops, where there are any, on threads; `table` looks its address up."""
         toolchain = self.artifact.manifest.toolchain
-        if parallel.VERSION not in toolchain:
+        if pool_library.VERSION not in toolchain:
             return
-        path = None if self.artifact.objects else self.artifact.file(parallel.LIBRARY)
+        path = None if self.artifact.objects else self.artifact.file(pool_library.LIBRARY)
         self.threads = threads_to_use(toolchain)
-        self._pool = parallel.pool(toolchain[parallel.VERSION], path)
+        self._pool = pool(toolchain[pool_library.VERSION], path)
         self._pool.attach(table(), self.threads)
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
@@ -166,7 +167,7 @@ def _from_file(artifact: Artifact) -> HostModule:
     entry.restype = None
     module = HostModule(artifact, entry, _library=library)
     with _closed_on_error(module):
-        module.use_pool(lambda: _address(library, parallel.TABLE))
+        module.use_pool(lambda: _address(library, pool_library.TABLE))
     return module
 
 
@@ -176,7 +177,7 @@ def _from_memory(artifact: Artifact) -> HostModule:
     entry = prototype(loaded.address(artifact.manifest.entry))
     module = HostModule(artifact, entry, _objects=loaded)
     with _closed_on_error(module):
-        module.use_pool(lambda: loaded.address(parallel.TABLE))
+        module.use_pool(lambda: loaded.address(pool_library.TABLE))
     return module
 
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc_passes._linalg import operations_with
-from xtc_targets.host.parallel import TABLE
 from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
+from xtc_targets.host.pool_library import TABLE
 
 _TABLE_TYPE = "!llvm.struct<(ptr, i64)>"
 _TABLE_TEXT = f"""\
