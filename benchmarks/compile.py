@@ -14,12 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
+from rich.console import Console
+from rich.table import Table
 
-import xtc  # noqa: E402
-import xtc.ops as O  # noqa: E402
-from benchmarks.harness import print_table, run_interleaved, save  # noqa: E402
+import xtc
+import xtc.ops as O
+from benchmarks.harness import print_table, run_interleaved, save
 
 ROUNDS = 15
 SCHEDULE = {"C": {"j": {}, "k": {}, "i": {}, "k#128": {}, "i#8": "unroll", "j#32": "vectorize"}}

@@ -32,7 +32,7 @@ from xtc_passes._structured import Index, is_shaped, shape_of
 
 _DYNAMIC = -(1 << 63)  # how MLIR writes a size or offset that is an operand
 
-Offset = Value | int
+Offset: TypeAlias = Value | int
 
 
 def index_constant(value: int, ip: InsertionPoint) -> Value:

@@ -44,9 +44,10 @@ class FunctionView:
 
 def functions(module: Operation) -> Iterator[FunctionView]:
     """A view of every function in `module` that has one block."""
-    for op in all_operations(module):
-        if op.name == "func.func" and len(op.regions[0].blocks) == 1:
-            yield _view(op)
+    found = [op for op in all_operations(module) if op.name == "func.func"]
+    for function in found:
+        if len(function.regions[0].blocks) == 1:
+            yield _view(function)
 
 
 def unscheduled_reductions(module: Operation) -> list[Structured]:

@@ -13,6 +13,7 @@ from xtc.core.mlir import (
     DenseElementsAttr,
     InsertionPoint,
     Operation,
+    Type,
     Value,
 )
 from xtc.core.passes import Pass
@@ -20,7 +21,8 @@ from xtc_passes._build import generic
 from xtc_passes._function_view import FunctionView, functions
 from xtc_passes._structured import Index, Structured, body_operations, is_id, labels
 
-Leaf = tuple[Value, tuple[Index, ...]]
+Row = tuple[Index, ...]
+Place = tuple[Structured, int]
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,15 @@ class FuseElementwise(Pass):
 
 def _fuse(view: FunctionView) -> None:
     inlined = {nest.op for nest in view.nests.values() if _is_inlined(view, nest)}
+    clusters = []
     for op, nest in view.nests.items():
         if op not in inlined:
             cluster = _Cluster(view, inlined, nest)
             cluster.collect(nest, range(len(nest.extents)))
-            if cluster.parts or cluster.splats:
-                _build(cluster)
+            clusters.append(cluster)
+    for cluster in clusters:  # from here on the view is out of date
+        if cluster.parts or cluster.splats:
+            _build(cluster)
 
 
 def _is_inlined(view: FunctionView, nest: Structured) -> bool:
@@ -71,60 +76,64 @@ def _is_inlined(view: FunctionView, nest: Structured) -> bool:
     return {index.loop for index in rows.pop()} == set(range(len(reader.extents)))
 
 
-@dataclass
+@dataclass(eq=False)
 class _Cluster:
     """An operation with all that is inlined into it, directly or through another.
 
     Attributes:
-        leaves: what the fused operation reads, each tensor with the same index once.
+        sources: what the operands of the root and of the parts are: the number of a leaf, a part,
+            or the one value of a constant's elements.
+        leaves: operands that the fused operation reads, each tensor with the same index once, and
+            that index.
         parts: the inlined operations; each comes after the one that reads it.
-        splats: constants that become scalars.
     """
 
     view: FunctionView
     inlined: set[Operation]
     root: Structured
-    leaves: dict[Leaf, int] = field(default_factory=dict)
+    sources: dict[Place, int | Structured | Attribute] = field(default_factory=dict)
+    leaves: list[tuple[Place, Row]] = field(default_factory=list)
     parts: list[Structured] = field(default_factory=list)
-    splats: dict[Value, Attribute] = field(default_factory=dict)
+    splats: int = 0
+    _numbers: dict[tuple[Value, Row], int] = field(default_factory=dict)
 
     def collect(self, nest: Structured, loops: Sequence[int]) -> None:
-        """Find the leaves and parts of `nest`, whose loop n is loop `loops[n]` of the root."""
-        for value, row in operands(nest, loops):
-            producer = self.part(value)
-            if producer is None:
-                splat = self._splat(nest, value)
-                if splat is None:
-                    self.leaves.setdefault((value, row), len(self.leaves))
-                else:
-                    self.splats[value] = splat
-            elif producer not in self.parts:
-                self.parts.append(producer)
-                self.collect(producer, part_loops(producer, row))
+        """Find what the operands of `nest` are, whose loop n is loop `loops[n]` of the root."""
+        for number, value in enumerate(list(nest.op.operands)[: nest.destination]):
+            row = tuple(index.renamed(loops) for index in nest.indices[number])
+            source = self._source(nest, number, value, row)
+            self.sources[nest, number] = source
+            if isinstance(source, Structured) and source not in self.parts:
+                self.parts.append(source)
+                self.collect(source, _part_loops(source, row))
 
-    def part(self, value: Value) -> Structured | None:
-        """The inlined operation that computes `value`."""
+    def _source(
+        self, nest: Structured, number: int, value: Value, row: Row
+    ) -> int | Structured | Attribute:
         producer = self.view.nest_of(value)
-        return producer if producer is not None and producer.op in self.inlined else None
+        if producer is not None and producer.op in self.inlined:
+            return producer
+        splat = self._splat(nest, value)
+        if splat is not None:
+            self.splats += 1
+            return splat
+        known = self._numbers.setdefault((value, row), len(self.leaves))
+        if known == len(self.leaves):
+            self.leaves.append(((nest, number), row))
+        return known
 
     def _splat(self, nest: Structured, value: Value) -> Attribute | None:
         """The one value of a constant's elements; named operations keep their tensors."""
         if nest.op.name != "linalg.generic" or not self.view.is_made_by(value, "arith.constant"):
             return None
         content = self.view.makers[value].attributes["value"]
-        if not isinstance(content, DenseElementsAttr):
+        if not isinstance(content, DenseElementsAttr) or not content.is_splat:
             return None
-        return content.get_splat_value() if content.is_splat else None
+        return content.get_splat_value()
 
 
-def operands(nest: Structured, loops: Sequence[int]) -> list[Leaf]:
-    """The inputs of `nest` with their indices in the loops of the root."""
-    rows = [tuple(index.renamed(loops) for index in row) for row in nest.indices]
-    return list(zip(nest.op.operands, rows, strict=True))[: nest.destination]
-
-
-def part_loops(part: Structured, row: Sequence[Index]) -> list[int]:
-    """For each loop of an inlined operation, the root's loop; `row` reads its result."""
+def _part_loops(part: Structured, row: Row) -> list[int]:
+    """For each loop of an inlined operation the root's loop; `row` reads its result."""
     loops = {inner: index.loop for inner, index in zip(part.out, row, strict=True)}
     return [loop for inner in range(len(loops)) if (loop := loops[inner]) is not None]
 
@@ -133,19 +142,16 @@ def _build(cluster: _Cluster) -> None:
     root = cluster.root
     ids = {name: value for part in cluster.parts for name, value in labels(part.op).items()}
     attributes = {name: value for name, value in ids.items() if is_id(name)} | labels(root.op)
-    destination = root.op.operands[root.destination], root.indices[root.destination]
+    operands = [(nest.op.operands[number], row) for (nest, number), row in cluster.leaves]
+    operands.append((root.op.operands[root.destination], root.indices[root.destination]))
     with root.op.location:
         fused = generic(
-            [*cluster.leaves, destination],
-            len(root.extents),
-            root.reductions,
-            attributes,
-            InsertionPoint(root.op),
+            operands, len(root.extents), root.reductions, attributes, InsertionPoint(root.op)
         )
         body = fused.regions[0].blocks[0]
         old = root.body.arguments[root.destination]
         old.replace_all_uses_with(body.arguments[len(cluster.leaves)])
-        _Merge(cluster, body).merge(root, range(len(root.extents)))
+        _Merge(cluster, body).merge(root)
     root.result.replace_all_uses_with(fused.results[0])
     for nest in (root, *cluster.parts):
         nest.op.erase()
@@ -153,37 +159,34 @@ def _build(cluster: _Cluster) -> None:
 
 @dataclass
 class _Merge:
-    """Moves the bodies of a cluster into one block."""
+    """Moves the bodies of a cluster into one block; `results` are what the parts compute."""
 
     cluster: _Cluster
     block: Block
-    scalars: dict[Value, Value] = field(default_factory=dict)
+    results: dict[Structured, Value] = field(default_factory=dict)
 
-    def merge(self, nest: Structured, loops: Sequence[int]) -> None:
+    def merge(self, nest: Structured) -> None:
         """Append the body of `nest`, after the bodies of those it reads."""
-        elements = [self._element(leaf) for leaf in operands(nest, loops)]
+        elements = [self._element(nest, number) for number in range(nest.destination)]
         for argument, element in zip(nest.body.arguments, elements, strict=False):
             argument.replace_all_uses_with(element)
         for op in body_operations(nest.op):
             if op.name == "linalg.yield" and nest is not self.cluster.root:
-                self.scalars[nest.result] = op.operands[0]
+                self.results[nest] = op.operands[0]
             else:
                 self.block.append(op)
 
-    def _element(self, leaf: Leaf) -> Value:
-        value, row = leaf
-        part = self.cluster.part(value)
-        if part is None and value not in self.cluster.splats:
-            return self.block.arguments[self.cluster.leaves[leaf]]
-        if value not in self.scalars:
-            if part is None:
-                self.scalars[value] = self._constant(value)
-            else:
-                self.merge(part, part_loops(part, row))
-        return self.scalars[value]
+    def _element(self, nest: Structured, number: int) -> Value:
+        source = self.cluster.sources[nest, number]
+        if isinstance(source, int):
+            return self.block.arguments[source]
+        if isinstance(source, Structured):
+            if source not in self.results:
+                self.merge(source)
+            return self.results[source]
+        return self._constant(source, nest.op.operands[number].type.element_type)
 
-    def _constant(self, value: Value) -> Value:
-        type = value.type.element_type
-        attributes = {"value": self.cluster.splats[value]}
+    def _constant(self, value: Attribute, type: Type) -> Value:
         ip = InsertionPoint(self.block)
+        attributes = {"value": value}
         return Operation.create("arith.constant", [type], attributes=attributes, ip=ip).results[0]

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.mlir import (
+    Attribute,
     Block,
     FlatSymbolRefAttr,
     FunctionType,
     InsertionPoint,
+    IntegerAttr,
+    IntegerType,
     Operation,
     StringAttr,
     TypeAttr,
@@ -21,6 +24,8 @@ from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
 
 DEVICE = "xtc.device"
+RESULTS = "xtc.results"
+_READ_ONLY = "{bufferization.writable = false}"
 Use = tuple[Operation, int]
 """An operation and the number of its operand."""
 
@@ -37,7 +42,10 @@ class OutlineDeviceRegions(Pass):
     After:
         %1 = call @f.mppa0.0(%a) {xtc.device = "mppa0"} : (tensor<4xf32>) -> tensor<4xf32>
         func.func private @f.mppa0.0(%arg0: tensor<4xf32>) -> tensor<4xf32>
-            attributes {xtc.device = "mppa0"} { ... }
+            attributes {xtc.device = "mppa0", xtc.results = 1} { ... }
+
+    `xtc.results` counts the results, which bufferization turns into trailing arguments; it must not
+    write to the others.
 
     Operations are taken in an order that stays on a device as long as operands allow. Constants and
     empty tensors are made anew where they are used.
@@ -46,7 +54,7 @@ class OutlineDeviceRegions(Pass):
     name: ClassVar[str] = "outline-device-regions"
 
     def run(self, module: Operation) -> None:
-        functions = [op for op in module.regions[0].blocks[0].operations]
+        functions = list(module.regions[0].blocks[0].operations)
         for function in functions:
             if function.operation.name == "func.func" and function.operation.regions[0].blocks:
                 _outline(module, function.operation)
@@ -135,7 +143,9 @@ def _new_function(module: Operation, name: str, kind: FunctionType, place: Strin
             "sym_name": StringAttr.get(name),
             "sym_visibility": StringAttr.get("private"),
             "function_type": TypeAttr.get(kind),
+            "arg_attrs": Attribute.parse(f"[{', '.join([_READ_ONLY] * len(kind.inputs))}]"),
             DEVICE: place,
+            RESULTS: IntegerAttr.get(IntegerType.get_signless(64), len(kind.results)),
         },
         regions=1,
         ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),

@@ -35,10 +35,6 @@ OPS_INFRASTRUCTURE = {
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
-    ("xtc/graph/drawing.py", "host"): "the legend's word for tensors that are on no device",
-    ("xtc/graph/svg.py", "host"): "the class of such a box",
-    ("xtc/graph/svg_boxes.py", "host"): "the class of such a box",
-    ("xtc/graph/yaml_tree.py", "null"): "YAML's own tag",
     ("xtc/core/loops/yaml_text.py", "null"): "YAML's own tag",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.

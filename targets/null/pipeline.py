@@ -5,9 +5,18 @@ from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage
 from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.insert_transfers import InsertTransfers
+from xtc_passes.outline_device_regions import OutlineDeviceRegions
 from xtc_passes.unroll_loops import UnrollLoops
 
-SCHEDULED = Stage("scheduled", (ApplySchedules(),))
+SCHEDULED = Stage(
+    "scheduled",
+    (
+        # First of all, so that nothing fuses or moves across the border of a device.
+        OutlineDeviceRegions(),
+        ApplySchedules(),
+    ),
+)
 
 BUFFERIZED = Stage(
     "bufferized",
@@ -17,6 +26,8 @@ BUFFERIZED = Stage(
         "empty-tensor-to-alloc-tensor",
         "one-shot-bufferize{bufferize-function-boundaries "
         "function-boundary-type-conversion=identity-layout-map}",
+        # A device function writes its results where the caller says.
+        "buffer-results-to-out-params{hoist-static-allocs=true}",
         "canonicalize",
         "cse",
         # What a schedule wants unrolled; before, each copy of a body would be bufferized.
@@ -24,9 +35,18 @@ BUFFERIZED = Stage(
     ),
 )
 
-# A real target outlines what runs on its device into device functions here, and makes allocations,
-# copies and launches explicit on the host side. Arguments marked `memref.on_device` need neither.
-OFFLOADED = Stage("offloaded")
+OFFLOADED = Stage(
+    "offloaded",
+    (
+        # Device buffers and copies become explicit on the host side. Arguments marked
+        # `memref.on_device` need neither.
+        InsertTransfers(),
+        "canonicalize",
+        "cse",
+        # Frees go in last, when it is settled which buffers exist.
+        "buffer-deallocation-pipeline",
+    ),
+)
 
 LOWERED = Stage("lowered", ("convert-linalg-to-loops",))
 

@@ -210,13 +210,15 @@ STEPS = (unary, binary, binary, matmul, gemv, conv2d, pool, normalise, reduce, m
 def graphs(
     draw: Any, max_nodes: int = 5, place: Callable[[Any], object] | None = None
 ) -> xtc.Graph:
-    """A graph of up to `max_nodes` steps; `place(draw)` gives each tensor's and operator's device."""
+    """A graph of up to `max_nodes` steps; `place(draw)` gives tensors' and operators' devices."""
     dtype = draw(st.sampled_from((*FLOATS, *INTEGERS)))
     d = Drawing(draw, dtype, (lambda: place(draw)) if place else (lambda: None))
     with O.graph(name="random_graph") as gb:
         rank = draw(st.sampled_from([4, 2, 4, 3, 2, 1]))
         d.tensors.append(O.tensor(d.sizes(rank), dtype, device=d.place()))
-        wanted = 2 if dtype in ("float64", "float16") else draw(st.sampled_from(range(max_nodes, 0, -1)))
+        wanted = (
+            2 if dtype in ("float64", "float16") else draw(st.sampled_from(range(max_nodes, 0, -1)))
+        )
         for _ in range(3 * wanted):
             if len(d.tensors) > wanted:
                 break

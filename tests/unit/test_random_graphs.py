@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtc
-
 from tests.unit.random_graphs import graphs, inputs_of
 
 # 300 graphs in every run, 5,000 in a long one.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
 # RUN: xtc-compile %s --target null --stage source | FileCheck %s --check-prefix=SIGNATURE
-# RUN: xtc-compile %s --target null --stage lowered | FileCheck %s --check-prefix=SIGNATURE
-"""A lives on the host, B and C on the device: recorded, printed, emitted, kept to the last stage."""
+# RUN: xtc-compile %s --target null --stage bufferized | FileCheck %s --check-prefix=SIGNATURE
+# RUN: xtc-compile %s --target null --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
+"""A lives on the host, B and C on the device: A alone is copied, 256 bytes a call."""
 
 import xtc
 import xtc.ops as O
@@ -23,6 +24,15 @@ print(graph.graph)
 # fmt: off
 # SIGNATURE: func.func @matmul(%arg0: memref<4x16xf32> {llvm.noalias}, %arg1: memref<16x8xf32> {llvm.noalias, memref.on_device}, %arg2: memref<4x8xf32> {llvm.noalias, memref.on_device}) {
 # fmt: on
+
+# OFFLOADED:      func.func @matmul(%[[A:.*]]: memref<4x16xf32> {llvm.noalias},
+# OFFLOADED-SAME:   %[[B:.*]]: memref<16x8xf32, 1> {llvm.noalias, memref.on_device},
+# OFFLOADED-SAME:   %[[C:.*]]: memref<4x8xf32, 1> {llvm.noalias, memref.on_device}) {
+# OFFLOADED-NEXT: %[[COPY:.*]] = memref.alloc() {xtc.device = "null0"} : memref<4x16xf32, 1>
+# OFFLOADED-NEXT: memref.copy %[[A]], %[[COPY]] : memref<4x16xf32> to memref<4x16xf32, 1>
+# OFFLOADED-NEXT: call @matmul.null0.0(%[[COPY]], %[[B]], %[[C]]) {xtc.device = "null0"}
+# OFFLOADED-NEXT: memref.dealloc %[[COPY]] : memref<4x16xf32, 1>
+# OFFLOADED-NEXT: return
 
 with xtc.compile(graph, target=device) as module:
     for argument in module.artifact.manifest.arguments:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: xtc-compile %s --target null --stage source | FileCheck %s --check-prefixes=CHECK,SOURCE
-# RUN: xtc-compile %s --target null --stage lowered | FileCheck %s
+# RUN: xtc-compile %s --target null --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
 """Where a graph uses two devices, the attribute names the one an argument lives on."""
 
 import numpy as np
@@ -22,6 +22,13 @@ with O.graph(name="two") as graph:
 # CHECK-SAME:   %arg1: memref<4x4xf32> {llvm.noalias, memref.on_device = "null1"},
 # CHECK-SAME:   %arg2: memref<4x4xf32> {llvm.noalias, memref.on_device = "null0"},
 # CHECK-SAME:   %arg3: memref<4x4xf32> {llvm.noalias})
+
+# OFFLOADED:  func.func private @two.null1.0
+# OFFLOADED:  func.func private @two.null0.0
+# OFFLOADED:  func.func @two(
+# OFFLOADED:  call @two.null0.0({{.*}}) {xtc.device = "null0"}
+# OFFLOADED:  call @two.null1.0({{.*}}) {xtc.device = "null1"}
+# OFFLOADED:  memref.copy {{.*}} : memref<4x4xf32, 1> to memref<4x4xf32>
 
 # SOURCE:     linalg.generic {{.*}}__xtc_id_C_{{.*}}xtc.device = "null0"
 # SOURCE:     linalg.matmul {__xtc_id_D_{{.*}}xtc.device = "null1"}

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""insert-transfers: device functions get buffers on their device, and copies only where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.core.mlir import (
+    Attribute,
+    Block,
+    FlatSymbolRefAttr,
+    FunctionType,
+    InsertionPoint,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    Value,
+)
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_passes.outline_device_regions import DEVICE, RESULTS
+
+ON_DEVICE = "memref.on_device"
+DEVICE_MEMORY = 1
+"""The memory space of a device's main memory."""
+
+
+@dataclass(frozen=True)
+class InsertTransfers(Pass):
+    """Give calls of device functions buffers in memory space 1.
+
+    Before:
+        call @f.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
+    After:
+        %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+        memref.copy %a, %0 : memref<4xf32> to memref<4xf32, 1>
+        %1 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+        call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+        memref.copy %1, %r : memref<4xf32, 1> to memref<4xf32>
+
+    What a device function reads is copied in if its device has no valid copy; what it writes is
+    copied out only when the host or another device reads it, or when the function returns it. An
+    argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
+    copied for functions of that device.
+    """
+
+    name: ClassVar[str] = "insert-transfers"
+
+    def run(self, module: Operation) -> None:
+        functions = {
+            StringAttr(op.attributes["sym_name"]).value: op
+            for op in (one.operation for one in module.regions[0].blocks[0].operations)
+            if op.name == "func.func"
+        }
+        kernels = {name: op for name, op in functions.items() if DEVICE in op.attributes}
+        with module.context:
+            for op in functions.values():
+                if DEVICE not in op.attributes and op.regions[0].blocks:
+                    _Transfers(module, op, kernels).insert()
+            for kernel in kernels.values():
+                _move_arguments(kernel)
+
+
+@dataclass(eq=False)
+class _Buffer:
+    """One allocation, as the host and the devices see it.
+
+    Attributes:
+        host: the host's memref.
+        twins: the memrefs on devices, by device name.
+        valid: who has the current contents: device names, None being the host.
+        home: the device on which the caller or the loader keeps it.
+    """
+
+    host: Value
+    twins: dict[str, Value] = field(default_factory=dict)
+    valid: set[str | None] = field(default_factory=set)
+    home: str | None = None
+
+
+class _Transfers:
+    """Walks one host function from top to bottom and keeps track of where contents are valid."""
+
+    def __init__(
+        self, module: Operation, function: Operation, kernels: dict[str, Operation]
+    ) -> None:
+        self._module = module
+        self._function = function
+        self._kernels = kernels
+        self._block: Block = function.regions[0].blocks[0]
+        self._buffers: list[_Buffer] = []
+
+    def insert(self) -> None:
+        if not any(self._kernel(op.operation) for op in self._block.operations):
+            return
+        _write_results_directly(self._block)
+        operations = [op.operation for op in self._block.operations]
+        self._find_arguments()
+        for op in operations:
+            with op.location:
+                if op.name in ("memref.alloc", "memref.get_global"):
+                    self._define(op)
+                elif self._kernel(op) is not None:
+                    self._call(op)
+                elif op.name == "func.return":
+                    self._finish(op)
+                elif op.name != "memref.dealloc":
+                    self._run_on_host(op)
+
+    def _kernel(self, op: Operation) -> Operation | None:
+        if op.name != "func.call":
+            return None
+        return self._kernels.get(FlatSymbolRefAttr(op.attributes["callee"]).value)
+
+    def _find_arguments(self) -> None:
+        attributes = self._function.attributes
+        described = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
+        for position, argument in enumerate(self._block.arguments):
+            home = _home(described[position], self._only_device()) if described else None
+            if home is None:
+                self._buffers.append(_Buffer(argument, valid={None}))
+            else:
+                with self._function.location:
+                    self._buffers.append(self._resident(argument, home))
+        _retype(self._function, self._block)
+
+    def _define(self, op: Operation) -> None:
+        memref = op.results[0]
+        if op.name == "memref.alloc":
+            self._buffers.append(_Buffer(memref))
+            return
+        symbol = FlatSymbolRefAttr(op.attributes["name"]).value
+        declared = next(one for one in self._globals() if _symbol(one) == symbol)
+        home = _home(declared.attributes, self._only_device())
+        if home is None:
+            self._buffers.append(_Buffer(memref, valid={None}))
+            return
+        self._buffers.append(self._resident(memref, home))
+        declared.attributes["type"] = TypeAttr.get(memref.type)
+
+    def _resident(self, memref: Value, home: str) -> _Buffer:
+        """A buffer that lives on `home`; the host gets a memref of its own, dead unless used."""
+        place = _after(memref, self._block)
+        host = Operation.create(
+            "memref.alloc", results=[memref.type], attributes=_no_sizes(), ip=place
+        )
+        memref.replace_all_uses_with(host.results[0])
+        memref.set_type(_on_device(memref.type))
+        return _Buffer(host.results[0], {home: memref}, {home}, home)
+
+    def _call(self, op: Operation) -> None:
+        kernel = self._kernel(op)
+        if kernel is None:
+            return
+        device = StringAttr(kernel.attributes[DEVICE]).value
+        results = IntegerAttr(kernel.attributes[RESULTS]).value
+        inputs = list(op.operands)[: len(op.operands) - results]
+        outputs = list(op.operands)[len(inputs) :]
+        ip = InsertionPoint(op)
+        twins = [self._twin(self._buffer(value, ip), device, ip, read=True) for value in inputs]
+        written = [self._buffer(value, ip) for value in outputs]
+        twins += [self._twin(buffer, device, ip, read=False) for buffer in written]
+        Operation.create(
+            "func.call",
+            operands=twins,
+            attributes={"callee": op.attributes["callee"], DEVICE: StringAttr.get(device)},
+            ip=ip,
+        )
+        for buffer, value in zip(written, outputs, strict=True):
+            buffer.valid = {device}
+            if buffer.host != value:
+                self._copy_back_view(buffer, value, InsertionPoint(op))
+        op.erase()
+
+    def _twin(self, buffer: _Buffer, device: str, ip: InsertionPoint, *, read: bool) -> Value:
+        """The buffer on `device`, allocated where it is not, current where it is read."""
+        if device not in buffer.twins:
+            buffer.twins[device] = Operation.create(
+                "memref.alloc",
+                results=[_on_device(buffer.host.type)],
+                attributes={**_no_sizes(), DEVICE: StringAttr.get(device)},
+                ip=ip,
+            ).results[0]
+        if read and device not in buffer.valid:
+            self._make_host_valid(buffer, ip)
+            _copy(buffer.host, buffer.twins[device], ip)
+            buffer.valid.add(device)
+        return buffer.twins[device]
+
+    def _make_host_valid(self, buffer: _Buffer, ip: InsertionPoint) -> None:
+        if None not in buffer.valid and buffer.valid:
+            source = sorted(device for device in buffer.valid if device is not None)[0]
+            _copy(buffer.twins[source], buffer.host, ip)
+            buffer.valid.add(None)
+
+    def _run_on_host(self, op: Operation) -> None:
+        """The host reads and writes its own memref of every buffer that `op` touches."""
+        ip = InsertionPoint(op)
+        touched = {id(one): one for value in _memrefs(op) if (one := self._root(value)) is not None}
+        written = {id(one) for value in _written(op) if (one := self._root(value)) is not None}
+        overwritten = self._root(op.operands[1]) if op.name == "memref.copy" else None
+        for key, buffer in touched.items():
+            if buffer is not overwritten or buffer.host != op.operands[1]:
+                self._make_host_valid(buffer, ip)
+            if key in written:
+                buffer.valid = {None}
+
+    def _finish(self, op: Operation) -> None:
+        """Arguments have their contents where the caller looks for them."""
+        ip = InsertionPoint(op)
+        for buffer in self._buffers[: len(self._block.arguments)]:
+            if buffer.home is None:
+                self._make_host_valid(buffer, ip)
+            elif buffer.home not in buffer.valid:
+                self._twin(buffer, buffer.home, ip, read=True)
+
+    def _buffer(self, value: Value, ip: InsertionPoint) -> _Buffer:
+        """The buffer `value` is; a view of one is copied like a buffer of its own."""
+        root = self._root(value)
+        if root is None or root.host == value:
+            return root or _Buffer(value, valid={None})
+        self._make_host_valid(root, ip)
+        return _Buffer(value, valid={None})
+
+    def _copy_back_view(self, buffer: _Buffer, value: Value, ip: InsertionPoint) -> None:
+        root = self._root(value)
+        self._make_host_valid(buffer, ip)
+        if root is not None:
+            root.valid = {None}
+
+    def _root(self, value: Value) -> _Buffer | None:
+        """The buffer that a memref, or the memref it is a view of, belongs to."""
+        while True:
+            for buffer in self._buffers:
+                if buffer.host == value:
+                    return buffer
+            if isinstance(value.owner, Block) or not value.owner.operation.operands:
+                return None
+            value = value.owner.operation.operands[0]
+
+    def _globals(self) -> Iterator[Operation]:
+        operations = (op.operation for op in self._module.regions[0].blocks[0].operations)
+        return (op for op in operations if op.name == "memref.global")
+
+    def _only_device(self) -> str:
+        devices = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
+        return str(sorted(devices)[0])
+
+
+def _write_results_directly(block: Block) -> None:
+    """A temporary that is only copied to an argument becomes that argument."""
+    for op in [one.operation for one in block.operations]:
+        if op.name != "memref.copy":
+            continue
+        source, target = op.operands
+        only_here = len(list(target.uses)) == 1 and isinstance(target.owner, Block)
+        if only_here and _is_allocation(source) and source.type == target.type:
+            allocation = source.owner.operation
+            op.erase()
+            source.replace_all_uses_with(target)
+            allocation.erase()
+
+
+def _is_allocation(value: Value) -> bool:
+    return not isinstance(value.owner, Block) and value.owner.operation.name == "memref.alloc"
+
+
+def _home(attributes: object, only: str) -> str | None:
+    """The device a `memref.on_device` attribute means, unit where there is but one device."""
+    if ON_DEVICE not in attributes:  # type: ignore[operator]
+        return None
+    value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
+    return str(value.value) if isinstance(value, StringAttr) else only
+
+
+def _memrefs(op: Operation) -> list[Value]:
+    """Memrefs from outside that `op`, or one nested in it, uses."""
+    used = (value for one in (op, *all_operations(op)) for value in one.operands)
+    return [value for value in used if isinstance(value.type, MemRefType)]
+
+
+_WRITERS = {"memref.copy": 1, "memref.store": 1, "vector.transfer_write": 1, "vector.store": 1}
+
+
+def _written(op: Operation) -> list[Value]:
+    """Memrefs among `_memrefs(op)` that may be written."""
+    found: list[Value] = []
+    for one in (op, *all_operations(op)):
+        if one.name.startswith("linalg.") and one.operands:
+            found.append(one.operands[len(one.operands) - 1])
+        elif one.name in _WRITERS:
+            found.append(one.operands[_WRITERS[one.name]])
+    return [value for value in found if isinstance(value.type, MemRefType)]
+
+
+def _copy(source: Value, target: Value, ip: InsertionPoint) -> None:
+    Operation.create("memref.copy", operands=[source, target], ip=ip)
+
+
+def _on_device(type: MemRefType) -> MemRefType:
+    plain = MemRefType(type)
+    space = Attribute.parse(f"{DEVICE_MEMORY} : i64")
+    return MemRefType.get(plain.shape, plain.element_type, None, space)
+
+
+def _no_sizes() -> dict[str, Attribute]:
+    return {"operandSegmentSizes": Attribute.parse("array<i32: 0, 0>")}
+
+
+def _symbol(op: Operation) -> str:
+    return str(StringAttr(op.attributes["sym_name"]).value)
+
+
+def _after(memref: Value, block: Block) -> InsertionPoint:
+    """Right behind what defines `memref`."""
+    if isinstance(memref.owner, Block):
+        return InsertionPoint.at_block_begin(block)
+    following = list(block.operations)
+    position = next(i for i, op in enumerate(following) if op.operation == memref.owner.operation)
+    return InsertionPoint(following[position + 1])
+
+
+def _retype(function: Operation, block: Block) -> None:
+    """The function's type follows those of its arguments."""
+    kind = FunctionType(TypeAttr(function.attributes["function_type"]).value)
+    new = FunctionType.get([argument.type for argument in block.arguments], kind.results)
+    function.attributes["function_type"] = TypeAttr.get(new)
+
+
+def _move_arguments(kernel: Operation) -> None:
+    """A device function takes memrefs of its device's memory; its body sees them as before."""
+    block = kernel.regions[0].blocks[0]
+    with kernel.location:
+        for argument in block.arguments:
+            plain = argument.type
+            cast = Operation.create(
+                "memref.memory_space_cast",
+                results=[plain],
+                operands=[argument],
+                ip=InsertionPoint.at_block_begin(block),
+            )
+            argument.replace_all_uses_except(cast.results[0], [cast])
+            argument.set_type(_on_device(plain))
+        _retype(kernel, block)

@@ -1,0 +1,38 @@
+// RUN: xtc-opt %s --insert-transfers | FileCheck %s
+
+// %a lives on the host and is copied in; %b lives on the device and is not. The temporary %t passes
+// from one device function to the next without a copy, and the result is copied out once.
+
+module {
+  // CHECK: func.func private @f.npu0.0(%arg0: memref<4xf32, 1>, %arg1: memref<4xf32, 1>, %arg2: memref<4xf32, 1>)
+  // CHECK: memref.memory_space_cast
+  func.func private @f.npu0.0(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>)
+      attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
+    linalg.add ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%z : memref<4xf32>)
+    return
+  }
+  func.func private @f.npu0.1(%x: memref<4xf32>, %y: memref<4xf32>)
+      attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
+    linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    return
+  }
+
+  // CHECK: func.func @f(%[[A:.*]]: memref<4xf32>, %[[B:.*]]: memref<4xf32, 1> {memref.on_device}, %[[R:.*]]: memref<4xf32>)
+  // CHECK: %[[A1:.*]] = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  // CHECK: memref.copy %[[A]], %[[A1]]
+  // CHECK: %[[T:.*]] = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  // CHECK: call @f.npu0.0(%[[A1]], %[[B]], %[[T]])
+  // CHECK-NOT: memref.copy
+  // CHECK: %[[R1:.*]] = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  // CHECK: call @f.npu0.1(%[[T]], %[[R1]])
+  // CHECK: memref.copy %[[R1]], %[[R]]
+  // CHECK-NEXT: return
+  func.func @f(%a: memref<4xf32>, %b: memref<4xf32> {memref.on_device}, %r: memref<4xf32>) {
+    %t = memref.alloc() : memref<4xf32>
+    call @f.npu0.0(%a, %b, %t) : (memref<4xf32>, memref<4xf32>, memref<4xf32>) -> ()
+    %u = memref.alloc() : memref<4xf32>
+    call @f.npu0.1(%t, %u) : (memref<4xf32>, memref<4xf32>) -> ()
+    memref.copy %u, %r : memref<4xf32> to memref<4xf32>
+    return
+  }
+}
