@@ -13,6 +13,7 @@ from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import BuildRequest, Target
+from xtc_targets.host.threads import check_threads
 
 if TYPE_CHECKING:
     from xtc.core.llvm import Machine
@@ -30,6 +31,9 @@ class HostOptions:
         features: additions and removals such as "+avx2,-avx512f".
         opt_level: the optimisation level of LLVM or of the C compiler, 0 to 3.
         codegen: "llvm", or "c" for C that the compiler named by XTC_CC translates.
+        threads: on how many threads loops run that a schedule made parallel, 1 to 1024. None is
+            decided where the code is loaded: XTC_THREADS, else the cores the process may use. C
+            runs them on one thread.
     """
 
     triple: str | None = None
@@ -37,10 +41,24 @@ class HostOptions:
     features: str | None = None
     opt_level: int = 3
     codegen: Literal["llvm", "c"] = "llvm"
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.opt_level not in (0, 1, 2, 3):
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
+        if self.threads is not None:
+            check_threads(self.threads)
+        if self.codegen == "c" and self.threads not in (None, 1):
+            raise UserError(
+                f"threads={self.threads} with codegen='c'",
+                notes=["C runs parallel loops on one thread"],
+                hints=["use codegen='llvm' for several threads"],
+            )
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether parallel loops may run on several threads."""
+        return self.threads != 1 and self.codegen == "llvm"
 
     @property
     def machine(self) -> Machine:
@@ -59,7 +77,7 @@ class HostTarget(Target):
     def pipeline(self, options: HostOptions) -> Pipeline:
         from xtc_targets.host.pipeline import host_pipeline
 
-        return host_pipeline(options.machine, options.codegen)
+        return host_pipeline(options.machine, options.codegen, parallel=options.is_parallel)
 
     def build(
         self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path
@@ -75,7 +93,7 @@ class HostTarget(Target):
         from xtc_targets.host import build
 
         code = self._generator(options).generate(lowered, request)
-        manifest = build.manifest_of(code, request, self.toolchain(options), {})
+        manifest = build.manifest_of(code, request, self.toolchain(options))
         return Artifact(manifest, objects=code.objects)
 
     def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
@@ -90,7 +108,7 @@ class HostTarget(Target):
 
         if options.codegen == "c":
             return CGenerator(options.machine, options.opt_level, options.cpu, options.features)
-        return LlvmGenerator(options.machine, options.opt_level)
+        return LlvmGenerator(options.machine, options.opt_level, options.threads)
 
     def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
         from xtc_targets.host.device import LocalHost

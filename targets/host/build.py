@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from xtc.core.llvm import Machine, link_shared, linker_version
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
+from xtc_targets.host import pool_library
+from xtc_targets.host.threads import ALL, KEY
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
@@ -32,11 +35,18 @@ class Code:
         objects: relocatable object files: the code, and the constants where there are any.
         returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
         sources: texts that are kept beside the code, by file name.
+        beside: contents by file name of what parallel loops need to run on several threads.
     """
 
     objects: tuple[bytes, ...]
     returns_status: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What else there is to say of the toolchain."""
+        return {pool_library.VERSION: pool_library.version()} if self.beside else {}
 
 
 class Generator(Protocol):
@@ -52,7 +62,9 @@ class Generator(Protocol):
         """What shapes the code: versions, machine, flags."""
 
 
-def toolchain(codegen: str, machine: Machine, opt_level: int) -> dict[str, str]:
+def toolchain(
+    codegen: str, machine: Machine, opt_level: int, threads: int | None = 1
+) -> dict[str, str]:
     """What shapes the code whatever generates it."""
     return {
         **toolchain_versions(),
@@ -61,6 +73,7 @@ def toolchain(codegen: str, machine: Machine, opt_level: int) -> dict[str, str]:
         "cpu": machine.cpu,
         "features": machine.features,
         "opt_level": str(opt_level),
+        KEY: str(threads or ALL),
         "linker": linker_version(),
     }
 
@@ -73,9 +86,10 @@ def write_artifact(
     folder: Path,
 ) -> Artifact:
     """Link `code`, or keep its objects, in `folder`. Raises ToolError where the linker fails."""
-    names = [*code.sources, *_write_code(code, machine, folder)]
-    for name, text in code.sources.items():
-        (folder / name).write_text(text)
+    written = {name: text.encode() for name, text in code.sources.items()} | dict(code.beside)
+    for name, content in written.items():
+        (folder / name).write_bytes(content)
+    names = [*written, *_write_code(code, machine, folder)]
     files = {name: file_hash(folder / name) for name in names}
     manifest = manifest_of(code, request, versions, files)
     (folder / MANIFEST_FILE).write_text(manifest.to_json())
@@ -94,14 +108,17 @@ def _write_code(code: Code, machine: Machine, folder: Path) -> tuple[str, ...]:
 
 
 def manifest_of(
-    code: Code, request: BuildRequest, versions: Mapping[str, str], files: Mapping[str, str]
+    code: Code,
+    request: BuildRequest,
+    versions: Mapping[str, str],
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Manifest:
     """The manifest of host code."""
     return Manifest(
         entry=request.entry,
         target="host",
         arguments=request.arguments,
-        toolchain=versions,
+        toolchain={**versions, **code.versions},
         flops=request.flops,
         files=files,
         returns_status=code.returns_status,

@@ -6,7 +6,8 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +16,39 @@ from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface, HostRuntime, LoadedModule
+from xtc_targets.host import pool_library
 from xtc_targets.host.build import LIBRARY
+from xtc_targets.host.pool import Pool, pool
+from xtc_targets.host.threads import threads_to_use, usable_cores
 
 _numbers = Numbering()
 
 
 @dataclass(eq=False)
 class HostModule:
-    """A shared library, or objects, mapped into this process."""
+    """A shared library, or objects, mapped into this process.
+
+    Attributes:
+        artifact: what was loaded.
+        threads: on how many threads its parallel loops run; 1 where it has none.
+    """
 
     artifact: Artifact
     _entry: Callable[..., Any]
+    threads: int = 1
     _library: ctypes.CDLL | None = None
     _objects: LoadedObjects | None = None
+    _pool: Pool | None = None
+
+    def use_pool(self, table: Callable[[], int]) -> None:
+        """Run parallel loops, where there are any, on threads; `table` looks its address up."""
+        toolchain = self.artifact.manifest.toolchain
+        if pool_library.VERSION not in toolchain:
+            return
+        path = None if self.artifact.objects else self.artifact.file(pool_library.LIBRARY)
+        self.threads = threads_to_use(toolchain)
+        self._pool = pool(toolchain[pool_library.VERSION], path)
+        self._pool.attach(table(), self.threads)
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
         """A call of the entry on host addresses; it releases Python's lock while it runs."""
@@ -38,13 +59,16 @@ class HostModule:
         return lambda: entry(*arguments)
 
     def close(self) -> None:
-        """Unmap the code."""
+        """Unmap the code, and let its threads go where no other module uses them."""
         if self._library is not None:
             _ctypes.dlclose(self._library._handle)
             self._library = None
         if self._objects is not None:
             self._objects.close()
             self._objects = None
+        if self._pool is not None:
+            self._pool.detach()
+            self._pool = None
         self._entry = _closed
 
 
@@ -107,9 +131,11 @@ class LocalHost(HostRuntime):
         return {"modules": float(len(self._loaded))}
 
     def peak_flops(self, dtype: str) -> float:
+        """The measured peak of as many cores as the loaded code uses threads."""
         from xtc_targets.host.peak import peak_flops
 
-        return peak_flops(dtype)
+        threads = max((module.threads for module in self._loaded), default=1)
+        return peak_flops(dtype, min(threads, usable_cores()))
 
     def close(self) -> None:
         for module in tuple(self._loaded):
@@ -150,7 +176,10 @@ def _from_file(artifact: Artifact) -> HostModule:
     except (OSError, AttributeError) as error:
         raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
     entry.restype = _result_type(artifact)
-    return HostModule(artifact, entry, _library=library)
+    module = HostModule(artifact, entry, _library=library)
+    with _closed_on_error(module):
+        module.use_pool(lambda: _address(library, pool_library.TABLE))
+    return module
 
 
 def _from_memory(artifact: Artifact) -> HostModule:
@@ -158,8 +187,27 @@ def _from_memory(artifact: Artifact) -> HostModule:
     arguments = (ctypes.c_void_p for _ in artifact.manifest.arguments)
     prototype = ctypes.CFUNCTYPE(_result_type(artifact), *arguments)
     entry = prototype(loaded.address(artifact.manifest.entry))
-    return HostModule(artifact, entry, _objects=loaded)
+    module = HostModule(artifact, entry, _objects=loaded)
+    with _closed_on_error(module):
+        module.use_pool(lambda: loaded.address(pool_library.TABLE))
+    return module
 
 
 def _result_type(artifact: Artifact) -> type[ctypes.c_int] | None:
     return ctypes.c_int if artifact.manifest.returns_status else None
+
+
+def _address(library: ctypes.CDLL, symbol: str) -> int:
+    try:
+        return ctypes.addressof(ctypes.c_char.in_dll(library, symbol))
+    except ValueError as error:
+        raise ArtifactError(f"the library cannot be loaded: {error}") from None
+
+
+@contextmanager
+def _closed_on_error(module: HostModule) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        module.close()
+        raise

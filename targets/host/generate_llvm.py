@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xtc.core.llvm import Machine, compile_ir, data_object
 from xtc.interfaces.target import BuildRequest
+from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 
 if TYPE_CHECKING:
@@ -16,17 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LlvmGenerator:
-    """LLVM at one optimisation level for one machine."""
+    """LLVM at one optimisation level for one machine; `threads` as in HostOptions."""
 
     machine: Machine
     opt_level: int
+    threads: int | None = None
 
     def generate(self, lowered: Operation, request: BuildRequest) -> Code:
-        """The code, and the constants where there are any, as relocatable objects."""
+        """The code, and the constants where there are any, as relocatable objects.
+
+        Raises ToolError where parallel loops need a C compiler that fails.
+        """
         code = compile_ir(_ir(lowered), self.machine, opt=self.opt_level, name=request.entry)
-        if not request.constants:
-            return Code((code,))
-        return Code((code, data_object(request.constants, self.machine)))
+        objects = [code]
+        if request.constants:
+            objects.append(data_object(request.constants, self.machine))
+        parallel = pool_library.has_parallel_loops(lowered)
+        return Code(tuple(objects), beside=pool_library.files(self.machine) if parallel else {})
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""
@@ -36,7 +43,7 @@ class LlvmGenerator:
 
     def toolchain(self) -> dict[str, str]:
         """What shapes the code."""
-        return toolchain("llvm", self.machine, self.opt_level)
+        return toolchain("llvm", self.machine, self.opt_level, self.threads)
 
 
 def _ir(lowered: Operation) -> str:

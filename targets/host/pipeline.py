@@ -23,6 +23,8 @@ from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_targets.host.description import HostDescription
+from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -47,24 +49,26 @@ SCHEDULED = Stage(
     ),
 )
 
-BUFFERIZED = Stage(
-    "bufferized",
-    (
-        # Results are computed where the caller wants them, not in one more buffer and a copy.
-        "eliminate-empty-tensors",
-        "empty-tensor-to-alloc-tensor",
-        "one-shot-bufferize{bufferize-function-boundaries "
-        "function-boundary-type-conversion=identity-layout-map}",
-        "canonicalize",
-        "cse",
-        # Frees go in last, when it is settled which buffers exist.
-        "func.func(buffer-loop-hoisting)",
-        "buffer-deallocation-pipeline",
-        # Copies of a body cost nothing from here on.
-        UnrollLoops(),
-        "canonicalize",
-        "cse",
-    ),
+_TO_MEMREFS = (
+    # Results are computed where the caller wants them, not in one more buffer and a copy.
+    "eliminate-empty-tensors",
+    "empty-tensor-to-alloc-tensor",
+    "one-shot-bufferize{bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map}",
+    "canonicalize",
+    "cse",
+)
+
+_BUFFERS = (
+    # Parallel loops inside others, and all of them where one thread is to run: plain loops.
+    "scf-forall-to-for",
+    # Frees go in last, when it is settled which buffers exist.
+    "func.func(buffer-loop-hoisting)",
+    "buffer-deallocation-pipeline",
+    # Copies of a body cost nothing from here on.
+    UnrollLoops(),
+    "canonicalize",
+    "cse",
 )
 
 # Everything of this graph runs on the host: nothing to outline.
@@ -126,14 +130,22 @@ _LOWERED_TO_LLVM = Stage(
         ContractMultiplyAdds(),
         *_NO_BF16,
         *_TO_LLVM,
+        # Calls of parallel bodies go through the pool, whose address the runtime writes.
+        DispatchParallelCalls(),
     ),
 )
 
 
-def host_pipeline(machine: Machine, codegen: Codegen = "llvm") -> Pipeline:
-    """The stages after `source`."""
+def host_pipeline(
+    machine: Machine, codegen: Codegen = "llvm", *, parallel: bool = True
+) -> Pipeline:
+    """The stages after `source`; without `parallel`, one thread runs all loops."""
+    # A body becomes a function before buffers are placed, so that those it allocates for every
+    # iteration are moved out of the loop, but stay with the thread.
+    outline = (OutlineParallelLoops(),) if parallel else ()
+    bufferized = Stage("bufferized", (*_TO_MEMREFS, *outline, *_BUFFERS))
     lowered = _lowered_to_c(machine) if codegen == "c" else _LOWERED_TO_LLVM
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
+    return Pipeline((Stage("source"), SCHEDULED, bufferized, OFFLOADED, lowered))
 
 
 def _lowered_to_c(machine: Machine) -> Stage:

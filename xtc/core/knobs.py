@@ -81,6 +81,12 @@ DUMP_DIR = _declare(
 CC = _declare(
     "XTC_CC", str, "cc", "C compiler: links shared libraries, and compiles code generated as C"
 )
+THREADS = _declare(
+    "XTC_THREADS",
+    _positive,
+    None,
+    "threads of parallel loops where the compiler was told no number; all usable cores if unset",
+)
 CACHE = _declare("XTC_CACHE", _switch, True, "0 compiles anew every time and keeps nothing")
 CACHE_DIR = _declare(
     "XTC_CACHE_DIR",

@@ -7,13 +7,14 @@ The library is loaded at the first call that needs it, each target family at its
 from xtc.core.llvm.codegen import compile_ir, optimize_ir
 from xtc.core.llvm.data import data_object
 from xtc.core.llvm.jit import LoadedObjects
-from xtc.core.llvm.link import link_shared, linker_version
+from xtc.core.llvm.link import compile_shared, link_shared, linker_version
 from xtc.core.llvm.machine import Machine
 
 __all__ = [
     "LoadedObjects",
     "Machine",
     "compile_ir",
+    "compile_shared",
     "data_object",
     "link_shared",
     "linker_version",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object files to a shared library, by the C compiler's driver."""
+"""Object files, or C sources, to a shared library, by the C compiler's driver."""
 
 from __future__ import annotations
 
@@ -47,6 +47,27 @@ def link_shared(
         linked.replace(output)
 
 
+def compile_shared(
+    sources: Sequence[Path], output: Path, machine: Machine, *, flags: Sequence[str] = ()
+) -> None:
+    """Compile C files into a shared library, which appears whole or not at all.
+
+    Args:
+        sources: the files.
+        output: the library's path; its folder exists, a file of that name is replaced.
+        machine: what XTC_CC compiles for, which it must be told by its own arguments.
+        flags: the compiler's, beside those that make a shared library.
+
+    Raises:
+        ToolError: the compiler is missing or failed, with its own words.
+    """
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
+        compiled = Path(folder, output.name)
+        arguments = ["-fPIC", *flags, *map(str, sources)]
+        _run_compiler(arguments, compiled, machine, f"compiling {output.name}")
+        compiled.replace(output)
+
+
 def linker_version() -> str:
     """The linking command and the first line it says of its version, once asked in a process.
 
@@ -71,7 +92,11 @@ def _link(
     objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
 ) -> None:
     flags = [f"-l{library}" for library in libraries]
-    command = [*cc.command(), "-shared", "-o", str(linked), *map(str, objects), *flags]
+    _run_compiler([*map(str, objects), *flags], linked, machine, what)
+
+
+def _run_compiler(arguments: list[str], output: Path, machine: Machine, what: str) -> None:
+    command = [*cc.command(), "-shared", "-o", str(output), *arguments]
     try:
         tool.run(command, what=what, install_hint=cc.INSTALL_HINT)
     except ToolError as error:

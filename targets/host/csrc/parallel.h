@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract between compiled parallel loops, the loader and the pool of threads.
+//
+// A module with parallel loops has one `struct xtc_parallel xtc_parallel`, by which all its loops
+// run. As built it runs them on the calling thread; the loader writes the pool's function and the
+// number of threads into it before the first call.
+
+#ifndef XTC_PARALLEL_H
+#define XTC_PARALLEL_H
+
+#include <stdint.h>
+
+// Iterations `first` to `last`, the latter excluded, of a loop whose iterations are independent.
+typedef void xtc_loop(void *context, int64_t first, int64_t last);
+
+struct xtc_parallel {
+  void (*run)(xtc_loop *loop, void *context, int64_t count, int64_t threads);
+  int64_t threads;
+};
+
+// Run iterations 0 to `count` on the caller's thread and up to `threads - 1` more; every iteration
+// is done when it returns. While one loop has the pool, other loops, nested ones included, run on
+// their caller's thread alone. Any thread may call it, and a child process after a fork.
+void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t threads);
+
+// End the pool's threads, after the loop that runs; the next loop starts new ones.
+void xtc_parallel_stop(void);
+
+#endif

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dispatch-parallel-calls: threads share the range of a call that outline-parallel-loops made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
+from xtc.core.passes import Pass
+from xtc_passes._linalg import operations_with
+from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
+from xtc_targets.host.pool_library import TABLE
+
+_TABLE_TYPE = "!llvm.struct<(ptr, i64)>"
+_TABLE_TEXT = f"""\
+llvm.mlir.global external protected @{TABLE}() : {_TABLE_TYPE} {{
+  %serial = llvm.mlir.addressof @{TABLE}.serial : !llvm.ptr
+  %threads = llvm.mlir.constant(1 : i64) : i64
+  %none = llvm.mlir.poison : {_TABLE_TYPE}
+  %first = llvm.insertvalue %serial, %none[0] : {_TABLE_TYPE}
+  %all = llvm.insertvalue %threads, %first[1] : {_TABLE_TYPE}
+  llvm.return %all : {_TABLE_TYPE}
+}}
+llvm.func internal @{TABLE}.serial(%loop: !llvm.ptr, %context: !llvm.ptr, %count: i64,
+                                   %threads: i64) {{
+  %first = llvm.mlir.constant(0 : i64) : i64
+  llvm.call %loop(%context, %first, %count) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
+  llvm.return
+}}
+"""
+
+
+@dataclass(frozen=True)
+class DispatchParallelCalls(Pass):
+    """Let marked calls, in the llvm dialect, run through the function that a table names.
+
+    Before:
+        llvm.call @f.parallel.0(%a, %zero, %count) {xtc.parallel} : (!llvm.ptr, i64, i64) -> ()
+    After:
+        llvm.call @f.parallel.0.start(%a, %zero, %count) : (!llvm.ptr, i64, i64) -> ()
+        // start calls table.run(@f.parallel.0.chunk, address of {%a}, %count, table.threads)
+        // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
+
+    The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The function with the
+    body is not inlined, as it would lose a part of what its arguments say of aliasing.
+    """
+
+    name: ClassVar[str] = "dispatch-parallel-calls"
+
+    def run(self, module: Operation) -> None:
+        calls = operations_with(module, PARALLEL)
+        if not calls:
+            return
+        functions = _functions(module)
+        for call in calls:
+            body = FlatSymbolRefAttr(call.attributes["callee"]).value
+            types = [str(operand.type) for operand in call.operands][:-2]
+            _append(module, _call_text(body, types), skip=(body, TABLE))
+            functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
+            call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.start", module.context)
+            del call.attributes[PARALLEL]
+        _append(module, _TABLE_TEXT)
+
+
+def _functions(module: Operation) -> dict[str, Operation]:
+    found = (op.operation for op in module.regions[0].blocks[0].operations)
+    return {_symbol(op): op for op in found if op.name == "llvm.func"}
+
+
+def _symbol(op: Operation) -> str:
+    return str(StringAttr(op.attributes["sym_name"]).value)
+
+
+def _append(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
+    """Add what the text defines, without what it only declares: the symbols to skip."""
+    with module.context, InsertionPoint(module.regions[0].blocks[0]):
+        parsed = Module.parse(text)
+        for op in parsed.body.operations:
+            if _symbol(op.operation) not in skip:
+                op.operation.clone()
+
+
+def _call_text(body: str, types: Sequence[str]) -> str:
+    """The functions that store the arguments and load them again, with declarations they need."""
+    names = [f"%value{position}" for position in range(len(types))]
+    context = f"!llvm.struct<({', '.join(types)})>"
+    typed = "".join(f"{name}: {type}, " for name, type in zip(names, types, strict=True))
+    packed = "%packed{}".format
+    pack = [
+        f"{packed(n + 1)} = llvm.insertvalue {name}, {packed(n)}[{n}] : {context}"
+        for n, name in enumerate(names)
+    ]
+    unpack = [f"{name} = llvm.extractvalue %all[{n}] : {context}" for n, name in enumerate(names)]
+    signature = ", ".join([*types, "i64", "i64"])
+    lines = [
+        f"llvm.func @{body}({signature})",
+        f"llvm.mlir.global external @{TABLE}() : {_TABLE_TYPE}",
+        f"llvm.func internal @{body}.start({typed}%first: i64, %count: i64) {{",
+        "%one = llvm.mlir.constant(1 : i64) : i64",
+        f"%context = llvm.alloca %one x {context} : (i64) -> !llvm.ptr",
+        f"{packed(0)} = llvm.mlir.poison : {context}",
+        *pack,
+        f"llvm.store {packed(len(names))}, %context : {context}, !llvm.ptr",
+        f"%address = llvm.mlir.addressof @{TABLE} : !llvm.ptr",
+        f"%table = llvm.load %address : !llvm.ptr -> {_TABLE_TYPE}",
+        f"%run = llvm.extractvalue %table[0] : {_TABLE_TYPE}",
+        f"%threads = llvm.extractvalue %table[1] : {_TABLE_TYPE}",
+        f"%chunk = llvm.mlir.addressof @{body}.chunk : !llvm.ptr",
+        "llvm.call %run(%chunk, %context, %count, %threads)"
+        " : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, i64) -> ()",
+        "llvm.return",
+        "}",
+        f"llvm.func internal @{body}.chunk(%context: !llvm.ptr, %first: i64, %last: i64) {{",
+        f"%all = llvm.load %context : !llvm.ptr -> {context}",
+        *unpack,
+        f"llvm.call @{body}({', '.join([*names, '%first', '%last'])}) : ({signature}) -> ()",
+        "llvm.return",
+        "}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""outline-parallel-loops: bodies of parallel loops become functions over a range of iterations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError
+from xtc.core.mlir import (
+    ArrayAttr,
+    Attribute,
+    DenseI64ArrayAttr,
+    DictAttr,
+    FlatSymbolRefAttr,
+    FunctionType,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    UnitAttr,
+    Value,
+    WalkOrder,
+    WalkResult,
+)
+from xtc.core.passes import Pass
+from xtc_targets.host.passes._captures import argument_attributes, captured, redirect
+
+PARALLEL = "xtc.parallel"
+"""Marks a call whose last arguments, 0 and a count, are a range that threads may share."""
+
+
+@dataclass(frozen=True)
+class OutlineParallelLoops(Pass):
+    """Give the body of each outermost `scf.forall` on memrefs a function of its own.
+
+    Before:
+        scf.forall (%i) in (8) { body(%a, %i) }
+    After:
+        call @f.parallel.0(%a, %c0, %c8) {xtc.parallel} : (memref<..>, index, index) -> ()
+        func.func private @f.parallel.0(%a: .. {llvm.noalias}, %first: index, %last: index) {
+          scf.for %i = %first to %last step %c1 { body(%a, %i) } }
+
+    The call does the whole loop as it stands; `dispatch-parallel-calls` makes threads share it.
+    Arguments are the buffers that the body uses, `llvm.noalias` where they are known to be apart.
+    """
+
+    name: ClassVar[str] = "outline-parallel-loops"
+
+    def run(self, module: Operation) -> None:
+        for function in list(module.regions[0].blocks[0].operations):
+            for number, loop in enumerate(_outermost_loops(function.operation)):
+                _outline(loop, function.operation, number)
+
+
+def _outermost_loops(function: Operation) -> list[Operation]:
+    found: list[Operation] = []
+
+    def visit(op: Operation) -> WalkResult:
+        if op.operation.name != "scf.forall":
+            return WalkResult.ADVANCE
+        found.append(op.operation)
+        return WalkResult.SKIP
+
+    function.walk(visit, WalkOrder.PRE_ORDER)
+    return found
+
+
+def _outline(loop: Operation, function: Operation, number: int) -> None:
+    """Move the loop's body to a function before `function`, and call that in the loop's place."""
+    name = f"{StringAttr(function.attributes['sym_name']).value}.parallel.{number}"
+    counts = [count for _, count, _ in _dimensions(loop)]
+    values = captured(loop)
+    with loop.context, loop.location:
+        with InsertionPoint(loop):
+            Operation.create(
+                "func.call",
+                operands=[*values, _index(0), _index(math.prod(counts))],
+                attributes={"callee": FlatSymbolRefAttr.get(name), PARALLEL: UnitAttr.get()},
+            )
+        with InsertionPoint(function):
+            outlined = _function(name, values)
+        entry = outlined.regions[0].blocks[0]
+        *arguments, first, last = entry.arguments
+        with InsertionPoint(entry):
+            chunk = _move_body(loop, first, last)
+            Operation.create("func.return")
+        with InsertionPoint(chunk):
+            redirect(chunk, values, arguments)
+    loop.erase()
+
+
+def _function(name: str, values: list[Value]) -> Operation:
+    """An empty function that takes the values and a range of iterations."""
+    index = IndexType.get()
+    types = [*(value.type for value in values), index, index]
+    nothing = DictAttr.get({})
+    function = Operation.create(
+        "func.func",
+        regions=1,
+        attributes={
+            "sym_name": StringAttr.get(name),
+            "sym_visibility": StringAttr.get("private"),
+            "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
+            "function_type": TypeAttr.get(FunctionType.get(types, [])),
+            "arg_attrs": ArrayAttr.get([*argument_attributes(values), nothing, nothing]),
+        },
+    )
+    function.regions[0].blocks.append(*types)
+    return function
+
+
+def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
+    """A plain loop over the range with the body of `loop`, which is left empty."""
+    chunk = Operation.create("scf.for", operands=[first, last, _index(1)], regions=1)
+    for name in (name for name in loop.attributes if name.startswith("./")):
+        chunk.attributes[name] = loop.attributes[name]
+    block = chunk.regions[0].blocks.append(IndexType.get())
+    source = loop.regions[0].blocks[0]
+    with InsertionPoint(block):
+        for old, new in zip(source.arguments, _places(loop, block.arguments[0]), strict=True):
+            old.replace_all_uses_with(new)
+        end = Operation.create("scf.yield")
+    for op in list(source.operations)[:-1]:
+        op.operation.move_before(end)
+    return chunk
+
+
+def _places(loop: Operation, iteration: Value) -> list[Value]:
+    """Where an iteration is in each dimension, the last of which runs fastest."""
+    places: list[Value] = []
+    dimensions = _dimensions(loop)
+    for position, (start, count, step) in reversed(list(enumerate(dimensions))):
+        place = iteration
+        if position > 0:
+            place = _arith("remui", iteration, count)
+            iteration = _arith("divui", iteration, count)
+        place = place if step == 1 else _arith("muli", place, step)
+        places.append(place if start == 0 else _arith("addi", place, start))
+    return places[::-1]
+
+
+def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:
+    """Start, number of iterations and step by dimension. Raises CompileError where not constant."""
+    if loop.operands:
+        raise CompileError(
+            "a parallel loop's bounds are known only at run time, or it is not on memrefs",
+            where=str(loop.location),
+        )
+    bounds = (
+        DenseI64ArrayAttr(loop.attributes[name])
+        for name in ("staticLowerBound", "staticUpperBound", "staticStep")
+    )
+    return [
+        (start, max(0, -(-(stop - start) // step)), step)
+        for start, stop, step in zip(*bounds, strict=True)
+    ]
+
+
+def _arith(name: str, value: Value, number: int) -> Value:
+    operands = [value, _index(number)]
+    return Operation.create(f"arith.{name}", results=[value.type], operands=operands).results[0]
+
+
+def _index(number: int) -> Value:
+    type = IndexType.get()
+    attributes = {"value": IntegerAttr.get(type, number)}
+    return Operation.create("arith.constant", results=[type], attributes=attributes).results[0]

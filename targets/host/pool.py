@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This process's threads for parallel loops, and the modules that use them.
+
+A process loads the library once and for good. Its threads end when no module uses them any more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.core.errors import ArtifactError
+from xtc.core.workspace import private_folder
+from xtc_targets.host import pool_library
+
+
+class _Table(ctypes.Structure):
+    """`struct xtc_parallel` of csrc/parallel.h."""
+
+    _fields_ = (("run", ctypes.c_void_p), ("threads", ctypes.c_int64))
+
+
+@dataclass(eq=False)
+class Pool:
+    """A loaded library with its threads, and how many modules use it."""
+
+    _library: ctypes.CDLL
+    _users: int = 0
+
+    def attach(self, table: int, threads: int) -> None:
+        """Let the module whose table is at this address run its loops here, until `detach`."""
+        with _guard:
+            self._users += 1
+        entry = _Table.from_address(table)
+        entry.run = ctypes.cast(self._library.xtc_parallel_run, ctypes.c_void_p).value
+        entry.threads = threads
+
+    def detach(self) -> None:
+        """A module that was attached is gone; the threads go with the last one."""
+        with _guard:
+            self._users -= 1
+            if self._users == 0:
+                self._library.xtc_parallel_stop()
+
+
+_guard = threading.Lock()
+_pools: dict[str, Pool] = {}
+
+
+def pool(version: str, path: Path | None) -> Pool:
+    """The process's pool by this version of the library.
+
+    Args:
+        version: what the module's manifest says of it.
+        path: the library beside the module; None for a module that was compiled to memory here.
+
+    Raises ArtifactError where the library cannot be loaded.
+    """
+    with _guard:
+        if version not in _pools:
+            _pools[version] = Pool(_open(path) if path else _open_built())
+        return _pools[version]
+
+
+def _open_built() -> ctypes.CDLL:
+    with private_folder("parallel-") as folder:
+        path = Path(folder, pool_library.LIBRARY)
+        path.write_bytes(pool_library.built())
+        return _open(path)
+
+
+def _open(path: Path) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(path))
+        library.xtc_parallel_run.restype = library.xtc_parallel_stop.restype = None
+    except (OSError, AttributeError) as error:
+        raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
+    return library

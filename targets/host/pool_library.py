@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library that parallel loops run by, `csrc/parallel.c`, built where the first of them is."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.core import knobs
+from xtc.core.cache import cache_key, configured_cache
+from xtc.core.llvm import Machine, compile_shared, linker_version
+from xtc.core.workspace import private_folder
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+TABLE = "xtc.parallel"
+"""The symbol of a module's `struct xtc_parallel`; no graph can have such a name."""
+LIBRARY = "parallel.so"
+"""The library's file beside a module."""
+VERSION = "parallel_runtime"
+"""The key in a manifest's toolchain under which is what `version` said."""
+
+_SOURCES = tuple(Path(__file__).parent / "csrc" / name for name in ("parallel.c", "parallel.h"))
+_FLAGS = ("-std=c11", "-O2", "-pthread")
+
+
+def has_parallel_loops(lowered: Operation) -> bool:
+    """Whether a module in the llvm dialect has the table of dispatch-parallel-calls."""
+    from xtc.core.mlir import StringAttr
+
+    return any(
+        "sym_name" in op.attributes and StringAttr(op.attributes["sym_name"]).value == TABLE
+        for op in lowered.regions[0].blocks[0].operations
+    )
+
+
+def files(machine: Machine) -> dict[str, bytes]:
+    """What a module needs beside it, by file name: the library; for another machine its source.
+
+    Raises ToolError where the C compiler is missing or fails.
+    """
+    if machine.is_host:
+        return {LIBRARY: built()}
+    return {path.name: path.read_bytes() for path in _SOURCES}
+
+
+@functools.lru_cache(maxsize=1)
+def version() -> str:
+    """SHA-256 of the source: modules that were built with the same can share one library."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()
+
+
+@functools.lru_cache(maxsize=1)
+def built() -> bytes:
+    """The library for this machine, from the cache or by the C compiler. Raises ToolError."""
+    cache = configured_cache() if knobs.CACHE.get() else None
+    parts = {"source": version(), "flags": " ".join(_FLAGS), "compiler": linker_version()}
+    key = cache_key({"what": LIBRARY, "machine": Machine.host().triple, **parts})
+    with private_folder("parallel-") as name:
+        folder = Path(name)
+        library = folder / LIBRARY
+        if cache is None or not cache.fetch(key, folder):
+            compile_shared(_SOURCES[:1], library, Machine.host(), flags=_FLAGS)
+            if cache is not None:
+                cache.publish(key, folder)
+        return library.read_bytes()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --outline-parallel-loops --canonicalize --cse | FileCheck %s
+
+// The body becomes a function of its buffers and a range; buffers that were apart stay so, and
+// views and constants are made again inside. A buffer of the body stays in the body.
+
+// CHECK-LABEL: func.func private @rows.parallel.0(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8x16xf32> {llvm.noalias}
+// CHECK-SAME: %[[B:[a-z0-9]+]]: memref<6x16xf32> {llvm.noalias}
+// CHECK-SAME: %[[FIRST:[a-z0-9]+]]: index, %[[LAST:[a-z0-9]+]]: index)
+// CHECK-SAME: llvm.linkage = #llvm.linkage<internal>
+// CHECK: memref.subview %[[A]][2, 0] [6, 16] [1, 1]
+// CHECK: scf.for %[[I:.*]] = %[[FIRST]] to %[[LAST]] step
+// CHECK: memref.alloc()
+// CHECK: {"./i"}
+// CHECK-LABEL: func.func @rows(
+// CHECK-NOT: scf.forall
+// CHECK: call @rows.parallel.0({{.*}}, %c0, %c6) {xtc.parallel}
+func.func @rows(%a: memref<8x16xf32> {llvm.noalias}, %b: memref<6x16xf32> {llvm.noalias}) {
+  %inner = memref.subview %a[2, 0] [6, 16] [1, 1]
+    : memref<8x16xf32> to memref<6x16xf32, strided<[16, 1], offset: 32>>
+  scf.forall (%i) in (6) {
+    %tile = memref.alloc() : memref<16xf32>
+    %from = memref.subview %inner[%i, 0] [1, 16] [1, 1]
+      : memref<6x16xf32, strided<[16, 1], offset: 32>> to memref<16xf32, strided<[1], offset: ?>>
+    %to = memref.subview %b[%i, 0] [1, 16] [1, 1]
+      : memref<6x16xf32> to memref<16xf32, strided<[1], offset: ?>>
+    linalg.exp ins(%from : memref<16xf32, strided<[1], offset: ?>>) outs(%tile : memref<16xf32>)
+    memref.copy %tile, %to : memref<16xf32> to memref<16xf32, strided<[1], offset: ?>>
+  } {"./i"}
+  return
+}
+
+// Two loops share one range, the second runs fastest; a loop inside stays for the thread.
+
+// CHECK-LABEL: func.func private @two.parallel.0(
+// CHECK: scf.for %[[N:.*]] =
+// CHECK-DAG: %[[J:.*]] = arith.remui %[[N]], %c3
+// CHECK-DAG: %[[I:.*]] = arith.divui %[[N]], %c3
+// CHECK-DAG: %[[J2:.*]] = arith.muli %[[J]], %c2
+// CHECK-DAG: %[[J3:.*]] = arith.addi %[[J2]], %c1
+// CHECK: scf.forall (%[[K:.*]]) in (4)
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[I]], %[[J3]], %[[K]]]
+// CHECK: call @two.parallel.0(%arg1, %arg0, %c0, %c15) {xtc.parallel}
+func.func @two(%a: memref<5x7x4xf32> {llvm.noalias}, %s: f32) {
+  scf.forall (%i, %j) = (0, 1) to (5, 6) step (1, 2) {
+    scf.forall (%k) in (4) {
+      memref.store %s, %a[%i, %j, %k] : memref<5x7x4xf32>
+    }
+  }
+  return
+}
+
+// Where two buffers may be one, nothing is said.
+
+// CHECK-LABEL: func.func private @alike.parallel.0(
+// CHECK-NOT: llvm.noalias
+// CHECK-SAME: attributes
+func.func @alike(%a: memref<5xf32> {llvm.noalias}, %b: memref<5xf32> {llvm.noalias}, %c: i1) {
+  %either = arith.select %c, %a, %b : memref<5xf32>
+  scf.forall (%i) in (5) {
+    %value = memref.load %a[%i] : memref<5xf32>
+    memref.store %value, %either[%i] : memref<5xf32>
+  }
+  return
+}
+
+// What an allocation promises of its address goes with it.
+
+// CHECK-LABEL: func.func private @aligned.parallel.0(
+// CHECK-SAME: memref<5xf32> {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-LABEL: func.func private @aligned.parallel.1(
+func.func @aligned(%s: f32) {
+  %a = memref.alloc() {alignment = 64 : i64} : memref<5xf32>
+  scf.forall (%i) in (5) {
+    memref.store %s, %a[%i] : memref<5xf32>
+  }
+  scf.forall (%i) in (3) {
+    memref.store %s, %a[%i] : memref<5xf32>
+  }
+  memref.dealloc %a : memref<5xf32>
+  return
+}

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallel loops of compiled modules: right results, the threads asked for, nothing left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import xtc
+import xtc.ops as O
+from xtc.core.errors import UserError
+from xtc.graph.graph import Graph
+
+THREADS = (1, 2, 3, 7)
+
+
+def product(rows: int, columns: int, terms: int) -> Graph:
+    a = O.tensor((rows, terms), "float32", name="A")
+    b = O.tensor((terms, columns), "float32", name="B")
+    with O.graph(name="product") as gb:
+        O.matmul(a, b, name="C")
+    return gb.graph
+
+
+def elementwise() -> Graph:
+    a = O.tensor((33, 65), "float32", name="A")
+    with O.graph(name="chain") as gb:
+        O.add(O.exp(O.relu(a, name="R"), name="E"), a, name="S")
+    return gb.graph
+
+
+def weighted() -> Graph:
+    a = O.tensor((24, 16), "float32", name="A")
+    weights = np.random.default_rng(0).standard_normal((16, 24)).astype(np.float32)
+    with O.graph(name="layer") as gb:
+        O.matmul(a, O.tensor((16, 24), const=weights, name="W"), name="C")
+    return gb.graph
+
+
+ROWS = {"C": {"i": "parallelize", "j": {}, "k": {}}}
+NESTS: dict[str, tuple[Graph, dict[str, Any]]] = {
+    "one loop": (product(24, 24, 24), ROWS),
+    "tails": (
+        product(37, 53, 29),
+        {"C": {"i": "parallelize", "j": {}, "k": {}, "i#8": {}, "j#16": "vectorize"}},
+    ),
+    "two loops": (
+        product(37, 53, 29),
+        {"C": {"i": "parallelize", "j": "parallelize", "k": {}, "i#8": {}, "j#16": "vectorize"}},
+    ),
+    "two loops over one axis": (
+        product(64, 24, 16),
+        {"C": {"i": "parallelize", "i#16": "parallelize", "j": {}, "k": {}, "i#2": {}}},
+    ),
+    "a packed operand": (
+        product(48, 64, 64),
+        {"C": {"j": "parallelize", "k": {"pack": 1}, "i": {}, "k#16": {}, "j#16": "vectorize"}},
+    ),
+    "a packed operand and a buffer, with tails": (
+        product(45, 67, 33),
+        {
+            "C": {
+                "j": {"parallelize": True, "pack": 1},
+                "i": {"buffer": True},
+                "k": {},
+                "i#8": {},
+                "j#16": "vectorize",
+            }
+        },
+    ),
+    "segments": (
+        product(64, 32, 24),
+        {"C": {"j": "parallelize", "i[0:40]": {"i": {}, "k": {}}, "i[40:]": {"i": {}, "k": {}}}},
+    ),
+    "a loop for each operator": (
+        elementwise(),
+        {
+            "R": {"i": "parallelize", "j": {}},
+            "E": {"i": "parallelize", "j": "parallelize"},
+            "S": {"i": "parallelize", "j": "vectorize"},
+        },
+    ),
+    "a constant": (weighted(), ROWS),
+}
+
+
+def compiled(name: str = "tails", **options: Any) -> xtc.Module:
+    graph, schedule = NESTS[name]
+    return xtc.compile(graph, schedule=schedule, **options)
+
+
+def samples(module: xtc.Module, seed: int = 0) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    return [
+        rng.standard_normal(argument.shape).astype(argument.dtype)
+        for argument in module.artifact.manifest.inputs
+    ]
+
+
+def threads_of_process() -> int:
+    return psutil.Process().num_threads()
+
+
+class TestResults:
+    @pytest.mark.parametrize("threads", THREADS)
+    @pytest.mark.parametrize("name", NESTS)
+    def test_they_are_right(self, name: str, threads: int) -> None:
+        with compiled(name, threads=threads, in_memory=True) as module:
+            module.check()
+
+    @pytest.mark.parametrize("in_memory", [False, True])
+    def test_they_do_not_depend_on_the_number_of_threads(self, in_memory: bool) -> None:
+        results = []
+        for threads in THREADS:
+            with compiled(threads=threads, in_memory=in_memory) as module:
+                results.append(module(*samples(module)))
+        for result in results[1:]:
+            np.testing.assert_array_equal(result, results[0])
+
+    def test_many_threads_may_call_one_module(self) -> None:
+        with compiled(threads=3) as module, ThreadPoolExecutor(8) as callers:
+            inputs = [samples(module, seed) for seed in range(8)]
+            expected = [module(*arrays) for arrays in inputs]
+            for _ in range(5):
+                for result, wanted in zip(
+                    callers.map(lambda a: module(*a), inputs), expected, strict=True
+                ):
+                    np.testing.assert_array_equal(result, wanted)
+
+    def test_modules_may_run_at_the_same_time(self) -> None:
+        names = list(NESTS)
+        modules = [
+            compiled(name, threads=2 + position % 2, in_memory=position % 2 == 0)
+            for position, name in enumerate(names)
+        ]
+        with ThreadPoolExecutor(len(modules)) as callers:
+            for _ in range(3):
+                list(callers.map(lambda module: module.check(), modules))
+        for module in modules:
+            module.close()
+
+
+class TestThreads:
+    @pytest.mark.parametrize("in_memory", [False, True])
+    @pytest.mark.parametrize("threads", THREADS)
+    def test_as_many_are_used_as_asked_for(self, threads: int, in_memory: bool) -> None:
+        before = threads_of_process()
+        with compiled("one loop", threads=threads, in_memory=in_memory) as module:
+            module(*samples(module))
+            assert threads_of_process() == before + threads - 1
+            assert module.artifact.manifest.toolchain["threads"] == str(threads)
+
+    def test_the_environment_decides_where_nobody_said(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = threads_of_process()
+        monkeypatch.setenv("XTC_THREADS", "5")
+        with compiled("one loop") as module:
+            module(*samples(module))
+            assert threads_of_process() == before + 4
+            assert module.artifact.manifest.toolchain["threads"] == "all"
+
+    def test_else_every_core_that_the_process_may_use_has_one(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("XTC_THREADS", raising=False)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 6}, raising=False)
+        before = threads_of_process()
+        with compiled("one loop") as module:
+            module(*samples(module))
+            assert threads_of_process() == before + 3
+
+    def test_each_module_keeps_its_own_number(self) -> None:
+        before = threads_of_process()
+        with compiled("one loop", threads=2) as two, compiled("one loop", threads=4) as four:
+            two(*samples(two))
+            assert threads_of_process() == before + 1
+            four(*samples(four))
+            assert threads_of_process() == before + 3
+
+    @pytest.mark.parametrize(
+        ("threads", "message"),
+        [
+            (0, "threads=0 is not from 1 to 1024"),
+            (-1, "threads=-1 is not from 1 to 1024"),
+            (10**9, "threads=1000000000 is not from 1 to 1024"),
+            ("x", "option 'threads' of target 'host' cannot be 'x'"),
+            (2.0, "option 'threads' of target 'host' cannot be 2.0"),
+            (True, "option 'threads' of target 'host' cannot be True"),
+        ],
+    )
+    def test_a_number_that_cannot_be_is_refused(self, threads: Any, message: str) -> None:
+        with pytest.raises(UserError, match=f"^{re.escape(message)}"):
+            compiled(threads=threads)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("0", "environment variable XTC_THREADS has the unusable value '0'"),
+            ("x", "environment variable XTC_THREADS has the unusable value 'x'"),
+            ("1000000000", "XTC_THREADS=1000000000 is not from 1 to 1024"),
+        ],
+    )
+    def test_so_it_is_in_the_environment(
+        self, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XTC_THREADS", text)
+        before = threads_of_process()
+        with pytest.raises(UserError, match=re.escape(message)):
+            compiled("one loop")
+        assert threads_of_process() == before
+
+
+class TestEnd:
+    @pytest.mark.parametrize("in_memory", [False, True])
+    def test_no_thread_and_no_descriptor_is_left(self, in_memory: bool) -> None:
+        process = psutil.Process()
+        with compiled(threads=3, in_memory=in_memory) as module:
+            module.check()
+        threads, descriptors = process.num_threads(), process.num_fds()
+        for _ in range(3):
+            with compiled(threads=4, in_memory=in_memory) as module:
+                module(*samples(module))
+        assert (process.num_threads(), process.num_fds()) == (threads, descriptors)
+
+    def test_threads_stay_as_long_as_a_module_uses_them(self) -> None:
+        before = threads_of_process()
+        first, second = compiled("one loop", threads=3), compiled("tails", threads=3)
+        first(*samples(first))
+        first.close()
+        assert threads_of_process() == before + 2
+        second.check()
+        second.close()
+        assert threads_of_process() == before
+
+    def test_a_module_that_is_closed_refuses(self) -> None:
+        module = compiled(threads=2)
+        module.close()
+        module.close()
+        with pytest.raises(UserError, match="closed"):
+            module(*samples(module))
+
+
+def _check_in_child(module: xtc.Module, result: Any) -> None:
+    module.check()
+    result.put(threads_of_process())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_module_works_in_a_child_process() -> None:
+    processes = multiprocessing.get_context("fork")
+    with compiled(threads=3) as module:
+        module.check()
+        result = processes.Queue()
+        child = processes.Process(target=_check_in_child, args=(module, result))
+        child.start()
+        assert result.get(timeout=60) >= 3
+        child.join()
+        assert child.exitcode == 0
+        module.check()

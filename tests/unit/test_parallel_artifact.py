@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallel loops in artefacts: what travels with them, and how good their code is."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xtc
+import xtc.ops as O
+from xtc.core.errors import ArtifactError
+from xtc.driver import prepare
+from xtc.graph.graph import Graph
+from xtc.interfaces.artifact import MANIFEST_FILE
+
+SCHEDULE = {"C": {"i": "parallelize", "j": {}, "k": {}}}
+
+
+def product(size: int = 24) -> Graph:
+    a, b = O.tensor((size, size), "float32", name="A"), O.tensor((size, size), "float32", name="B")
+    with O.graph(name="product") as gb:
+        O.matmul(a, b, name="C")
+    return gb.graph
+
+
+def saved(folder: Path, **options: Any) -> Path:
+    with xtc.compile(product(), schedule=SCHEDULE, **options) as module:
+        module.save(folder / "product")
+    return folder / "product"
+
+
+LOAD = """
+import sys, numpy as np, psutil, xtc
+before = psutil.Process().num_threads()
+module = xtc.load(sys.argv[1])
+a = np.arange(24 * 24, dtype=np.float32).reshape(24, 24)
+assert np.array_equal(module(a, np.eye(24, dtype=np.float32)), a)
+print(psutil.Process().num_threads() - before)
+"""
+
+
+@pytest.mark.parametrize(("asked", "started"), [(None, 4), (3, 2)])
+def test_a_saved_module_needs_no_compiler(
+    asked: int | None, started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = saved(tmp_path, threads=asked)
+    monkeypatch.setenv("XTC_CC", "no-such-compiler")
+    monkeypatch.setenv("XTC_THREADS", "5")
+    ran = subprocess.run(
+        [sys.executable, "-c", LOAD, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout, ran.stderr) == (f"{started}\n", "")
+
+
+def test_one_thread_needs_no_runtime(tmp_path: Path) -> None:
+    folder = saved(tmp_path, threads=1)
+    assert {path.name for path in folder.iterdir()} == {MANIFEST_FILE, "module.so"}
+    assert b"xtc.parallel" not in (folder / "module.so").read_bytes()
+
+
+def test_nor_does_a_module_without_parallel_loops(tmp_path: Path) -> None:
+    with xtc.compile(product()) as module:
+        module.save(tmp_path / "plain")
+    assert {path.name for path in (tmp_path / "plain").iterdir()} == {MANIFEST_FILE, "module.so"}
+
+
+def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) -> None:
+    library = ctypes.CDLL(str(saved(tmp_path, threads=4) / "module.so"))
+    a, b = np.random.default_rng(0).standard_normal((2, 24, 24)).astype(np.float32)
+    c = np.empty_like(a)
+    library.product(*(ctypes.c_void_p(one.ctypes.data) for one in (a, b, c)))
+    np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_a_missing_runtime_is_said(tmp_path: Path) -> None:
+    folder = saved(tmp_path, threads=4)
+    (folder / "parallel.so").unlink()
+    with pytest.raises(ArtifactError, match=r"'parallel\.so' is not what the manifest says"):
+        xtc.load(folder)
+
+
+@pytest.mark.parametrize("number", ["x", "0", "-3", "9999999"])
+def test_a_number_of_threads_that_cannot_be_is_said(number: str, tmp_path: Path) -> None:
+    folder = saved(tmp_path, threads=4)
+    text = (folder / MANIFEST_FILE).read_text()
+    (folder / MANIFEST_FILE).write_text(text.replace('"threads": "4"', f'"threads": "{number}"'))
+    with pytest.raises(ArtifactError, match=f"the manifest asks for '{number}' threads"):
+        xtc.load(folder)
+
+
+def test_code_for_another_machine_has_the_source_of_the_runtime(tmp_path: Path) -> None:
+    artifact = prepare(
+        product(), schedule=SCHEDULE, triple="aarch64-unknown-linux-gnu", threads=4
+    ).build(tmp_path)
+    assert set(artifact.manifest.files) == {"module.o", "parallel.c", "parallel.h"}
+
+
+def hottest_block(threads: int) -> Counter[str]:
+    """How often each instruction is in the basic block that multiplies and adds most."""
+    schedule = {
+        "C": {
+            "j": "parallelize",
+            "k": {"pack": 1},
+            "i": {},
+            "k#128": {},
+            "i#8": "unroll",
+            "j#32": "vectorize",
+        }
+    }
+    text = prepare(
+        product(256),
+        schedule=schedule,
+        threads=threads,
+        triple="x86_64-unknown-linux-gnu",
+        cpu="skylake-avx512",
+    ).stage_text("code")
+    blocks = [
+        re.findall(r"^\t([a-z]\w*)", block, re.M) for block in re.split(r"^\.LBB", text, flags=re.M)
+    ]
+    return Counter(max(blocks, key=lambda block: sum("vfmadd" in word for word in block)))
+
+
+def test_a_parallel_body_is_compiled_as_well_as_a_serial_loop() -> None:
+    serial, parallel = hottest_block(1), hottest_block(4)
+    for instruction in ("vfmadd231ps", "vbroadcastss", "vmovups", "vmovaps"):
+        assert parallel[instruction] <= serial[instruction]
+    assert serial["vfmadd231ps"] > 0

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pool of threads by itself: who runs which iterations, and what is left afterwards."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from xtc.core.errors import ToolError
+from xtc_targets.host import pool_library
+
+LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+SECONDS = 20  # how long a thread waits for another before a test fails
+
+Body = Callable[[int, int], None]
+
+
+class Runtime:
+    """The library, called with loops that are written in Python."""
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+
+    def run(self, body: Body, count: int, threads: int) -> None:
+        """Every error of `body` is raised here."""
+        errors: list[BaseException] = []
+
+        def call(_context: int, first: int, last: int) -> None:
+            try:
+                body(first, last)
+            except BaseException as error:
+                errors.append(error)
+
+        arguments = (ctypes.c_void_p(), ctypes.c_int64(count), ctypes.c_int64(threads))
+        self._library.xtc_parallel_run(LOOP(call), *arguments)
+        if errors:
+            raise errors[0]
+
+    def stop(self) -> None:
+        self._library.xtc_parallel_stop()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy that no compiled module uses."""
+    path = tmp_path_factory.mktemp("library") / "pool.so"
+    path.write_bytes(pool_library.built())
+    return path
+
+
+@pytest.fixture
+def runtime(library: Path) -> Iterator[Runtime]:
+    runtime = Runtime(library)
+    yield runtime
+    runtime.stop()
+
+
+def threads_of_process() -> int:
+    return psutil.Process().num_threads()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("count", [0, 1, 2, 6, 7, 8, 100])
+def test_every_iteration_runs_once(runtime: Runtime, count: int, threads: int) -> None:
+    ranges: list[tuple[int, int]] = []
+    runtime.run(lambda first, last: ranges.append((first, last)), count, threads)
+    assert sorted(i for first, last in ranges for i in range(first, last)) == list(range(count))
+    assert len(ranges) == max(1, min(count, threads))
+    lengths = {last - first for first, last in ranges}
+    assert max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_as_many_threads_as_asked_for_run_at_the_same_time(runtime: Runtime, threads: int) -> None:
+    together = threading.Barrier(threads)
+    runtime.run(lambda _first, _last: void(together.wait(SECONDS)), threads, threads)
+
+
+def void(_: object) -> None:
+    """For a function whose result says nothing."""
+
+
+def test_threads_stay_for_the_next_loop_and_end_when_stopped(runtime: Runtime) -> None:
+    before = threads_of_process()
+    for _ in range(20):
+        runtime.run(lambda _first, _last: None, 64, 4)
+        assert threads_of_process() == before + 3
+    runtime.run(lambda _first, _last: None, 64, 2)
+    assert threads_of_process() == before + 3
+    runtime.stop()
+    assert threads_of_process() == before
+    runtime.stop()
+    runtime.run(lambda _first, _last: None, 64, 3)
+    assert threads_of_process() == before + 2
+
+
+def test_one_thread_or_one_iteration_starts_none(runtime: Runtime) -> None:
+    before = threads_of_process()
+    runtime.run(lambda _first, _last: None, 64, 1)
+    runtime.run(lambda _first, _last: None, 1, 8)
+    assert threads_of_process() == before
+
+
+def test_a_loop_inside_another_runs_on_the_thread_that_met_it(runtime: Runtime) -> None:
+    met: list[tuple[int, int]] = []
+
+    def outer(_first: int, _last: int) -> None:
+        me = threading.get_ident()
+        runtime.run(lambda first, last: inner(me, first, last), 10, 4)
+
+    def inner(outside: int, first: int, last: int) -> None:
+        assert threading.get_ident() == outside
+        met.append((first, last))
+
+    runtime.run(outer, 4, 4)
+    assert met == [(0, 10)] * 4
+
+
+def test_a_loop_beside_another_does_not_wait_for_it(runtime: Runtime) -> None:
+    done = threading.Event()
+    started = threading.Event()
+
+    def long(_first: int, _last: int) -> None:
+        started.set()
+        assert done.wait(SECONDS)
+
+    other = threading.Thread(target=runtime.run, args=(long, 2, 2))
+    other.start()
+    assert started.wait(SECONDS)
+    ranges: list[tuple[int, int]] = []
+    runtime.run(lambda first, last: ranges.append((first, last)), 10, 2)
+    done.set()
+    other.join()
+    assert ranges == [(0, 10)]
+
+
+def test_a_child_process_has_a_pool_of_its_own(runtime: Runtime) -> None:
+    runtime.run(lambda _first, _last: None, 4, 4)
+    child = os.fork()
+    if child == 0:
+        os._exit(_threads_of_three_chunks(runtime))
+    impatience = threading.Timer(2 * SECONDS, os.kill, (child, signal.SIGKILL))
+    impatience.start()
+    _, status = os.waitpid(child, 0)
+    impatience.cancel()
+    assert os.waitstatus_to_exitcode(status) == 3
+
+
+def _threads_of_three_chunks(runtime: Runtime) -> int:
+    """How many threads the process has after three ran at the same time; 99 where they did not."""
+    together = threading.Barrier(3)
+    try:
+        runtime.run(lambda _first, _last: void(together.wait(SECONDS)), 3, 3)
+        return threads_of_process()
+    except BaseException:
+        return 99
+
+
+def test_signals_go_to_the_threads_of_the_program(runtime: Runtime) -> None:
+    blocked: list[set[int]] = []
+    together = threading.Barrier(2)
+
+    def body(_first: int, _last: int) -> None:
+        together.wait(SECONDS)
+        if threading.current_thread() is not threading.main_thread():
+            blocked.append({int(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, [])})
+
+    runtime.run(body, 2, 2)
+    assert {signal.SIGINT, signal.SIGTERM, signal.SIGCHLD} <= blocked[0]
+    assert not {signal.SIGSEGV, signal.SIGFPE} & blocked[0]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_missing_compiler_is_said_where_the_library_is_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XTC_CC", "no-such-compiler")
+    with pytest.raises(ToolError, match=r"compiling parallel\.so needs .*no-such-compiler"):
+        pool_library.built.__wrapped__()
