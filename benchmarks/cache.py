@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import xtc
-import xtc.ops as O  # noqa: N812  the name the documentation uses
+import xtc.ops as O
 from benchmarks.harness import print_table, run_interleaved, save
 from xtc.core.cache import cache_key, canonical_text, configured_cache
 from xtc.core.workspace import private_folder

@@ -28,10 +28,11 @@ Members = tuple[Member, ...]
 
 @dataclass(frozen=True)
 class Limits:
-    """Rows of a tile, and bytes of what is between two members at most."""
+    """Rows of a tile, bytes between two members, bytes that all tiles read: see FuseRows."""
 
     rows: int
     bytes: int
+    shared: int
 
 
 def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
@@ -79,6 +80,7 @@ class _Planner:
     def _members(self, root: Structured, depth: int) -> Members:
         """The root and all that can be computed with it where `depth` dimensions are tiled."""
         loops = {root.op: root.out[:depth]}
+        shared = _shared_bytes(Member(root, root.out[:depth]))
         pending = [root]
         while pending:
             for value in pending.pop().op.operands:
@@ -86,8 +88,12 @@ class _Planner:
                 if nest is None or nest.op in loops or nest.op in self.taken:
                     continue
                 own = self._loops(nest, loops) if nest.device == root.device else None
-                if own is not None:
+                if own is None:
+                    continue
+                more = _shared_bytes(Member(nest, own))
+                if not shared or shared + more <= max(self.limits.shared, shared):
                     loops[nest.op] = own
+                    shared += more
                     pending.append(nest)
         ordered = sorted(loops, key=self.view.positions.__getitem__)
         return tuple(Member(self.view.nests[op], loops[op]) for op in ordered)
@@ -129,16 +135,19 @@ def _gains(members: Members) -> bool:
 
 def _gains_alone(member: Member) -> bool:
     """True for a reduction that reads an operand anew for every row, or that sums along rows."""
+    return member.nest.crosses_rows or _shared_bytes(member) > 0
+
+
+def _shared_bytes(member: Member) -> int:
+    """Bytes of a reduction's operands that each of its tiles reads in whole, as of weights."""
     nest = member.nest
     if not nest.reductions:
-        return False
-    again = (
-        nest.indices[number]
-        and not nest.uses_loop(number, member.loops[-1])
-        and is_used(nest.body.arguments[number])
+        return 0
+    return sum(
+        nest.touched_bytes(number, member.loops)
         for number in range(nest.destination)
+        if not nest.uses_loop(number, member.loops[-1]) and is_used(nest.body.arguments[number])
     )
-    return nest.crosses_rows or any(again)
 
 
 def _crosses_many_rows(member: Member) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -92,6 +93,15 @@ class Structured:
     def uses_loop(self, operand: int, loop: int) -> bool:
         """True where the operand's elements change with `loop`."""
         return any(index.factor(loop) for index in self.indices[operand])
+
+    def touched_bytes(self, operand: int, still: Collection[int]) -> int:
+        """Bytes of the part of an operand that is touched while the loops `still` stand still."""
+        value = self.op.operands[operand]
+        if not self.indices[operand]:
+            return 0
+        extents = [1 if loop in still else extent for loop, extent in enumerate(self.extents)]
+        sizes = (index.reach(extents) - index.offset for index in self.indices[operand])
+        return math.prod(sizes) * element_bits(value) // 8
 
     @property
     def last_parallel_loop(self) -> int | None:

@@ -37,11 +37,14 @@ class FuseRows(Pass):
         rows: rows of a tile, unless they are too short to be worth a loop.
         bytes: size of a tile between two members at most; where one row is larger, the next
             dimension is tiled as well.
+        shared: size of what every tile reads in whole, as the weights of several matmuls, at most;
+            they stay in a second-level cache.
     """
 
     name: ClassVar[str] = "fuse-rows"
     rows: int = 8
     bytes: int = 65536
+    shared: int = 1 << 20
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -49,7 +52,7 @@ class FuseRows(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
-                for group in row_groups(view, Limits(self.rows, self.bytes)):
+                for group in row_groups(view, Limits(self.rows, self.bytes, self.shared)):
                     _overwrite_inputs(view, group.members)
                     if group.sizes:
                         group.rewrite()

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +17,6 @@ from xtc_passes._structured import (
     SMALL_BYTES,
     Structured,
     body_operations,
-    element_bits,
     labels,
 )
 
@@ -64,7 +61,7 @@ def _order(nest: Structured, bytes: int) -> list[int] | None:
         return None
     parallel = [loop for loop in nest.out if loop != inner]
     if parallel and _is_read_again(nest, parallel[-1]):
-        tile = _bytes(nest, nest.destination, (parallel[-1], inner))
+        tile = nest.touched_bytes(nest.destination, parallel[:-1])
         if tile <= bytes:
             return [*parallel[:-1], *nest.reductions, parallel[-1], inner]
     return [*parallel, *nest.reductions, inner]
@@ -76,20 +73,11 @@ def _crosses_few_rows(nest: Structured, inner: int) -> bool:
 
 def _is_read_again(nest: Structured, loop: int) -> bool:
     """True where every iteration of `loop` would read the same large operand."""
-    inside = (*nest.reductions, *(one for one in nest.out if one > loop))
+    still = nest.out[: nest.out.index(loop) + 1]
     return any(
-        not nest.uses_loop(number, loop) and _bytes(nest, number, inside) > SMALL_BYTES
+        not nest.uses_loop(number, loop) and nest.touched_bytes(number, still) > SMALL_BYTES
         for number in range(nest.destination)
     )
-
-
-def _bytes(nest: Structured, number: int, loops: Sequence[int]) -> int:
-    """Bytes of the part of an operand that is touched by these loops."""
-    if not nest.indices[number]:
-        return 0
-    extents = [extent if loop in loops else 1 for loop, extent in enumerate(nest.extents)]
-    touched = math.prod(index.reach(extents) - index.offset for index in nest.indices[number])
-    return touched * element_bits(nest.op.operands[number]) // 8
 
 
 def _interchange(nest: Structured, order: list[int]) -> None:

@@ -121,10 +121,10 @@ def _elementwise(rng: Random) -> Tensor:
         dtype = rng.choice(ANY)
         values = [O.tensor(_broadcast(rng, sizes), dtype, name=name) for name in "ab"]
         return O.where(O.tensor(_broadcast(rng, sizes), "bool", name="c"), *values, name="C")
-    write = rng.choice((O.add, O.sub, O.mul, O.maximum, O.minimum))
+    combine = rng.choice((O.add, O.sub, O.mul, O.maximum, O.minimum))
     dtype = rng.choice(SUMMED)
     a, b = (O.tensor(_broadcast(rng, sizes), dtype, name=name) for name in "ab")
-    return write(a, b, name="C")
+    return combine(a, b, name="C")
 
 
 def _broadcast(rng: Random, sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-import mlir_mutator
 import pytest
 
+from tests.unit import mlir_mutator
 from xtc.core import discover, foreign
 from xtc.core.errors import ChildDied, CompileError, UserError
 from xtc.core.foreign import MAX_NESTING, check_text, run_passes

@@ -155,6 +155,13 @@ def test_layers_that_follow_each_other_share_one_loop() -> None:
     check(gb.graph)
 
 
+def test_layers_whose_weights_fill_a_cache_have_loops_of_their_own() -> None:
+    x, w1, w2 = tensors((64, 512), (512, 512), (512, 512))
+    with O.graph(name="f") as gb:
+        O.relu(O.matmul(O.relu(O.matmul(x, w1)), w2))
+    assert loops(scheduled(gb.graph)) == 2
+
+
 def test_a_softmax_in_single_operators_is_one_loop() -> None:
     (x,) = tensors((64, 256))
     with O.graph(name="f") as gb:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.graph_support import Scale, fails, float_input, here
 
 import xtc.ops as O
+from tests.unit.graph_support import Scale, fails, float_input, here
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
 from xtc.graph.builder import GraphBuilder, apply

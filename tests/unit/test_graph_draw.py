@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.unit.graph_strategies import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
 import xtc.ops as O
+from tests.unit.graph_strategies import graphs
 from xtc.graph import dot, svg
 from xtc.graph.drawing import Box, Drawing, Line, drawing_of, shortened
 from xtc.graph.graph import Graph

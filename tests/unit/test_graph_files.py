@@ -12,9 +12,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.unit.graph_support import two_layers
 
 import xtc.ops as O
+from tests.unit.graph_support import two_layers
 from xtc.core.errors import UserError
 from xtc.graph import yaml_file
 from xtc.graph.graph import Graph

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.unit.graph_strategies import graphs
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.unit.graph_strategies import graphs
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
 from xtc.graph.graph import Graph

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.graph_support import AtMostFour, fails, float_input, here, two_layers
 
 import xtc.ops as O
+from tests.unit.graph_support import AtMostFour, fails, float_input, here, two_layers
 from xtc.core.errors import UserError
 from xtc.graph.builder import apply
 from xtc.graph.graph import Graph

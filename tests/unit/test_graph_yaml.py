@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from tests.unit.graph_strategies import arrays, graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
 import xtc.ops as O
+from tests.unit.graph_strategies import arrays, graphs
 from xtc.core import discover
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation

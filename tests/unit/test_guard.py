@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import guard_jobs
 import psutil
 import pytest
 
+from tests.unit import guard_jobs
 from xtc.core.errors import ChildDied, CompileError, DeviceTimeout, UserError
 from xtc.core.guard import Limits, Workers, reply, run_in_child
 

@@ -87,6 +87,7 @@ def test_the_wheel_names_licence_and_commands(wheel: Path) -> None:
         files = {name.rpartition(".dist-info/")[2]: name for name in archive.namelist()}
         commands = archive.read(files["entry_points.txt"]).decode()
     assert {"licenses/LICENSE", "licenses/NOTICE"} <= set(files)
+    assert "xtc = xtc.cli.main:main" in commands
     for name in ("opt", "compile", "run"):
         assert f"xtc-{name} = xtc.cli.{name}:main" in commands
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.random_graphs import graphs, inputs_of
 
 import xtc
+from tests.unit.random_graphs import graphs, inputs_of
 
 # 300 graphs in every run, 5,000 in a long one.
 COUNT = max(300, settings().max_examples * 5 // 2)

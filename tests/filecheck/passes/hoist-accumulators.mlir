@@ -1,0 +1,22 @@
+// RUN: xtc-opt %s --hoist-accumulators | FileCheck %s
+
+// The accumulator is read before the loop and written after it; in between it is a value.
+
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[FIRST:.*]] = memref.load %[[C:.*]][%[[I:.*]]]
+// CHECK: %[[LAST:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[FIRST]]) -> (f32)
+// CHECK:   %[[T:.*]] = arith.addf %[[S]],
+// CHECK:   scf.yield %[[T]] : f32
+// CHECK: memref.store %[[LAST]], %[[C]][%[[I]]]
+func.func @sum(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %k = %c0 to %c8 step %c1 {
+    %s = memref.load %c[%i] : memref<4xf32>
+    %x = memref.load %a[%k] : memref<8xf32>
+    %t = arith.addf %s, %x : f32
+    memref.store %t, %c[%i] : memref<4xf32>
+  }
+  return
+}
