@@ -14,6 +14,7 @@ from xtc.core.mlir import (
     AffineMap,
     AffineMapAttr,
     Attribute,
+    DenseI64ArrayAttr,
     MemRefType,
     Operation,
     Type,
@@ -165,11 +166,14 @@ def write(piece: Value, access: Access, cut: Cut) -> None:
         Operation.create("vector.store", operands=operands)
         return
     for lane in range(cut.lanes):
-        value = piece if cut.lanes == 1 else _lane(piece, lane)
+        value = lane_of(piece, cut, lane)
         Operation.create("memref.store", operands=[value, access.memref, *access.at(cut, lane)])
 
 
-def _lane(piece: Value, lane: int) -> Value:
+def lane_of(piece: Value, cut: Cut, lane: int) -> Value:
+    """One element of a piece."""
+    if cut.lanes == 1:
+        return piece
     type = VectorType(piece.type).element_type
-    place = Attribute.parse(f"array<i64: {lane}>")
+    place = DenseI64ArrayAttr.get([lane])
     return create("vector.extract", [type], [piece], {"static_position": place})

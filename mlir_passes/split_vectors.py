@@ -145,6 +145,26 @@ def _broadcast(splitter: _Splitter, op: Operation) -> None:
     ]
 
 
+def _extract(splitter: _Splitter, op: Operation) -> None:
+    """An element, or what is left of the dimensions after those at constant positions."""
+    (source, *dynamic), (result,) = op.operands, op.results
+    position = tuple(op.attributes["static_position"])
+    if dynamic:
+        raise _refusal(op, "has a position that is not constant")
+    cuts, pieces = splitter.cuts(source), splitter.pieces[source]
+    if isinstance(result.type, VectorType):
+        splitter.pieces[result] = [
+            piece
+            for cut, piece in zip(cuts, pieces, strict=True)
+            if cut.outer[: len(position)] == position
+        ]
+        return
+    for cut, piece in zip(cuts, pieces, strict=True):
+        lane = position[-1] - cut.start if position else 0
+        if cut.outer == position[:-1] and 0 <= lane < cut.lanes:
+            result.replace_all_uses_with(vectors.lane_of(piece, cut, lane))
+
+
 def _read(splitter: _Splitter, op: Operation) -> None:
     (result,) = op.results
     source, *rest = op.operands
@@ -174,6 +194,7 @@ def _access(op: Operation, memref: Value, indices: Sequence[Value]) -> Access:
 _RULES: dict[str, Callable[[_Splitter, Operation], None]] = {
     "arith.constant": _constant,
     "vector.broadcast": _broadcast,
+    "vector.extract": _extract,
     "vector.transfer_read": _read,
     "vector.transfer_write": _write,
 }

@@ -65,7 +65,7 @@ class CGenerator:
     def flags(self) -> tuple[str, ...]:
         """The compiler's flags, but for those that name files."""
         machine = machine_flags(self.machine, self.cpu, self.features)
-        return ("-std=gnu11", f"-O{self.opt_level}", *machine, *SEMANTICS, "-fPIC")
+        return ("-std=c11", f"-O{self.opt_level}", *machine, *SEMANTICS, "-fPIC")
 
 
 def _source(lowered: Operation, request: BuildRequest) -> CSource:

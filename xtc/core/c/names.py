@@ -11,16 +11,43 @@ from contextlib import contextmanager
 _NUMBER = re.compile(r"(_\d+)?#$")
 _LOOPS = "ijklmnopqrstuvw"
 
-RESERVED = frozenset(
+KEYWORDS = frozenset(
     """
     auto bool break case char const continue default do double else enum extern false float for
     goto if inline int long register restrict return short signed sizeof static struct switch true
-    typedef union unsigned void volatile while asm typeof
-    abs acos aligned_alloc asin atan calloc ceil cos erf exp exp2 expm1 fabs floor fma free j0 j1
-    log log10 log1p log2 main malloc memcpy memset pow rint round sin sqrt tan tanh trunc y0 y1
-    bf16 errno linux unix NAN INFINITY NULL
+    typedef union unsigned void volatile while
     """.split()
 )
+LIBRARY = frozenset(
+    """
+    main abort abs aligned_alloc at_quick_exit atexit atof atoi atol atoll bsearch calloc div exit
+    free getenv labs ldiv llabs lldiv malloc mblen mbstowcs mbtowc qsort quick_exit rand realloc
+    srand strtod strtof strtol strtold strtoll strtoul strtoull system wcstombs wctomb
+    memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen
+    strncat strncmp strncpy strpbrk strrchr strspn strstr strtok strxfrm
+    fpclassify isfinite isinf isnan isnormal signbit isgreater isgreaterequal isless islessequal
+    islessgreater isunordered NAN INFINITY NULL
+    """.split()
+)
+"""What the headers of C11 in use declare, but for the functions of math.h."""
+_MATH = re.compile(
+    r"""(acos|acosh|asin|asinh|atan|atan2|atanh|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|
+    fabs|fdim|floor|fma|fmax|fmin|fmod|frexp|hypot|ilogb|ldexp|lgamma|llrint|llround|log|log10|log1p|
+    log2|logb|lrint|lround|modf|nan|nearbyint|nextafter|nexttoward|pow|remainder|remquo|rint|round|
+    roundeven|scalbln|scalbn|sin|sinh|sqrt|tan|tanh|tgamma|trunc)[fl]?""",
+    re.VERBOSE,
+)
+_MACRO = re.compile(
+    r"__.*|_[A-Z].*|U?INT.*_(MIN|MAX|C)|(EXIT|FP|HUGE|MATH|MB|RAND|SIZE|PTRDIFF)_.*"
+)
+_TYPE = r"([fiu]|bf)\d+"
+_OURS = re.compile(rf"\w+_{_TYPE}(x\d+)?|{_TYPE}x\d+(_u)?|bf16|\w+_of_\w+|(floor|ceil)_div|\w+_t")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether C, its library or our helpers already use a name."""
+    patterns = (_MATH, _MACRO, _OURS)
+    return name in KEYWORDS or name in LIBRARY or any(one.fullmatch(name) for one in patterns)
 
 
 def identifier(text: str) -> str:
@@ -62,10 +89,4 @@ class Names:
         return self.declare(free)
 
     def _is_free(self, name: str) -> bool:
-        helper = re.fullmatch(r"(\w+_)?([fiu]|bf)\d+(x\d+)?(_u)?", name)
-        return (
-            name not in RESERVED
-            and helper is None
-            and not name.endswith("_t")
-            and all(name not in scope for scope in self._scopes)
-        )
+        return not is_reserved(name) and all(name not in scope for scope in self._scopes)

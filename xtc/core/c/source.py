@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from xtc.core.c import arith, compare, convert, func, math, memref, scf, vector
 from xtc.core.c.layout import symbol_of
-from xtc.core.c.names import Names, identifier
+from xtc.core.c.names import Names, identifier, is_reserved
 from xtc.core.c.prelude import Prelude
 from xtc.core.c.printer import Printer, Rule
 from xtc.core.c.tables import declaration
-from xtc.core.errors import CompileError
+from xtc.core.errors import CompileError, UserError
 from xtc.core.mlir import Operation
 
 RULES: dict[str, Rule] = {
@@ -69,8 +69,20 @@ def c_source(
 
 
 def _c_names(top: Sequence[Operation]) -> dict[str, str]:
-    names = Names()
-    return {symbol: names.declare(identifier(symbol)) for symbol in map(symbol_of, top)}
+    """Functions that others call keep their names. Raises UserError for one that C has taken."""
+    public = [symbol_of(op) for op in top if op.name == "func.func" and not func.is_private(op)]
+    for symbol in public:
+        if identifier(symbol) != symbol or is_reserved(symbol):
+            raise UserError(
+                f"a C function cannot be called '{symbol}'",
+                notes=["C, its library or the generated code uses the name"],
+                hints=[f"call the graph {identifier(symbol)}_graph"],
+            )
+    declared = [symbol_of(op) for op in top if op.name == "func.func" and not func.has_body(op)]
+    names = Names([*public, *declared])
+    fixed = {symbol: symbol for symbol in (*public, *declared)}
+    others = [symbol for symbol in map(symbol_of, top) if symbol not in fixed]
+    return {**fixed, **{symbol: names.declare(symbol) for symbol in others}}
 
 
 class _Unit:
