@@ -29,4 +29,7 @@ class DemoTarget:
     bytes_moved: Callable[[Any], int] | None = None
 
 
-TARGETS = {target.label: target for target in (DemoTarget("host", _host),)}
+TARGETS = {
+    target.label: target
+    for target in (DemoTarget("host", _host), DemoTarget("host (C)", _host, {"codegen": "c"}))
+}
