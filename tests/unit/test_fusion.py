@@ -41,8 +41,8 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
             return FuseRows(rows=rows, bytes=bytes)
         return UnrollReductions(factor) if isinstance(step, UnrollReductions) else step
 
-    def pipeline(*arguments: Any) -> Pipeline:
-        stages = whole(*arguments).stages
+    def pipeline(*arguments: Any, **options: Any) -> Pipeline:
+        stages = whole(*arguments, **options).stages
         return Pipeline(tuple(Stage(s.name, tuple(map(smaller, s.steps))) for s in stages))
 
     whole = host.host_pipeline

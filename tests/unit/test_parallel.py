@@ -55,10 +55,6 @@ NESTS: dict[str, tuple[Graph, dict[str, Any]]] = {
         product(37, 53, 29),
         {"C": {"i": "parallelize", "j": "parallelize", "k": {}, "i#8": {}, "j#16": "vectorize"}},
     ),
-    "two loops over one axis": (
-        product(64, 24, 16),
-        {"C": {"i": "parallelize", "i#16": "parallelize", "j": {}, "k": {}, "i#2": {}}},
-    ),
     "a packed operand": (
         product(48, 64, 64),
         {"C": {"j": "parallelize", "k": {"pack": 1}, "i": {}, "k#16": {}, "j#16": "vectorize"}},
