@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("long" if config.getoption("--long") else "default")
 
 
