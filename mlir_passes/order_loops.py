@@ -85,8 +85,8 @@ def _interchange(nest: Structured, order: list[int]) -> None:
     places = [order.index(loop) for loop in range(len(order))]
     rows = [tuple(index.renamed(places) for index in row) for row in nest.indices]
     attributes = labels(nest.op)
-    if LOOP_NAMES in attributes:
-        names = list(attributes[LOOP_NAMES])
+    names = list(attributes.get(LOOP_NAMES, ()))
+    if len(names) == len(order):
         attributes[LOOP_NAMES] = ArrayAttr.get([names[loop] for loop in order])
     with nest.op.location:
         op = generic(
