@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xtc.core.buffers import root
+from xtc.core.buffers import root, shares_nothing
 from xtc.core.mlir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -25,7 +25,6 @@ from xtc.core.mlir import (
 
 READS = ("memref.load", "vector.load")
 WRITES = ("memref.store", "vector.store")
-_BUFFERS = ("memref.alloc", "memref.alloca", "memref.get_global")
 
 
 @dataclass(frozen=True)
@@ -86,21 +85,27 @@ class Access:
 
 
 def are_distinct(a: Value, b: Value) -> bool:
-    """Whether two buffers share no memory: arguments of a function do not overlap."""
+    """Whether two buffers share no memory."""
     first, second = root(a), root(b)
-    return first != second and _is_buffer(first) and _is_buffer(second) and not _same_global(a, b)
+    if first == second or not (_is_buffer(first) and _is_buffer(second)):
+        return False
+    if shares_nothing(first) or shares_nothing(second):
+        return True
+    return _is_global(first) and _is_global(second) and not _same_global(first, second)
 
 
 def _is_buffer(value: Value) -> bool:
     if isinstance(value, BlockArgument):
         return bool(value.owner.owner.operation.name == "func.func")
-    return value.owner.name in _BUFFERS
+    return value.owner.name in ("memref.alloc", "memref.alloca", "memref.get_global")
+
+
+def _is_global(value: Value) -> bool:
+    return isinstance(value, OpResult) and value.owner.name == "memref.get_global"
 
 
 def _same_global(a: Value, b: Value) -> bool:
-    owners = [value.owner for value in (root(a), root(b)) if isinstance(value, OpResult)]
-    names = [str(op.attributes["name"]) for op in owners if op.name == "memref.get_global"]
-    return len(names) == 2 and names[0] == names[1]
+    return str(a.owner.attributes["name"]) == str(b.owner.attributes["name"])
 
 
 @dataclass

@@ -9,7 +9,7 @@ from xtc.core.c.expression import Expression, binary, cast, unary, with_mask
 from xtc.core.c.lanes import computed, widened, without_splats
 from xtc.core.c.printer import Printer, Rule
 from xtc.core.c.types import CType, literal
-from xtc.core.mlir import IntegerAttr, Operation
+from xtc.core.mlir import IntegerAttr, Operation, Value
 
 # By the number of arith's predicate. A C operator is false where an operand is NaN, but for !=.
 _DIRECT = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
@@ -55,12 +55,13 @@ def _cmpf(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     number = IntegerAttr(op.attributes["predicate"]).value
     type = printer.type_of(op.operands[0])
+    if number in (_FALSE, _TRUE):
+        printer.operands(op)
+        printer.set(result, literal(number, CType("i1")))
+        return
     repeated = number not in _DIRECT and number not in _NEGATED
     values = [printer.atom(one) for one in op.operands] if repeated else printer.operands(op)
     a, b = (widened(printer.prelude, one, type) for one in values)
-    if number in (_FALSE, _TRUE):
-        printer.set(result, literal(number, CType("i1")))
-        return
     truth = _float_truth(_Truths(printer, computed(type)), number, a, b)
     printer.define(result, truth, "truth")
 
@@ -85,12 +86,31 @@ def _cmpi(printer: Printer, op: Operation) -> None:
     type = printer.type_of(op.operands[0])
     if type.lanes and (number >= _FIRST_UNSIGNED or type.element == "i1"):
         raise printer.error(op, "this comparison of vectors cannot be written in C")
+    known = None if type.lanes else _known(number, op.operands[1], type)
+    if known is not None:
+        printer.expression(op.operands[0])
+        printer.set(result, literal(known, CType("i1")))
+        return
     a, b = printer.operands(op)
     if number >= _FIRST_UNSIGNED and type.element != "i1":
         unsigned = "size_t" if type.element == "index" else f"uint{type.bits}_t"
         printer.prelude.include("stdint.h")
         a, b = cast(unsigned, a), cast(unsigned, b)
     printer.define(result, _Truths(printer, type).compare(_INTEGER[number], a, b), "truth")
+
+
+def _known(number: int, limit: Value, type: CType) -> bool | None:
+    """The truth of a comparison with the least or the greatest number, which compilers dislike."""
+    if getattr(limit.owner, "name", "") != "arith.constant" or type.element in ("i1", "index"):
+        return None
+    value, operator = IntegerAttr(limit.owner.attributes["value"]).value, _INTEGER[number]
+    if number >= _FIRST_UNSIGNED:
+        least, greatest = 0, -1
+    else:
+        least, greatest = -(1 << type.bits - 1), (1 << type.bits - 1) - 1
+    if (value, operator) in ((least, "<"), (greatest, ">")):
+        return False
+    return True if (value, operator) in ((least, ">="), (greatest, "<=")) else None
 
 
 RULES: dict[str, Rule] = {"arith.cmpf": _cmpf, "arith.cmpi": _cmpi}

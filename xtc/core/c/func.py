@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xtc.core.buffers import root
+from xtc.core.buffers import root, shares_nothing
 from xtc.core.c.expression import Expression, call
 from xtc.core.c.layout import symbol_of
 from xtc.core.c.memref import element_type, fail_unless
@@ -109,13 +109,14 @@ def signature(printer: Printer, op: Operation, parameters: Sequence[str]) -> str
 
 
 def _parameter(printer: Printer, value: Value, name: str) -> str:
-    """`const float A[restrict 4][8]`: a buffer that overlaps no other one."""
+    """`const float A[restrict 4][8]`; `restrict` where it overlaps no other memory."""
     if not isinstance(value.type, MemRefType):
         return f"{printer.type_name(value)} {name}"
     type = printer.prelude.type(element_type(printer, value))
     qualifier = "const " if value in printer.constant else ""
     first, *others = list(MemRefType(value.type).shape) or [1]
-    return f"{qualifier}{type} {name}[restrict {first}]{array_suffix(others)}"
+    size = f"restrict {first}" if shares_nothing(value) else str(first)
+    return f"{qualifier}{type} {name}[{size}]{array_suffix(others)}"
 
 
 def declaration(printer: Printer, op: Operation) -> str:

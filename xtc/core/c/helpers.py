@@ -45,10 +45,13 @@ static inline void store_{type.short}({type.scalar.name} *to, {type.name} value)
 
 
 def splat(type: CType) -> str:
-    """A scalar in every lane; x - 0 is x, even for -0."""
+    """A scalar in every lane; x - 0 is x, even for -0, but C computes _Float16 as float."""
+    lanes = ", ".join("x" for _ in range(type.lanes))
+    listed = type.element == "f16" or type.lanes == 1
+    value = f"({type.name}){{{lanes}}}" if listed else f"x - ({type.name}){{0}}"
     return f"""\
 static inline {type.name} splat_{type.short}({type.scalar.name} x) {{
-  return x - ({type.name}){{0}};
+  return {value};
 }}"""
 
 

@@ -37,23 +37,26 @@ _MATH = re.compile(
     roundeven|scalbln|scalbn|sin|sinh|sqrt|tan|tanh|tgamma|trunc)[fl]?""",
     re.VERBOSE,
 )
-_MACRO = re.compile(
-    r"__.*|_[A-Z].*|U?INT.*_(MIN|MAX|C)|(EXIT|FP|HUGE|MATH|MB|RAND|SIZE|PTRDIFF)_.*"
-)
+_MACRO = re.compile(r"U?INT.*_(MIN|MAX|C)|(EXIT|FP|HUGE|MATH|MB|RAND|SIZE|PTRDIFF)_.*")
 _TYPE = r"([fiu]|bf)\d+"
-_OURS = re.compile(rf"\w+_{_TYPE}(x\d+)?|{_TYPE}x\d+(_u)?|bf16|\w+_of_\w+|(floor|ceil)_div|\w+_t")
+_OURS = re.compile(
+    rf"\w+_{_TYPE}(x\d+)?|{_TYPE}x\d+(_u)?|bf16|float_of_bf16|bf16_of_float|(floor|ceil)_div|\w+_t"
+)
+_UNDERSCORES = re.compile(r"__.*|_[A-Z].*")
 
 
 def is_reserved(name: str) -> bool:
     """Whether C, its library or our helpers already use a name."""
-    patterns = (_MATH, _MACRO, _OURS)
+    patterns = (_MATH, _MACRO, _OURS, _UNDERSCORES)
     return name in KEYWORDS or name in LIBRARY or any(one.fullmatch(name) for one in patterns)
 
 
 def identifier(text: str) -> str:
     """`text` with everything that C does not allow in a name replaced."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
-    return f"_{name}" if not name or name[0].isdigit() else name
+    if _UNDERSCORES.fullmatch(name):
+        name = name.lstrip("_")
+    return f"v_{name}" if not name or name[0].isdigit() or _MACRO.fullmatch(name) else name
 
 
 class Names:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from xtc.core.c.expression import Expression, assignment
 from xtc.core.c.layout import loop_path
@@ -34,9 +35,29 @@ def _for(printer: Printer, op: Operation) -> None:
         printer.set(result, Expression(variable), f"{variable}#")
 
 
-def _index_name(printer: Printer, op: Operation) -> tuple[str, str]:
+def _forall(printer: Printer, op: Operation) -> None:
+    """Loops one inside the other; one thread runs them."""
+    if len(op.operands):
+        raise printer.error(op, "a parallel loop over tensors or of unknown bounds is not for C")
+    block = op.regions[0].blocks[0]
+    names = ("staticLowerBound", "staticUpperBound", "staticStep")
+    bounds = list(zip(*(list(op.attributes[name]) for name in names), strict=True))
+    printer.flush()
+    printer.comment_node(op)
+    with ExitStack() as loops:
+        loops.enter_context(printer.names.scope())
+        for index, (lower, upper, step) in zip(block.arguments, bounds, strict=True):
+            name, comment = _index_name(printer, op if len(bounds) == 1 else None)
+            printer.set(index, Expression(name))
+            advance = f"++{name}" if step == 1 else f"{name} += {step}"
+            head = f"for (ptrdiff_t {name} = {lower}; {name} < {upper}; {advance})"
+            loops.enter_context(printer.block(head, comment=comment))
+        printer.operations(block)
+
+
+def _index_name(printer: Printer, op: Operation | None) -> tuple[str, str]:
     """The index after the loop's own name, which a comment says where it is no name in C."""
-    path = loop_path(op)
+    path = loop_path(op) if op is not None else ""
     if not path:
         return printer.names.declare_loop(), ""
     name = printer.names.declare(path.replace("#", ""))
@@ -112,4 +133,10 @@ def _yield(printer: Printer, op: Operation) -> None:
     """Written by the operation around it."""
 
 
-RULES: dict[str, Rule] = {"scf.for": _for, "scf.if": _if, "scf.yield": _yield}
+RULES: dict[str, Rule] = {
+    "scf.for": _for,
+    "scf.forall": _forall,
+    "scf.forall.in_parallel": _yield,
+    "scf.if": _if,
+    "scf.yield": _yield,
+}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xtc.core.c import arith, compare, convert, func, math, memref, scf, vector
 from xtc.core.c.layout import symbol_of
-from xtc.core.c.names import Names, identifier, is_reserved
+from xtc.core.c.names import Names, is_reserved
 from xtc.core.c.prelude import Prelude
 from xtc.core.c.printer import Printer, Rule
 from xtc.core.c.tables import declaration
@@ -72,11 +72,11 @@ def _c_names(top: Sequence[Operation]) -> dict[str, str]:
     """Functions that others call keep their names. Raises UserError for one that C has taken."""
     public = [symbol_of(op) for op in top if op.name == "func.func" and not func.is_private(op)]
     for symbol in public:
-        if identifier(symbol) != symbol or is_reserved(symbol):
+        if is_reserved(symbol):
             raise UserError(
                 f"a C function cannot be called '{symbol}'",
                 notes=["C, its library or the generated code uses the name"],
-                hints=[f"call the graph {identifier(symbol)}_graph"],
+                hints=[f"call the graph {symbol}_graph"],
             )
     declared = [symbol_of(op) for op in top if op.name == "func.func" and not func.has_body(op)]
     names = Names([*public, *declared])
