@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,13 @@ def product(rows: int, columns: int, terms: int) -> Graph:
     b = O.tensor((terms, columns), "float32", name="B")
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C")
+    return gb.graph
+
+
+def product_and_relu() -> Graph:
+    a, b = O.tensor((37, 16), "float32", name="A"), O.tensor((16, 48), "float32", name="B")
+    with O.graph(name="layer") as gb:
+        O.relu(O.matmul(a, b, name="C"), name="R")
     return gb.graph
 
 
@@ -83,6 +92,10 @@ NESTS: dict[str, tuple[Graph, dict[str, Any]]] = {
             "S": {"i": "parallelize", "j": "vectorize"},
         },
     ),
+    "a fused producer": (
+        product_and_relu(),
+        {"R": {"i": {"parallelize": True, "fuse": [0]}, "j": {}, "i#4": {}}},
+    ),
     "a constant": (weighted(), ROWS),
 }
 
@@ -131,16 +144,13 @@ class TestResults:
                     np.testing.assert_array_equal(result, wanted)
 
     def test_modules_may_run_at_the_same_time(self) -> None:
-        names = list(NESTS)
-        modules = [
-            compiled(name, threads=2 + position % 2, in_memory=position % 2 == 0)
-            for position, name in enumerate(names)
-        ]
-        with ThreadPoolExecutor(len(modules)) as callers:
+        with ExitStack() as opened, ThreadPoolExecutor(len(NESTS)) as callers:
+            modules = [
+                opened.enter_context(compiled(name, threads=2 + odd, in_memory=odd == 0))
+                for name, odd in zip(NESTS, cycle((0, 1)), strict=False)
+            ]
             for _ in range(3):
                 list(callers.map(lambda module: module.check(), modules))
-        for module in modules:
-            module.close()
 
 
 class TestThreads:
@@ -180,6 +190,13 @@ class TestThreads:
             assert threads_of_process() == before + 1
             four(*samples(four))
             assert threads_of_process() == before + 3
+
+    def test_the_peak_is_that_of_as_many_cores(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
+        monkeypatch.setattr("xtc_targets.host.peak.peak_flops", lambda _, threads: threads * 1e9)
+        for threads, cores in ((1, 1), (3, 3), (7, 5)):
+            with compiled("one loop", threads=threads) as module:
+                assert module.runtime.peak_flops("float32") == cores * 1e9
 
     @pytest.mark.parametrize(
         ("threads", "message"),

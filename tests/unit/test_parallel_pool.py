@@ -7,6 +7,7 @@ import ctypes
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -81,6 +82,20 @@ def test_every_iteration_runs_once(runtime: Runtime, count: int, threads: int) -
 def test_as_many_threads_as_asked_for_run_at_the_same_time(runtime: Runtime, threads: int) -> None:
     together = threading.Barrier(threads)
     runtime.run(lambda _first, _last: void(together.wait(SECONDS)), threads, threads)
+
+
+def test_it_returns_when_every_iteration_is_done(runtime: Runtime) -> None:
+    together = threading.Barrier(3)
+    slow: list[int] = []
+
+    def body(first: int, _last: int) -> None:
+        together.wait(SECONDS)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.05)
+            slow.append(first)
+
+    runtime.run(body, 3, 3)
+    assert len(slow) == 2
 
 
 def void(_: object) -> None:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pool of threads that sleep between loops.
 //
-// A loop is cut into as many chunks of equal length as there are threads. Whoever is awake takes
-// the next chunk, the caller at once, so that a thread that wakes late or loses its core delays
-// nobody: the caller waits for chunks that were begun, not for threads.
+// A loop is cut into as many chunks of equal length as there are threads. A thread begins with the
+// chunk that has its number, so that a part of an array stays in one core's cache from loop to
+// loop, and goes on with those that nobody has begun: the caller waits for chunks that are being
+// computed, never for a thread that wakes late.
 
 #define _POSIX_C_SOURCE 200809L // clock_gettime, signal masks
 
@@ -17,14 +18,17 @@
 #include <time.h>
 
 enum {
-  MAX_WORKERS = 1023,
-  SPIN_NS = 5000, // about what it costs to put a thread to sleep and to wake it
+  MAX_CHUNKS = 1024,
+  // How long a thread stays awake for what it waits for. The caller, who could do nothing else,
+  // about as long as it takes to put a thread to sleep and to wake it; an idle worker much less.
+  CALLER_SPIN_NS = 20000,
+  WORKER_SPIN_NS = 5000,
   STACK_BYTES = 8 << 20, // as much as the caller's thread usually has
 };
 
 static struct {
   pthread_mutex_t owner; // held by the caller whose loop has the pool
-  pthread_t workers[MAX_WORKERS];
+  pthread_t workers[MAX_CHUNKS]; // 1 to `started`; the caller is number 0
   int64_t started; // workers that exist; the owner's
 
   pthread_mutex_t lock; // of what follows up to `stopping`
@@ -37,7 +41,9 @@ static struct {
   xtc_loop *loop;
   void *context;
   int64_t count, chunks;
-  atomic_int_fast64_t claimed; // chunks that were taken
+  int64_t number; // of loops so far
+
+  atomic_int_fast64_t begun[MAX_CHUNKS]; // the last loop in which somebody began the chunk
 } pool = {
     .owner = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -60,8 +66,8 @@ static void pause_core(void) {
 }
 
 // Wait a moment for a number to become zero, or to become another than zero.
-static void spin_until(atomic_int_fast64_t *number, bool zero) {
-  for (int64_t end = now() + SPIN_NS; (atomic_load(number) == 0) != zero && now() < end;)
+static void spin_until(atomic_int_fast64_t *number, bool zero, int64_t ns) {
+  for (int64_t end = now() + ns; (atomic_load(number) == 0) != zero && now() < end;)
     pause_core();
 }
 
@@ -71,14 +77,22 @@ static int64_t chunk_start(int64_t chunk) {
   return chunk * length + (chunk < longer ? chunk : longer);
 }
 
-static void run_chunks(void) {
-  for (int64_t chunk; (chunk = atomic_fetch_add(&pool.claimed, 1)) < pool.chunks;)
-    pool.loop(pool.context, chunk_start(chunk), chunk_start(chunk + 1));
+static bool begin(int64_t chunk) {
+  return atomic_load(&pool.begun[chunk]) != pool.number &&
+         atomic_exchange(&pool.begun[chunk], pool.number) != pool.number;
+}
+
+static void run_chunks(int64_t thread) {
+  for (int64_t i = 0; i < pool.chunks; ++i) {
+    int64_t chunk = (thread + i) % pool.chunks;
+    if (begin(chunk))
+      pool.loop(pool.context, chunk_start(chunk), chunk_start(chunk + 1));
+  }
 }
 
 // Sleep until a loop takes this worker; false when it is to end.
 static bool enter_loop(void) {
-  spin_until(&pool.wanted, false);
+  spin_until(&pool.wanted, false, WORKER_SPIN_NS);
   pthread_mutex_lock(&pool.lock);
   while (pool.wanted == 0 && !pool.stopping)
     pthread_cond_wait(&pool.work, &pool.lock);
@@ -98,12 +112,12 @@ static void leave_loop(void) {
   pthread_mutex_unlock(&pool.lock);
 }
 
-static void *work(void *unused) {
+static void *work(void *thread) {
   while (enter_loop()) {
-    run_chunks();
+    run_chunks((intptr_t)thread);
     leave_loop();
   }
-  return unused;
+  return NULL;
 }
 
 // In a child process only the thread that forked is left, and what others held stays locked.
@@ -137,9 +151,11 @@ static void start_workers(int64_t workers) {
   block_signals(&before);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  while (pool.started < workers &&
-         pthread_create(&pool.workers[pool.started], &attributes, work, NULL) == 0)
-    ++pool.started;
+  for (intptr_t thread = pool.started + 1; thread <= workers; ++thread) {
+    if (pthread_create(&pool.workers[thread], &attributes, work, (void *)thread) != 0)
+      break;
+    pool.started = thread;
+  }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -149,7 +165,7 @@ static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chun
   pool.context = context;
   pool.count = count;
   pool.chunks = chunks;
-  pool.claimed = 0;
+  ++pool.number;
   int64_t wanted = chunks - 1 < pool.started ? chunks - 1 : pool.started;
   pthread_mutex_lock(&pool.lock);
   pool.wanted = wanted;
@@ -158,12 +174,12 @@ static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chun
     pthread_cond_signal(&pool.work);
 }
 
-// Every chunk was taken; wait for those that are not done yet.
+// Every chunk was begun; wait for those that are not done yet.
 static void close_loop(void) {
   pthread_mutex_lock(&pool.lock);
   pool.wanted = 0;
   pthread_mutex_unlock(&pool.lock);
-  spin_until(&pool.active, true);
+  spin_until(&pool.active, true, CALLER_SPIN_NS);
   pthread_mutex_lock(&pool.lock);
   while (pool.active > 0)
     pthread_cond_wait(&pool.done, &pool.lock);
@@ -172,8 +188,8 @@ static void close_loop(void) {
 
 void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t threads) {
   int64_t chunks = threads < count ? threads : count;
-  if (chunks > MAX_WORKERS + 1)
-    chunks = MAX_WORKERS + 1;
+  if (chunks > MAX_CHUNKS)
+    chunks = MAX_CHUNKS;
   if (chunks <= 1 || pthread_mutex_trylock(&pool.owner) != 0) {
     loop(context, 0, count);
     return;
@@ -181,7 +197,7 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
   if (pool.started < chunks - 1)
     start_workers(chunks - 1);
   open_loop(loop, context, count, chunks);
-  run_chunks();
+  run_chunks(0);
   close_loop();
   pthread_mutex_unlock(&pool.owner);
 }
@@ -192,8 +208,8 @@ void xtc_parallel_stop(void) {
   pool.stopping = true;
   pthread_cond_broadcast(&pool.work);
   pthread_mutex_unlock(&pool.lock);
-  while (pool.started > 0)
-    pthread_join(pool.workers[--pool.started], NULL);
+  for (; pool.started > 0; --pool.started)
+    pthread_join(pool.workers[pool.started], NULL);
   pool.stopping = false;
   pthread_mutex_unlock(&pool.owner);
 }

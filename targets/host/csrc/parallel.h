@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between compiled parallel loops, the loader and the pool of threads.
 //
-// A module with parallel loops has one `struct xtc_parallel xtc_parallel`, by which all its loops
-// run. As built it runs them on the calling thread; the loader writes the pool's function and the
-// number of threads into it before the first call.
+// A module with parallel loops has one `struct xtc_parallel`, by which all of them run; its symbol
+// is `xtc.parallel`, a name that no compiled function can have. As built it runs them on the
+// calling thread. The loader writes the pool's function and the number of threads into it, and so
+// does a program that links the module itself:
+//
+//   extern struct xtc_parallel loops __asm__("xtc.parallel");
+//   loops.run = xtc_parallel_run;
+//   loops.threads = 4;
 
 #ifndef XTC_PARALLEL_H
 #define XTC_PARALLEL_H

@@ -44,7 +44,7 @@ class DispatchParallelCalls(Pass):
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
     The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The function with the
-    body is not inlined, as it would lose a part of what its arguments say of aliasing.
+    body is not inlined: what its arguments say of aliasing holds to the last optimisation.
     """
 
     name: ClassVar[str] = "dispatch-parallel-calls"
