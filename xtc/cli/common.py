@@ -40,13 +40,20 @@ def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
 
 def read_graph(path: Path) -> Graph:
     """The graph in a YAML file, or the one a Python file defines. Raises UserError."""
-    if not path.is_file():
+    if not _is_file(path):
         raise UserError(f"there is no file {path}")
     if path.suffix in (".yaml", ".yml"):
         return Graph.load(path)
     if path.suffix != ".py":
         raise UserError(f"{path} is neither a .py nor a .yaml file")
     return _graph_of(runpy.run_path(str(path)), path)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is too long
+        return False
 
 
 def _graph_of(variables: dict[str, Any], path: Path) -> Graph:

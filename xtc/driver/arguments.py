@@ -15,11 +15,11 @@ import numpy as np
 from xtc.core.call import match_names
 from xtc.core.errors import UserError
 from xtc.core.types import element_type
+from xtc.driver.dlpack import from_dlpack
 from xtc.interfaces.artifact import Argument, Manifest
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
-DLPACK_CPU = 1  # kDLCPU in dlpack.h
 
 
 def bind_arguments(
@@ -89,26 +89,13 @@ def _as_array(value: Any, argument: Argument) -> Array:
     if isinstance(value, np.ndarray):
         return value
     try:
-        return _from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+        return from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(
             f"input '{argument.name}' of type {type(value).__name__} is no array here",
             notes=[str(error)],
             hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
         ) from None
-
-
-def _from_dlpack(value: Any) -> Array:
-    """By DLPack; where NumPy's has no such element type, as the tensor turns itself into an array.
-
-    Nothing is fetched from another device.
-    """
-    try:
-        return np.from_dlpack(value)
-    except (BufferError, RuntimeError):
-        if value.__dlpack_device__()[0] != DLPACK_CPU or not hasattr(value, "__array__"):
-            raise
-        return np.asarray(value)
 
 
 def _check_type(array: Array, argument: Argument) -> None:

@@ -16,6 +16,8 @@ from xtc.core.types import element_type
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = 1
+MAX_MANIFEST = 64 << 20
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Artifact:
         """The artefact in `folder`, every file checked against its hash. Raises ArtifactError."""
         path = folder / MANIFEST_FILE
         try:
-            manifest = Manifest.from_json(path.read_text(), path)
+            manifest = Manifest.from_json(_manifest_text(path), path)
         except (OSError, UnicodeDecodeError) as error:
             raise ArtifactError(f"no artefact here: {error}", where=folder) from None
         for name, expected in manifest.files.items():
@@ -160,11 +162,24 @@ class Artifact:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file's bytes. Raises OSError where it cannot be read."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _manifest_text(path: Path) -> str:
+    """The text of a file. Raises OSError for what is none: a pipe may never end."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.stat().st_size > MAX_MANIFEST:
+        raise ArtifactError(f"the manifest is larger than {MAX_MANIFEST >> 20} MiB", where=path)
+    return path.read_text(encoding="utf-8")
 
 
 def _is_intact(path: Path, expected: str) -> bool:
     try:
-        return file_hash(path) == expected
-    except OSError:
+        return path.is_file() and file_hash(path) == expected
+    except (OSError, ValueError):  # also a name that no file can have
         return False

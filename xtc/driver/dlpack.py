@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays over the memory of other libraries' tensors, by DLPack (dmlc.github.io/dlpack)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+CPU = 1  # kDLCPU in dlpack.h
+_UNSIGNED = 1  # kDLUInt
+_BFLOAT = 4  # kDLBfloat
+_CAPSULE = b"dltensor"
+
+
+class _Tensor(ctypes.Structure):
+    """The head of a DLTensor: data, device (type and number), rank, element type."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("rank", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    )
+
+
+class _Exported:
+    """What gives NumPy a capsule that exists already."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU, 0
+
+    def __dlpack__(self, **_: object) -> object:
+        return self._capsule
+
+
+def from_dlpack(value: Any) -> Array:
+    """The tensor's own memory as an array, which keeps it alive; bfloat16 as ml_dtypes has it.
+
+    Where DLPack does not work, a tensor in host memory may turn itself into an array; nothing is
+    fetched from another device.
+
+    Raises what NumPy or the tensor raises: BufferError, RuntimeError, TypeError or ValueError.
+    """
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError):
+        if value.__dlpack_device__()[0] != CPU:
+            raise
+        array = _bfloat16(value)
+        if array is None and not hasattr(value, "__array__"):
+            raise
+    return np.asarray(value) if array is None else array
+
+
+def _bfloat16(value: Any) -> Array | None:
+    """The array of a bfloat16 tensor, whose bits NumPy takes as integers; None for other types."""
+    try:
+        capsule = value.__dlpack__()
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return None
+    tensor = _Tensor.from_address(_address(capsule))
+    if (tensor.code, tensor.bits, tensor.lanes) != (_BFLOAT, 16, 1):
+        return None
+    tensor.code = _UNSIGNED
+    exported: Any = _Exported(capsule)
+    array: Array = np.from_dlpack(exported).view(ml_dtypes.bfloat16)
+    return array
+
+
+def _address(capsule: object) -> int:
+    """Where a capsule's tensor is. Raises ValueError for what is no such capsule."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    address: int = pointer(capsule, _CAPSULE)
+    return address
