@@ -27,6 +27,7 @@ from xtc_passes import _linalg as linalg
 
 _ANY = "!transform.any_op"
 _MARK = "xtc.fused"
+_PURE = ("linalg.", "tensor.empty", "tensor.extract_slice")
 _DYNAMIC = -(1 << 63)
 """The static offset that means a dynamic one."""
 
@@ -38,7 +39,8 @@ def fuse_producer(module: Operation, action: Fuse) -> None:
     it. Those of the node that computes the operand are fused with it.
     """
     (op,) = linalg.operations_with(module, action.mark)
-    node = _node(linalg.owner(_root(op.operands[action.operand])))
+    whole = linalg.owner(_root(op.operands[action.operand]))
+    node = linalg.graph_node(whole) if whole is not None else None
     todo = [(action.mark, action.operand)]
     while todo:
         mark, operand = todo.pop()
@@ -49,6 +51,7 @@ def fuse_producer(module: Operation, action: Fuse) -> None:
         op = _only_used(module, fused)
         _shrink_empty(op)
         todo += [(fused, place) for place in _own_parts(op, node)]
+    _erase_unused(module)
 
 
 def is_fusable(value: Value) -> bool:
@@ -72,12 +75,23 @@ def _only_used(module: Operation, mark: str) -> Operation:
     """The marked operation in the loop; the one it came from has no use any more and goes."""
     used = []
     for op in linalg.operations_with(module, mark):
-        if any(True for result in op.results for _ in result.uses):
+        if _is_used(op):
             used.append(op)
         else:
             op.erase()
     (op,) = used
     return op
+
+
+def _erase_unused(module: Operation) -> None:
+    """What was computed whole for the fused operand alone is not computed any more."""
+    for op in reversed(linalg.all_operations(module)):
+        if op.name.startswith(_PURE) and len(op.results) and not _is_used(op):
+            op.erase()
+
+
+def _is_used(op: Operation) -> bool:
+    return any(True for result in op.results for _ in result.uses)
 
 
 def _shrink_empty(op: Operation) -> None:
@@ -98,14 +112,8 @@ def _own_parts(op: Operation, node: str | None) -> list[int]:
         place
         for place, owner in enumerate(owners)
         if owner is not None and owner.name.startswith("linalg.")
-        if owner.name == "linalg.fill" or (node is not None and _node(owner) == node)
+        if owner.name == "linalg.fill" or (node is not None and linalg.graph_node(owner) == node)
     ]
-
-
-def _node(op: Operation | None) -> str | None:
-    """The graph node that an operation is a step of."""
-    name = linalg.node_id(op) if op is not None else None
-    return name.partition(".")[0] if name else None
 
 
 def _isolate(op: Operation, operand: int, mark: str) -> None:

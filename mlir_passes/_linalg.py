@@ -47,6 +47,16 @@ def all_operations(module: Operation) -> list[Operation]:
     return found
 
 
+def marked(module: Operation, prefix: str) -> dict[str, Operation]:
+    """Operations by the attribute that begins so, which each operation has its own of."""
+    return {
+        name: op
+        for op in all_operations(module)
+        for name in op.attributes
+        if name.startswith(prefix)
+    }
+
+
 def remove_attributes(module: Operation, *prefixes: str) -> None:
     """Drop every attribute whose name begins so."""
     for op in all_operations(module):
@@ -60,9 +70,20 @@ def owner(value: Value) -> Operation | None:
 
 
 def node_id(op: Operation) -> str | None:
-    """The graph node that an operation came from, or None."""
+    """The graph node that an operation came from, with its step after a dot, or None."""
     names = [name for name in op.attributes if name.startswith(ID_PREFIX)]
     return names[0].removeprefix(ID_PREFIX).removesuffix("_") if names else None
+
+
+def graph_node(op: Operation) -> str | None:
+    """The graph node that an operation is a step of, or None."""
+    name = node_id(op)
+    return name.partition(".")[0] if name else None
+
+
+def plain_loops(index_map: AffineMap) -> list[int]:
+    """Loops that are an index by themselves."""
+    return [one.position for one in index_map.results if isinstance(one, AffineDimExpr)]
 
 
 def index_maps(op: Operation) -> list[AffineMap]:

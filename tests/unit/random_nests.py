@@ -4,29 +4,27 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.core.loops import Axis
+from xtc.core.loops import Axis, Space
 from xtc.schedule import NodeSchedule
 
 Data = dict[str, Any]
 
 
-def random_data(
-    rng: Random, axes: tuple[Axis, ...], operands: int, producers: list[int], depth: int = 0
-) -> Data:
-    """A nest over `axes` as plain data."""
-    part = _part(rng, axes) if depth < 2 else None
-    loops = _loops(rng, [axis for axis in axes if part is None or axis is not part[0]])
-    vectors = set() if part else _vectors(rng, loops, axes)
-    loops = [loop for loop in loops if loop not in vectors] + list(vectors)
-    data: Data = {loop: {} for loop in loops}
-    _annotate(rng, data, axes, {"pack": list(range(operands)), "fuse": producers}, vectors)
+def random_data(rng: Random, space: Space, depth: int = 0) -> Data:
+    """A nest over `space` as plain data."""
+    part = _part(rng, space.axes) if depth < 2 else None
+    loops = _loops(rng, [axis for axis in space.axes if part is None or axis is not part[0]])
+    vectors = set() if part else _vectors(rng, loops, space.axes)
+    data: Data = {loop: {} for loop in (*(one for one in loops if one not in vectors), *vectors)}
+    _annotate(rng, data, space, vectors)
     if part is not None:
-        data |= _segments(rng, axes, part, operands, producers, depth, list(data))
+        data |= _segments(rng, space, part, depth, list(data))
     return {loop: _value(rng, words) for loop, words in data.items()}
 
 
@@ -41,24 +39,18 @@ def _part(rng: Random, axes: tuple[Axis, ...]) -> tuple[Axis, list[int]] | None:
 
 
 def _segments(
-    rng: Random,
-    axes: tuple[Axis, ...],
-    part: tuple[Axis, list[int]],
-    operands: int,
-    producers: list[int],
-    depth: int,
-    outer: list[str],
+    rng: Random, space: Space, part: tuple[Axis, list[int]], depth: int, outer: list[str]
 ) -> Data:
     axis, cuts = part
     bounds = [0, *cuts, axis.size]
     looped = {loop.partition("#")[0] for loop in outer}
     result = {}
     for start, stop in itertools.pairwise(bounds):
-        inner = [one for one in axes if one.name not in looped]
-        inner = [replace(one, size=stop - start) if one is axis else one for one in inner]
+        axes = [one for one in space.axes if one.name not in looped]
+        axes = [replace(one, size=stop - start) if one is axis else one for one in axes]
         open_end = stop == axis.size and rng.random() < 0.5
         key = f"{axis.name}[{start or ''}:{'' if open_end else stop}]"
-        result[key] = random_data(rng, tuple(inner), operands, producers, depth + 1)
+        result[key] = random_data(rng, replace(space, axes=tuple(axes)), depth + 1)
     return result
 
 
@@ -79,44 +71,39 @@ def _loops(rng: Random, axes: list[Axis]) -> list[str]:
     return order
 
 
-def _vectors(rng: Random, loops: list[str], axes: tuple[Axis, ...]) -> dict[str, None]:
+def _vectors(rng: Random, loops: list[str], axes: tuple[Axis, ...]) -> set[str]:
     """Loops to vectorize: the last ones of some parallel axes."""
-    kinds = {axis.name: axis.reduction for axis in axes}
-    ones = {axis.name for axis in axes if axis.size == 1}
+    kinds = {axis.name: axis.reduction for axis in axes if axis.size > 1}
     last = {loop.split("#")[0]: loop for loop in loops if not loop.endswith("#1")}
     chosen = [
         loop
         for name, loop in last.items()
-        if name not in ones and (not kinds[name] or rng.random() < 0.03)
+        if name in kinds and (not kinds[name] or rng.random() < 0.03)
     ]
     if not chosen or rng.random() < 0.4:
-        return {}
-    return dict.fromkeys(rng.sample(chosen, min(len(chosen), rng.choice((1, 1, 1, 2)))))
+        return set()
+    return set(rng.sample(chosen, min(len(chosen), rng.choice((1, 1, 1, 2)))))
 
 
-def _annotate(
-    rng: Random,
-    data: Data,
-    axes: tuple[Axis, ...],
-    operands: dict[str, list[int]],
-    vectors: dict[str, None],
-) -> None:
-    kinds = {axis.name: axis.reduction for axis in axes}
+def _annotate(rng: Random, data: Data, space: Space, vectors: set[str]) -> None:
+    repeated = {axis.name: not axis.reduction for axis in space.axes if axis.size > 1}
     outermost = True
     for loop, words in data.items():
         if loop in vectors:
             words["vectorize"] = True
             continue
-        outermost = outermost and not kinds[loop.split("#")[0]] and rng.random() < 0.2
-        if outermost:
+        name = loop.split("#")[0]
+        outermost = outermost and repeated.get(name, False) and rng.random() < 0.2
+        if outermost and "#" not in loop:
             words["parallelize"] = True
-        elif rng.random() < 0.2:
+        elif rng.random() < 0.2 and name in repeated and not loop.endswith("#1"):
             words["unroll"] = rng.choice((True, True, 2, 3))
         if rng.random() < 0.1:
             words["buffer"] = True
-        for word, numbers in operands.items():
-            if numbers and rng.random() < (0.1 if word == "pack" else 0.25):
-                words[word] = rng.choice(numbers)
+        if space.operands and rng.random() < 0.1:
+            words["pack"] = rng.randrange(space.operands)
+        if space.computed and rng.random() < 0.25:
+            words["fuse"] = rng.choice(space.computed)
 
 
 def _value(rng: Random, words: Any) -> Any:
@@ -131,62 +118,68 @@ def _value(rng: Random, words: Any) -> Any:
     return names[0] if len(names) == 1 else names
 
 
-def random_calls(rng: Random, node: NodeSchedule, count: int, producers: list[int]) -> list[str]:
+def random_calls(rng: Random, node: NodeSchedule, count: int) -> list[str]:
     """Call primitives on `node` at random; returns what was refused."""
     refused = []
     for _ in range(count):
         try:
-            for child in _call(rng, node, producers):
-                refused += random_calls(rng, child, rng.randrange(4), producers)
+            for child in _call(rng, node):
+                refused += random_calls(rng, child, rng.randrange(4))
         except UserError as error:
-            refused.append(str(error))
+            refused.append(error.what)
     return refused
 
 
-def _call(rng: Random, node: NodeSchedule, producers: list[int]) -> list[NodeSchedule]:
+def _call(rng: Random, node: NodeSchedule) -> list[NodeSchedule]:
     """One call; the new schedules where it was a split."""
     loop = rng.choice(node.loops) if node.loops else "i"
-    dim = rng.choice(node.dims) if node.dims else "i"
-    size = next((axis.size for axis in node.axes if axis.name == dim), 4)
-    operand = rng.randrange(max(1, node.operands))
-    word = rng.choice(_WORDS)
-    if word == "strip_mine":
-        tile = rng.randint(1, max(1, size - 1))
-        tiles = {f"{dim}{len(node.loops)}": tile}
-        if tile > 1 and rng.random() < 0.3:
-            tiles[f"{dim}{len(node.loops) + 1}"] = rng.randint(1, tile - 1)
-        node.strip_mine(dim, tiles)
-    elif word == "split":
-        return list(node.split(dim, {"low": 0, "high": rng.randint(1, max(1, size - 1))}).values())
-    elif word == "interchange":
+    dim = rng.choice(node.dims)
+    size = next(axis.size for axis in node.axes if axis.name == dim)
+    return _CALLS[rng.choice(_WORDS)](rng, node, loop, dim, size) or []
+
+
+def _strip_mine(rng: Random, node: NodeSchedule, _loop: str, dim: str, size: int) -> None:
+    tile = rng.randint(1, max(1, size - 1))
+    tiles = {f"{dim}{len(node.loops)}": tile}
+    if tile > 1 and rng.random() < 0.3:
+        tiles[f"{dim}{len(node.loops) + 1}"] = rng.randint(1, tile - 1)
+    node.strip_mine(dim, tiles)
+
+
+def _split(rng: Random, node: NodeSchedule, _loop: str, dim: str, size: int) -> list[NodeSchedule]:
+    parts = {"low": 0, "high": rng.randint(1, max(1, size - 1))}
+    return list(node.split(dim, parts).values())
+
+
+def _vectorize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:
+    node.vectorize([node.loops[-1] if node.loops and rng.random() < 0.8 else loop])
+
+
+def _parallelize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:
+    node.parallelize([node.loops[0] if node.loops and rng.random() < 0.8 else loop])
+
+
+def _operand(rng: Random, node: NodeSchedule) -> int:
+    return rng.randrange(max(1, node.operands))
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "strip_mine": _strip_mine,
+    "split": _split,
+    "interchange": lambda rng, node, *_: _done(
         node.interchange(rng.sample(node.loops, len(node.loops)))
-    elif word == "unroll":
-        node.unroll({loop: rng.choice((2, 2, 3, 4))})
-    elif word == "vectorize":
-        node.vectorize([node.loops[-1] if node.loops and rng.random() < 0.8 else loop])
-    elif word == "parallelize":
-        node.parallelize([node.loops[0] if node.loops and rng.random() < 0.8 else loop])
-    elif word == "buffer_at":
-        node.buffer_at(loop)
-    elif word == "pack_at":
-        node.pack_at(loop, operand)
-    elif producers:
-        node.fuse_producer_at(loop, rng.choice(producers))
-    return []
+    ),
+    "unroll": lambda rng, node, loop, *_: _done(node.unroll({loop: rng.choice((2, 2, 3, 4))})),
+    "vectorize": _vectorize,
+    "parallelize": _parallelize,
+    "buffer_at": lambda rng, node, loop, *_: _done(node.buffer_at(loop)),
+    "pack_at": lambda rng, node, loop, *_: _done(node.pack_at(loop, _operand(rng, node))),
+    "fuse_producer_at": lambda rng, node, loop, *_: _done(
+        node.fuse_producer_at(loop, _operand(rng, node))
+    ),
+}
+_WORDS = (*_CALLS, "strip_mine", "strip_mine", "interchange", "vectorize")
 
 
-_WORDS = (
-    "strip_mine",
-    "strip_mine",
-    "strip_mine",
-    "interchange",
-    "interchange",
-    "vectorize",
-    "vectorize",
-    "unroll",
-    "split",
-    "parallelize",
-    "buffer_at",
-    "pack_at",
-    "fuse_producer_at",
-)
+def _done(_schedule: NodeSchedule) -> None:
+    """Primitives return the schedule they changed; nobody asks for it here."""

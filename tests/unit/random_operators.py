@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from random import Random
+from typing import Any
+
+import numpy as np
 
 import xtc.ops as O
+from xtc.emit.module import main_operations
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 24, 31, 32)
 SMALL = (1, 2, 3, 4, 5, 7, 8)
@@ -22,16 +29,9 @@ Make = Callable[[Random], Tensor]
 def _sizes(rng: Random, rank: int, choices: tuple[int, ...] = SIZES) -> tuple[int, ...]:
     """Sizes whose product stays small."""
     sizes = [rng.choice(choices) for _ in range(rank)]
-    while rank and _product(sizes) > 20_000:
+    while rank and math.prod(sizes) > 20_000:
         sizes[sizes.index(max(sizes))] = rng.choice(SMALL)
     return tuple(sizes)
-
-
-def _product(sizes: list[int]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
 
 
 def _matmul(rng: Random) -> Tensor:
@@ -102,8 +102,9 @@ def _normalisation(rng: Random) -> Tensor:
     x = O.tensor(sizes, dtype, name="x")
     if rng.random() < 0.5:
         return O.softmax(x, axis=axis, name="C")
-    row = [O.tensor(sizes[axis:], dtype, name=name) for name in ("gamma", "beta")]
-    return O.layer_norm(x, *row[: rng.randrange(3)], axis=axis, name="C")
+    names = ("gamma", "beta")[: rng.randrange(3)]
+    row = [O.tensor(sizes[axis:], dtype, name=name) for name in names]
+    return O.layer_norm(x, *row, axis=axis, name="C")
 
 
 def _elementwise(rng: Random) -> Tensor:
@@ -164,13 +165,22 @@ FAMILIES: dict[str, Make] = {
 
 
 def random_graph(rng: Random, family: str) -> Graph:
-    """A graph of the family; its last operator is called C."""
-    with O.graph(name="random") as gb:
-        O.outputs(FAMILIES[family](rng))
-    return gb.graph
+    """A graph of the family; its last operator is called C and has loops."""
+    while True:
+        with O.graph(name="random") as gb:
+            O.outputs(FAMILIES[family](rng))
+        graph = gb.graph
+        main = main_operations(graph).get("C")
+        if main is not None and main.loops:
+            return graph
 
 
-def produced(graph: Graph) -> list[int]:
-    """Operands of C that another operator computes."""
-    (node,) = [node for node in graph.nodes if node.name == "C"]
-    return [position for position, tensor in enumerate(node.inputs) if tensor not in graph.inputs]
+def random_inputs(rng: Random, graph: Graph) -> list[Array]:
+    """Small integers in every type, whose sums are the same in any order."""
+    numbers = np.random.default_rng(rng.randrange(1 << 30))
+    return [
+        numbers.integers(0 if tensor.dtype == "bool" else -3, 2, tensor.type.sizes).astype(
+            tensor.element.numpy
+        )
+        for tensor in graph.inputs
+    ]

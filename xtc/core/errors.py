@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,6 +118,17 @@ def located(where: SourceLocation | Path | str | None) -> Iterator[None]:
         yield
     except XtcError as error:
         error.where = error.where or where
+        raise
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Give errors that leave the block without naming the thing at fault this name."""
+    try:
+        yield
+    except XtcError as error:
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error.what):
+            error.what = f"{name}: {error.what}"
         raise
 
 

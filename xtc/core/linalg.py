@@ -57,6 +57,7 @@ class MainOperation:
         loops: its loops, in its own order.
         sizes: their trip counts.
         inputs: how many operands it reads.
+        computed: which of them linalg operations compute, by number.
         subscripts: indices of operands that are more than one loop alone, as loops with factors:
             `w * 2 + s` is `(("w", 2), ("s", 1))`.
     """
@@ -64,6 +65,7 @@ class MainOperation:
     loops: tuple[Loop, ...]
     sizes: tuple[int, ...]
     inputs: int
+    computed: tuple[int, ...] = ()
     subscripts: tuple[tuple[tuple[str, int], ...], ...] = ()
 
 
@@ -88,23 +90,31 @@ class LinalgBuilder:
     schedules: Mapping[str, str] = field(default_factory=dict)
     mains: dict[str, MainOperation] = field(default_factory=dict)
     _count: int = 0
+    _computed: set[str] = field(default_factory=set)
 
     def _record(
         self,
         step: str | None,
         loops: Sequence[Loop],
         sizes: Sequence[int],
-        inputs: int,
+        inputs: Sequence[Value],
         indices: Iterable[str] = (),
     ) -> None:
         if step is None:
             sums = dict.fromkeys(one for one in indices if not one.isidentifier())
-            subscripts = tuple(_terms(one) for one in sums)
-            self.mains[self.node] = MainOperation(tuple(loops), tuple(sizes), inputs, subscripts)
+            self.mains[self.node] = MainOperation(
+                tuple(loops),
+                tuple(sizes),
+                len(inputs),
+                tuple(n for n, value in enumerate(inputs) if value.ssa in self._computed),
+                tuple(_terms(one) for one in sums),
+            )
 
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
         self.lines.append(f"{ssa} = {text}{self.location}")
+        if text.startswith("linalg."):
+            self._computed.add(ssa)
         return Value(ssa, type)
 
     def _name(self) -> str:
@@ -177,7 +187,7 @@ class LinalgBuilder:
         `sizes` are the trip counts of `loops`; `indices` are those of its own index maps that are
         more than one loop, as `h * 2 + r`.
         """
-        self._record(step, loops, sizes, len(inputs), indices)
+        self._record(step, loops, sizes, inputs, indices)
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -198,7 +208,8 @@ class LinalgBuilder:
         """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
         out, out_map = init
         indices = [index for _, index_map in [*inputs, init] for index in index_map]
-        self._record(step, loops, _trip_counts(loops, [*inputs, init]), len(inputs), indices)
+        sizes = _trip_counts(loops, [*inputs, init])
+        self._record(step, loops, sizes, [value for value, _ in inputs], indices)
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
@@ -218,7 +229,7 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
-        self._record(None, loops, type.sizes, 1)
+        self._record(None, loops, type.sizes, [value])
         attributes = ", ".join(self._attributes(None, loops))
         text = (
             f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "

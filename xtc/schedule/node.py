@@ -13,7 +13,7 @@ from functools import partial
 
 from typing_extensions import Self
 
-from xtc.core.errors import UserError, did_you_mean, located, shown
+from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.location import user_location
 from xtc.core.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_data, nest_text
 from xtc.schedule.values import integer, integers, text, texts
@@ -130,6 +130,8 @@ class NodeSchedule:
         def change() -> None:
             axis = self._axis(dim)
             starts = integers(segments, "split", "starts of segments by name")
+            if not starts:
+                raise UserError(f"split of '{dim}' of {self.node} names no segment")
             if self._parts:
                 raise UserError(f"{self.node} is split already", hints=["split its segments"])
             position = next(i for i, loop in enumerate(self._loops) if loop.axis == axis)
@@ -193,7 +195,10 @@ class NodeSchedule:
         """
 
         def change() -> None:
-            for name, factor in integers(factors, "unroll", "factors by loop").items():
+            numbers = integers(factors, "unroll", "factors by loop")
+            if not numbers:
+                raise UserError(f"unroll of {self.node} names no loop")
+            for name, factor in numbers.items():
                 if factor < 1:
                     raise UserError(f"'{name}' of {self.node} cannot be unrolled by {factor}")
                 self._replace(name, "unroll", partial(replace, unroll=factor))
@@ -263,7 +268,7 @@ class NodeSchedule:
         """Apply `change`; where the nest is not legal afterwards, nothing has changed."""
         root = self._root()
         loops, parts, names = list(self._loops), list(self._parts), dict(self._names)
-        with located(user_location()):
+        with located(user_location()), about(self.node):
             try:
                 change()
                 root._refit()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from xtc.core.errors import UserError, did_you_mean, located
+from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.location import user_location
 from xtc.core.loops import Axis, Space, check_nest, parse_nest
 from xtc.core.loops.nest import Nest
@@ -16,6 +16,10 @@ from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.schedule.node import NodeSchedule
+from xtc.schedule.values import text
+
+MAX_NAME = 256
+"""Characters of an operator's name; graphs allow fewer."""
 
 
 class Schedule:
@@ -26,7 +30,10 @@ class Schedule:
 
     def __init__(self, graph: Graph | GraphBuilder) -> None:
         with located(user_location()):
-            self.graph = graph.graph if isinstance(graph, GraphBuilder) else graph
+            plain = graph.graph if isinstance(graph, GraphBuilder) else graph
+            if not isinstance(plain, Graph):
+                raise UserError(f"xtc.Schedule takes a graph, not {shown(graph)}")
+            self.graph = plain
             if self.graph.symbols:
                 raise UserError(
                     f"graph '{self.graph.name}' has the symbolic dimension "
@@ -38,10 +45,10 @@ class Schedule:
 
     def __getitem__(self, name: str) -> NodeSchedule:
         """The schedule of one operator. Raises UserError where it has no loops."""
-        if name not in self._nodes:
-            with located(user_location()):
+        with located(user_location()):
+            if text(name) not in self._nodes:
                 self._nodes[name] = NodeSchedule(name, self._space(name))
-        return self._nodes[name]
+            return self._nodes[name]
 
     @staticmethod
     def of(graph: Graph | GraphBuilder, data: object) -> Schedule:
@@ -67,6 +74,8 @@ class Schedule:
         return "\n".join(str(node) for node in self._nodes.values())
 
     def _space(self, name: str) -> Space:
+        if len(name) > MAX_NAME:
+            raise UserError(f"graph '{self.graph.name}' has no node {shown(name)}")
         self.graph.node(name)
         main = self._mains.get(name)
         if main is None or not main.loops:
@@ -76,7 +85,7 @@ class Schedule:
             )
         pairs = zip(main.loops, main.sizes, strict=True)
         axes = tuple(Axis(loop.name, size, loop.reduction) for loop, size in pairs)
-        return Space(axes, main.inputs, main.subscripts)
+        return Space(axes, main.inputs, main.computed, main.subscripts)
 
     def _load(self, name: str, data: Located) -> None:
         nest = parse_nest(data, self._space(name), name)
@@ -93,7 +102,7 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
     elif isinstance(data, str):
         tree = parse_yaml(data)
     elif isinstance(data, Mapping):
-        tree = plain(dict(data))
+        return [_entry(name, nest) for name, nest in data.items()]
     else:
         raise UserError(
             f"schedule={type(data).__name__} is no schedule",
@@ -104,6 +113,13 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
     if not isinstance(tree.value, dict):
         raise UserError("a schedule maps operator names to loop nests", where=tree.where)
     return list(tree.value.items())
+
+
+def _entry(name: object, nest: object) -> tuple[Located, Located]:
+    if not isinstance(name, str):
+        raise UserError(f"a schedule is of an operator's name, not of {shown(name)}")
+    with about(name):
+        return Located(name), plain(nest)
 
 
 def _from_nest(name: str, nest: Nest, parent: NodeSchedule | None = None) -> NodeSchedule:

@@ -11,12 +11,12 @@ from xtc.core.loops.check_operands import check_operands
 from xtc.core.loops.nest import Nest, NestLoop
 from xtc.core.loops.plan import code_size, plan_nest
 
-MAX_UNROLLED = 1024
-"""Copies of one body; beyond that compile time explodes and instruction caches overflow."""
+MAX_UNROLLED = 512
+"""Copies of one body; the time that LLVM takes grows with their square: seconds for so many."""
 MAX_VECTOR = 4096
 """Elements of one vector operation, for the same reason."""
-MAX_CODE = 1 << 16
-"""Element operations that are written out, over all parts; tens of seconds of compile time."""
+MAX_CODE = 1024
+"""Bodies that are written out, over all parts."""
 MAX_LOOPS = 64
 
 
@@ -45,8 +45,8 @@ def check_nest(nest: Nest, title: str) -> None:
     size = code_size(plan_nest(nest, title))
     if size > MAX_CODE:
         raise UserError(
-            f"the schedule of {title} writes out {size} operations; {MAX_CODE} at most",
-            hints=["unroll fewer loops, vectorize smaller tiles"],
+            f"the schedule of {title} writes out about {size} copies of it; {MAX_CODE} at most",
+            hints=["unroll fewer loops, vectorize smaller tiles, choose tiles that divide"],
         )
 
 

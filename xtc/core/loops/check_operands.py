@@ -24,6 +24,7 @@ def check_operands(nest: Nest, title: str, outer: Places | None = None, trips: i
         _check_numbers(nest, loop, title)
         _check_not_vectorized(loop, title)
         for operand in loop.fuse:
+            _check_computed(nest, loop, operand, title)
             _check_fuse(loop, operand, title, places, trips)
             places[operand] = ("fuse", loop.name)
         for operand in loop.pack:
@@ -50,6 +51,15 @@ def _check_not_vectorized(loop: NestLoop, title: str) -> None:
         raise UserError(
             f"'{loop.name}' of {title} is vectorized; nothing can be put inside it",
             hints=["use the loop around it"],
+        )
+
+
+def _check_computed(nest: Nest, loop: NestLoop, operand: int, title: str) -> None:
+    if operand not in nest.space.computed:
+        raise UserError(
+            f"fuse at '{loop.name}': operand {operand} of {title} is not computed by an operation "
+            "that can be fused",
+            notes=["it is an argument, a constant, or the result of moving data"],
         )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from xtc.core.errors import UserError, did_you_mean, located, shown
+from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, Space
 from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 
@@ -39,10 +39,11 @@ def parse_nest(data: object, space: Space, title: str) -> Nest:
 
     Raises UserError, with line and column where `data` is text.
     """
-    tree = data if isinstance(data, Located) else plain(data)
-    if isinstance(tree.value, str):
-        tree = parse_yaml(tree.value)
-    return _with_factors(_Reader(title).nest(tree, space.axes).fitted(space))
+    with about(title):
+        tree = data if isinstance(data, Located) else plain(data)
+        if isinstance(tree.value, str):
+            tree = parse_yaml(tree.value)
+        return _with_factors(_Reader(title).nest(tree, space.axes).fitted(space))
 
 
 class _Reader:

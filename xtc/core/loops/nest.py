@@ -26,11 +26,13 @@ class Space:
     Attributes:
         axes: the iteration space, in the operation's own order.
         operands: how many operands the operation reads.
+        computed: which of them an operation computes that can be fused, by number.
         subscripts: indices of operands that are more than one axis alone.
     """
 
     axes: tuple[Axis, ...]
     operands: int = 0
+    computed: tuple[int, ...] = ()
     subscripts: tuple[Subscript, ...] = ()
 
     @property

@@ -17,6 +17,9 @@ from xtc.core.loops.nest import Nest, NestLoop
 MAX_PARTS = 256
 """Bodies that remainders make of one operation; each is tiled on its own, by several transforms."""
 
+MANY_ELEMENTS = 64
+"""So many elements of a vector operation take four registers, or more, of any machine."""
+
 
 @dataclass(frozen=True)
 class Body:
@@ -73,9 +76,9 @@ def plan_nest(nest: Nest, title: str) -> Plan:
 
 
 def code_size(plan: Plan) -> int:
-    """Roughly how many operations the plan's bodies come to where all is unrolled as asked for."""
+    """Roughly how many bodies are written out; a vector of many elements counts as several."""
     if isinstance(plan, Body):
-        return max(1, plan.vector)
+        return 1 + plan.vector // MANY_ELEMENTS
     if isinstance(plan, Split):
         return sum(map(code_size, plan.parts))
     copies = math.prod(_copies(loop.unroll, plan.trips(loop)) for loop in plan.loops)

@@ -126,16 +126,22 @@ def _plain(data: object, depth: int, count: Iterator[int]) -> Located:
         raise UserError("the data is nested too deep")
     if next(count) > MAX_CHARACTERS:
         raise UserError(f"the data has more than {MAX_CHARACTERS} parts")
-    if data is None or isinstance(data, bool | int | str):
+    if data is None or isinstance(data, bool | str):
         return Located(data)
+    if isinstance(data, SupportsIndex):
+        return Located(_bounded(operator.index(data)))
     if isinstance(data, Mapping):
         items = ((Located(_key(k)), _plain(v, depth + 1, count)) for k, v in data.items())
         return Located(dict(items))
     if isinstance(data, list | tuple):
         return Located([_plain(item, depth + 1, count) for item in data])
-    if isinstance(data, SupportsIndex):
-        return Located(operator.index(data))
     raise UserError(f"{type(data).__name__} has no meaning in a schedule")
+
+
+def _bounded(number: int) -> int:
+    if number.bit_length() > MAX_DIGITS:
+        raise UserError(f"{shown(number)} is beyond any size")
+    return number
 
 
 def _key(key: object) -> str:
