@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -51,6 +52,12 @@ def artifact_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XTC_CACHE", "1")
     monkeypatch.setenv("XTC_CACHE_DIR", str(tmp_path / "artifacts"))
     return tmp_path / "artifacts"
+
+
+@pytest.fixture
+def collected() -> None:
+    """Nothing is alive that an earlier test forgot, such as a device, which has a number."""
+    gc.collect()
 
 
 @pytest.fixture

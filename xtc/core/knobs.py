@@ -100,3 +100,9 @@ CACHE_LIMIT = _declare(
     2 << 30,
     "size at which the artefact cache drops what was not used for longest: bytes, or 500M, 2G",
 )
+KALRAY_TOOLCHAIN_DIR = _declare(
+    "KALRAY_TOOLCHAIN_DIR",
+    Path,
+    None,
+    "where Kalray's AccessCore toolchain is installed, for its simulators and its hardware",
+)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What device code may call: six functions, and one by which it says what it computed.
+//
+// A kernel is a function of type dev_kernel. Every cluster runs it once per launch, on its PE 0; this
+// code, called control code, moves data by DMA and starts the PEs. Only control code may call
+// dev_dma_2d, dev_dma_wait and dev_pe_launch.
+#ifndef DEV_H
+#define DEV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+
+// The launch's arguments: addresses in DDR, and integers.
+typedef void dev_kernel(const uint64_t *arguments);
+typedef void dev_pe_function(uint32_t pe, void *argument);
+
+typedef enum {
+    DEV_GET = 0, // DDR to SMEM
+    DEV_PUT = 1, // SMEM to DDR
+} dev_direction;
+
+typedef enum {
+    DEV_F32 = 0,
+    DEV_F16 = 1, // sums in F32
+    DEV_I8 = 2,  // sums in 32 bits
+    DEV_OTHER = 3,
+} dev_type;
+
+// The number of the cluster, from 0.
+uint32_t dev_cluster_id(void);
+
+// The first byte of this cluster's SMEM. What it holds when a kernel begins is undefined.
+void *dev_smem(void);
+
+// Start copying `rows` rows of `row_bytes` bytes, whose beginnings are a stride apart on each side.
+// Both sides belong to the DMA until dev_dma_wait gets what this returns. A kernel must wait for
+// every transfer before it ends.
+uint32_t dev_dma_2d(dev_direction direction, void *smem, size_t smem_stride, void *ddr,
+                    size_t ddr_stride, size_t row_bytes, size_t rows);
+
+void dev_dma_wait(uint32_t transfer);
+
+// Run function(pe, argument) on PEs 0 to pes - 1, at the same time, and wait for all of them.
+void dev_pe_launch(dev_pe_function *function, void *argument, uint32_t pes);
+
+// What this PE wrote is seen by others before what it writes afterwards.
+void dev_fence(void);
+
+// Say that this PE, or control code, did `count` multiply-adds: counted, and the base of the
+// simulator's modelled cycles. Does nothing on hardware.
+void dev_count_macs(dev_type type, uint64_t count);
+
+#pragma GCC visibility pop
+
+#endif

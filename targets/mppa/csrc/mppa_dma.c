@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clusters' DMA engines. Deferred, a transfer happens when it is waited for, and until then its
+// destination holds poison: code that does not wait, or touches what the DMA owns, goes wrong.
+#include <inttypes.h>
+#include <string.h>
+
+#include "dev.h"
+#include "mppa_sim.h"
+#include "sim_device.h"
+#include "sim_poison.h"
+
+#define SLOTS 128 // a power of two above the machine's limit
+
+typedef struct {
+    uint32_t number; // what dev_dma_2d returned, 0 when free
+    dev_direction direction;
+    char *destination;
+    const char *source;
+    size_t destination_stride, source_stride, row_bytes, rows;
+    double done; // when, in modelled cycles
+} transfer;
+
+static transfer transfers[SLOTS];
+static uint32_t in_flight, last_number;
+
+void mppa_dma_begin(void)
+{
+    memset(transfers, 0, sizeof transfers);
+    in_flight = 0;
+}
+
+void mppa_dma_end(void)
+{
+    if (in_flight)
+        sim_fault(0, "the kernel ended with %u DMA transfers that it did not wait for", in_flight);
+}
+
+static void check_aligned(const char *what, uint64_t value)
+{
+    uint32_t alignment = mppa->machine.dma_alignment;
+    if (value % alignment)
+        sim_fault(0, "DMA %s %#" PRIx64 " is not a multiple of %u bytes", what, value, alignment);
+}
+
+static void check_shape(size_t smem_stride, size_t ddr_stride, size_t row_bytes, size_t rows)
+{
+    if (row_bytes == 0 || rows == 0)
+        sim_fault(0, "DMA of %zu rows of %zu bytes: nothing to copy", rows, row_bytes);
+    if (row_bytes > mppa->machine.smem_bytes || rows > mppa->machine.smem_bytes)
+        sim_fault(0, "DMA of %zu rows of %zu bytes does not fit in SMEM", rows, row_bytes);
+    if (rows > 1 && (smem_stride < row_bytes || ddr_stride < row_bytes))
+        sim_fault(0, "DMA strides %zu and %zu are less than the row's %zu bytes", smem_stride,
+                  ddr_stride, row_bytes);
+    check_aligned("row size", row_bytes);
+    if (rows > 1) {
+        check_aligned("SMEM stride", smem_stride);
+        check_aligned("DDR stride", ddr_stride);
+    }
+}
+
+static void check_smem(uint64_t address, size_t stride, size_t row_bytes, size_t rows)
+{
+    uint64_t begin = mppa_smem(here.cluster), end = begin + mppa->machine.smem_bytes;
+    check_aligned("SMEM address", address);
+    if (address < begin || address >= end)
+        sim_fault(address, "DMA address outside this cluster's SMEM");
+    if (rows > 1 && rows - 1 > (end - address) / stride)
+        sim_fault(end, "DMA of %zu rows passes the end of SMEM", rows);
+    if (address + (rows - 1) * stride + row_bytes > end)
+        sim_fault(end, "DMA of %zu rows passes the end of SMEM", rows);
+}
+
+static void check_ddr(uint64_t address, size_t stride, size_t row_bytes, size_t rows)
+{
+    check_aligned("DDR address", address);
+    for (size_t row = 0; row < rows; row++) {
+        uint64_t outside;
+        if (!sim_device_is_allocated(address + row * stride, row_bytes, &outside))
+            sim_fault(outside, "DMA outside an allocation in DDR, in row %zu of %zu", row, rows);
+    }
+}
+
+static void copy(const transfer *one)
+{
+    for (size_t row = 0; row < one->rows; row++)
+        memcpy(one->destination + row * one->destination_stride,
+               one->source + row * one->source_stride, one->row_bytes);
+}
+
+static void poison_destination(const transfer *one)
+{
+    for (size_t row = 0; row < one->rows; row++)
+        sim_poison(one->destination + row * one->destination_stride, one->row_bytes);
+}
+
+static transfer *free_slot(void)
+{
+    if (in_flight == mppa->machine.dma_in_flight)
+        sim_fault(0, "more than %u DMA transfers in flight", in_flight);
+    do
+        last_number++;
+    while (last_number == 0 || transfers[last_number % SLOTS].number);
+    in_flight++;
+    transfer *slot = &transfers[last_number % SLOTS];
+    slot->number = last_number;
+    return slot;
+}
+
+static void count(dev_direction direction, uint64_t nbytes)
+{
+    mppa_count(direction == DEV_GET ? MPPA_DMA_GET_OPS : MPPA_DMA_PUT_OPS, 1);
+    mppa_count(direction == DEV_GET ? MPPA_DMA_GET_BYTES : MPPA_DMA_PUT_BYTES, nbytes);
+}
+
+uint32_t dev_dma_2d(dev_direction direction, void *smem, size_t smem_stride, void *ddr,
+                    size_t ddr_stride, size_t row_bytes, size_t rows)
+{
+    mppa_require_control("dev_dma_2d");
+    if (direction != DEV_GET && direction != DEV_PUT)
+        sim_fault(0, "DMA in the unknown direction %u", (uint32_t)direction);
+    check_shape(smem_stride, ddr_stride, row_bytes, rows);
+    check_smem((uintptr_t)smem, smem_stride, row_bytes, rows);
+    check_ddr((uintptr_t)ddr, ddr_stride, row_bytes, rows);
+    transfer *one = free_slot();
+    one->direction = direction;
+    one->destination = direction == DEV_GET ? smem : ddr;
+    one->source = direction == DEV_GET ? ddr : smem;
+    one->destination_stride = direction == DEV_GET ? smem_stride : ddr_stride;
+    one->source_stride = direction == DEV_GET ? ddr_stride : smem_stride;
+    one->row_bytes = row_bytes;
+    one->rows = rows;
+    one->done = mppa_model_dma(row_bytes, rows);
+    count(direction, row_bytes * rows);
+    if (mppa->machine.deferred)
+        poison_destination(one);
+    else
+        copy(one);
+    return one->number;
+}
+
+void dev_dma_wait(uint32_t number)
+{
+    mppa_require_control("dev_dma_wait");
+    transfer *one = &transfers[number % SLOTS];
+    if (number == 0 || one->number != number)
+        sim_fault(0, "dev_dma_wait for %u, which is no transfer in flight", number);
+    if (mppa->machine.deferred)
+        copy(one);
+    mppa_model_wait(one->done);
+    one->number = 0;
+    in_flight--;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the simulator: one cluster and one of its PEs run at a time.
+#ifndef MPPA_SIM_H
+#define MPPA_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mppa_block.h"
+
+#define NOBODY UINT32_MAX
+
+typedef struct {
+    uint32_t cluster; // that runs, or NOBODY
+    uint32_t pe;      // that runs, NOBODY for control code
+} mppa_place;
+
+extern mppa_block *mppa;
+extern mppa_place here;
+
+// mppa_sim.c
+void mppa_count(enum mppa_event event, uint64_t count); // for the PE that runs
+uint64_t mppa_smem(uint32_t cluster);
+// Stop unless control code runs.
+void mppa_require_control(const char *call);
+
+// mppa_smem.c: only the cluster that runs has access to its SMEM.
+void mppa_smem_map(void);
+void mppa_smem_enter(uint32_t cluster); // its SMEM is poisoned
+void mppa_smem_leave(uint32_t cluster);
+
+// mppa_order.c
+void mppa_order_init(void);
+void mppa_order(uint32_t *numbers, uint32_t count); // 0 to count - 1, shuffled where asked for
+
+// mppa_dma.c
+void mppa_dma_begin(void);
+void mppa_dma_end(void); // stops where a transfer was not waited for
+
+// mppa_model.c: the modelled time of the cluster that runs, in cycles since the launch.
+void mppa_model_begin(void);
+double mppa_model_now(void);
+void mppa_model_pe(uint32_t pe);           // a PE's function begins
+void mppa_model_macs(uint32_t type, uint64_t count);
+void mppa_model_join(uint32_t pes);        // all PEs' functions are done
+double mppa_model_dma(uint64_t row_bytes, uint64_t rows); // returns when the transfer will be done
+void mppa_model_wait(double done);
+void mppa_model_end(void);                 // of the cluster's kernel
+void mppa_model_launch_end(void);
+
+// mppa_trace.c: a line of the trace is a PE by its number, control code or the DMA.
+#define MPPA_CONTROL MPPA_MAX_PES
+#define MPPA_DMA (MPPA_MAX_PES + 1)
+void mppa_trace_open(const char *path);
+// Something that took `cycles` from `begin` of this launch on.
+void mppa_trace(uint32_t line, const char *name, double begin, double cycles);
+
+#endif

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kalray's MPPA3 Coolidge as frozen data.
+
+Where a number comes from:
+
+- [B] Dupont de Dinechin in "Multi-Processor System-on-Chip 1", section 2.3.
+- [S] github.com/kalray/shim-model, `kv3/coolidge-base-model.xml` (the vendor's model of version 1).
+- [M] the vendor's reference cards and optimisation guides of kv3-1 and kv3-2: mnemonics of
+  multiply-add instructions, one issued per cycle.
+- [L] github.com/kalray/linux, `drivers/dma/kvx/`: the DMA's microprograms and limits.
+- [G] github.com/kalray/gcc, `libgomp/plugin/plugin-kvx.c`: what the vendor's offloading does.
+- "assumption": nothing public was found; the number is ours, and cycles modelled with it are no
+  more than a guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+@dataclass(frozen=True)
+class CoolidgeDescription:
+    """One version of the machine. Sizes and addresses are in bytes, costs in cycles.
+
+    Attributes:
+        arch: the vendor's name of the version.
+        clusters: compute clusters [B].
+        pes: processing elements of a cluster, beside one resource manager [B].
+        smem_bytes: on-chip memory of a cluster [B].
+        smem_banks: banks of it [B].
+        smem_bank_bytes_per_cycle: what a bank delivers [S].
+        smem_address: where the first cluster's is [S].
+        smem_stride: from one cluster's to the next one's [S].
+        smem_latency: of a PE's load from its own cluster [S].
+        remote_smem_latency: of a load from another cluster [S, attribution to this level ours].
+        ddr_address: where the main memory begins [S].
+        ddr_latency: of a load from it [S, attribution ours].
+        ddr_bytes_per_second: 2 channels of 64 bits [B] of DDR4-3200 (assumption).
+        clock_hz: the highest clock announced (LeMagIT, 2020); [S] has 0.8 and 1.0 GHz.
+        l1_bytes: data cache of a PE, write-through, coherent within a cluster [B].
+        load_bytes_per_cycle: of a PE [M].
+        register_bits: of a PE's coprocessor, 48 registers of 256 bits [M].
+        macs_per_cycle: of a PE, by element type of the factors; see `COOLIDGE_V1`.
+        dma_word_bytes: what a DMA thread moves per cycle; the rest of a row goes byte by byte [L:
+            the loops of `mppa_dma_mem2mem_stride2stride`; one turn per cycle is an assumption].
+        dma_alignment: of addresses, strides and row sizes: the DMA copies single bytes [L].
+        dma_in_flight: transfers of a cluster that have not ended (KVX_DMA_MAX_REQUESTS of [L]).
+        dma_issue_cycles: to write a descriptor of ten words (`kvx_dma_tx_job_desc` of [L]) to the
+            DMA's registers (assumption).
+        launch_cycles: from the host's request to a kernel's first instruction (assumption).
+        fork_cycles: to start 16 PEs and to gather them: one store each and one trip to SMEM and
+            back at both ends (assumption).
+        pe_cycles: for a PE to fetch its function and argument: two loads from SMEM (assumption).
+        allocation_alignment: of an allocation in DDR (MPPA_GOMP_DEFAULT_BUFFER_ALIGN of [G]).
+    """
+
+    arch: str
+    macs_per_cycle: Mapping[str, float]
+    clusters: int = 5
+    pes: int = 16
+    smem_bytes: int = 4 * MIB
+    smem_banks: int = 16
+    smem_bank_bytes_per_cycle: int = 32
+    smem_address: int = 0x0100_0000
+    smem_stride: int = 0x0100_0000
+    smem_latency: int = 23
+    remote_smem_latency: int = 69
+    ddr_address: int = 0x1_0000_0000
+    ddr_latency: int = 200
+    ddr_bytes_per_second: float = 2 * 8 * 3.2e9
+    clock_hz: float = 1.2e9
+    l1_bytes: int = 16 * KIB
+    load_bytes_per_cycle: int = 32
+    register_bits: int = 48 * 256
+    dma_word_bytes: int = 16
+    dma_alignment: int = 1
+    dma_in_flight: int = 127
+    dma_issue_cycles: float = 50
+    launch_cycles: float = 1000
+    fork_cycles: float = 2 * (16 + 2 * 23)
+    pe_cycles: float = 2 * 23
+    allocation_alignment: int = 64
+
+    def peak_macs_per_second(self, dtype: str, clusters: int, pes: int, clock_hz: float) -> float:
+        """Multiply-adds per second of so many PEs that do nothing else, modelled."""
+        return self.rate(dtype) * clusters * pes * clock_hz
+
+    def rate(self, dtype: str) -> float:
+        """Multiply-adds of a PE per cycle; a type without an instruction of its own is scalar."""
+        return self.macs_per_cycle.get(dtype, self.macs_per_cycle["other"])
+
+
+COOLIDGE_V1 = CoolidgeDescription(
+    arch="kv3-1",
+    macs_per_cycle=MappingProxyType(
+        {
+            "float32": 4,  # fmma212w [M]
+            "float16": 16,  # fmma242hw, sums in float32 [M]
+            "int8": 128,  # xmma484bw, sums in 32 bits [M]
+            "other": 1,  # a scalar multiply-add each cycle (assumption)
+        }
+    ),
+)
+
+COOLIDGE_V2 = CoolidgeDescription(
+    arch="kv3-2",
+    macs_per_cycle=MappingProxyType(
+        {
+            "float32": 8,  # fmma222w [M]
+            "float16": 128,  # xfmma484hw, sums in float32 [M]
+            "int8": 256,  # xmma4164bw, sums in 32 bits [M]
+            "other": 1,  # a scalar multiply-add each cycle (assumption)
+        }
+    ),
+)
+
+MACHINES: Mapping[str, CoolidgeDescription] = MappingProxyType(
+    {one.arch: one for one in (COOLIDGE_V1, COOLIDGE_V2)}
+)
+"""Every version by name."""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime of an MPPA: simulated here, or reached through Kalray's tools."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from xtc.core.errors import UserError
+from xtc.core.numbering import Numbering
+from xtc.core.offload import DriverDevice, DriverQueue, OpenDevice
+from xtc.core.types import element_type
+from xtc.core.workspace import private_folder
+from xtc.interfaces.artifact import Artifact
+from xtc.interfaces.runtime import (
+    AcceleratorDevice,
+    CommandQueue,
+    CommonRuntimeInterface,
+    LoadedModule,
+)
+from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa.counters import MppaCounters
+from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.module import MppaModule
+from xtc_targets.mppa.simulator import open_simulator, unavailable
+from xtc_targets.mppa.vendor import open_vendor
+
+_numbers = Numbering()
+
+
+class MppaQueue(DriverQueue, CommandQueue):
+    """A command queue of an MPPA."""
+
+
+class MppaDevice(DriverDevice, AcceleratorDevice):
+    """An MPPA, opened at its first use; instances are independent.
+
+    Args:
+        config: which one, and how a simulator behaves.
+        machine: the machine to simulate where it is not one that exists, such as a copy of a
+            description with more SMEM (`dataclasses.replace`).
+    """
+
+    def __init__(
+        self, config: MppaConfig | None = None, *, machine: CoolidgeDescription | None = None
+    ) -> None:
+        self.config = config or MppaConfig()
+        if not isinstance(self.config, MppaConfig):
+            raise UserError(f"an MppaDevice takes an MppaConfig, not {config!r}")
+        self.machine = machine or self.config.machine
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        super().__init__("mppa", _numbers)
+
+    @property
+    def device_arch(self) -> str:
+        return self.machine.arch
+
+    @property
+    def is_modelled(self) -> bool:
+        return self.config.platform != "hw"
+
+    @property
+    def trace_file(self) -> Path | None:
+        """Modelled times as a trace for Perfetto and browsers; None unless asked for."""
+        return self._work_dir() / f"{self.device_name}.trace.json" if self.config.trace else None
+
+    @classmethod
+    def detect_accelerator(cls) -> str | None:
+        return unavailable()
+
+    def load(
+        self, artifact: Artifact, devices: Mapping[str, CommonRuntimeInterface] | None = None
+    ) -> MppaModule:
+        return MppaModule(artifact, self, devices or {})
+
+    def unload(self, module: LoadedModule) -> None:
+        if isinstance(module, MppaModule):
+            module.close()
+
+    def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
+        module.bind(addresses)()
+
+    def counters(self) -> MppaCounters:
+        return MppaCounters(self.opened().counters(), self.config.clock)
+
+    def peak_flops(self, dtype: str) -> float:
+        clusters, pes = self.config.cluster_count, self.config.pe_count
+        rate = self.machine.rate(element_type(dtype).name)
+        return 2 * rate * clusters * pes * self.config.clock
+
+    def queue(self) -> MppaQueue:
+        return self.new_queue(MppaQueue)
+
+    def _connect(self, name: str) -> OpenDevice:
+        if self.config.platform == "sim":
+            return open_simulator(self.config, self.machine, name, self.trace_file)
+        return open_vendor(self.config, self.machine, name, self._work_dir())
+
+    def _work_dir(self) -> Path:
+        if self.config.work_dir is not None:
+            return Path(self.config.work_dir)
+        if self._folder is None:
+            self._folder = private_folder("mppa-")
+        return Path(self._folder.name)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and opens the simulator in `csrc/`."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+from ctypes import c_char_p, c_double, c_uint32, c_uint64
+from pathlib import Path
+
+from xtc.core.errors import DeviceNotFound, ToolError
+from xtc.core.offload import CSRC, Driver, NativeUnit, OpenDevice, build_native
+from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa.description import CoolidgeDescription
+
+OWN_CSRC = Path(__file__).parent / "csrc"
+TYPES = ("float32", "float16", "int8", "other")
+"""Element types in the order of `dev_type` in `csrc/dev.h`."""
+
+_SHARED_SIMULATOR = ("sim_device.c", "sim_fault.c", "sim_image.c", "sim_poison.c")
+_SHARED_DRIVER = ("sim_host.c", "sim_memory.c", "sim_poison.c")
+
+
+class Machine(ctypes.Structure):
+    """`mppa_machine` of `csrc/mppa_block.h`."""
+
+    _fields_ = (
+        ("clusters", c_uint32),
+        ("pes", c_uint32),
+        ("smem_address", c_uint64),
+        ("smem_stride", c_uint64),
+        ("smem_bytes", c_uint64),
+        ("dma_alignment", c_uint32),
+        ("dma_in_flight", c_uint32),
+        ("shuffled", c_uint32),
+        ("deferred", c_uint32),
+        ("seed", c_uint64),
+        ("launch_cycles", c_double),
+        ("fork_cycles", c_double),
+        ("pe_cycles", c_double),
+        ("dma_issue_cycles", c_double),
+        ("dma_latency_cycles", c_double),
+        ("dma_word_bytes", c_double),
+        ("ddr_bytes_per_cycle", c_double),
+        ("macs_per_cycle", c_double * len(TYPES)),
+    )
+
+
+class Options(ctypes.Structure):
+    """`mppa_config` of `csrc/mppa_config.h`."""
+
+    _fields_ = (
+        ("nbytes", c_uint64),
+        ("executable", c_char_p),
+        ("trace_file", c_char_p),
+        ("ddr_address", c_uint64),
+        ("ddr_bytes", c_uint64),
+        ("timeout_s", c_double),
+        ("machine", Machine),
+    )
+
+
+def units() -> tuple[NativeUnit, NativeUnit]:
+    """The simulator, and the driver that starts it."""
+    include = (CSRC, OWN_CSRC)
+    own = sorted(OWN_CSRC.glob("mppa_*.c"))
+    simulator = (*own, *(CSRC / name for name in _SHARED_SIMULATOR))
+    driver = (
+        *sorted(OWN_CSRC.glob("driver_*.c")),
+        *sorted(CSRC.glob("xtc_*.c")),
+        *(CSRC / name for name in _SHARED_DRIVER),
+    )
+    return (
+        NativeUnit("mppa_sim", "program", simulator, include, ("dl", "m")),
+        NativeUnit("libmppa_driver_sim.so", "library", driver, include),
+    )
+
+
+def unavailable() -> str | None:
+    """Why this machine cannot run the simulator, None where it can."""
+    if sys.platform != "linux":
+        return f"the simulator runs on Linux, not on {sys.platform}"
+    return None
+
+
+def open_simulator(
+    config: MppaConfig, machine: CoolidgeDescription, name: str, trace_file: Path | None
+) -> OpenDevice:
+    """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
+    if reason := unavailable():
+        raise DeviceNotFound(reason)
+    program, driver = _built()
+    options = Options(
+        nbytes=ctypes.sizeof(Options),
+        executable=os.fsencode(program),
+        trace_file=None if trace_file is None else os.fsencode(trace_file),
+        ddr_address=machine.ddr_address,
+        ddr_bytes=config.ddr_bytes,
+        timeout_s=config.timeout_s,
+        machine=_machine(config, machine),
+    )
+    return OpenDevice(driver, options, name)
+
+
+@functools.cache
+def _built() -> tuple[Path, Driver]:
+    """The simulator and its driver; built once in a process."""
+    program, library = units()
+    try:
+        folder = build_native((program, library))
+    except ToolError as error:
+        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
+    return folder / program.name, Driver(folder / library.name)
+
+
+def _machine(config: MppaConfig, machine: CoolidgeDescription) -> Machine:
+    return Machine(
+        clusters=config.cluster_count,
+        pes=config.pe_count,
+        smem_address=machine.smem_address,
+        smem_stride=machine.smem_stride,
+        smem_bytes=machine.smem_bytes,
+        dma_alignment=machine.dma_alignment,
+        dma_in_flight=machine.dma_in_flight,
+        shuffled=config.sim_schedule == "shuffled",
+        deferred=config.dma_mode == "deferred",
+        seed=config.seed,
+        launch_cycles=machine.launch_cycles,
+        fork_cycles=machine.fork_cycles,
+        pe_cycles=machine.pe_cycles,
+        dma_issue_cycles=machine.dma_issue_cycles,
+        dma_latency_cycles=machine.ddr_latency,
+        dma_word_bytes=machine.dma_word_bytes,
+        ddr_bytes_per_cycle=machine.ddr_bytes_per_second / config.clock,
+        macs_per_cycle=(c_double * len(TYPES))(*map(machine.rate, TYPES)),
+    )

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in C for the tests of the MPPA's runtime, and devices that have loaded them."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xtc.core.offload import DriverQueue
+from xtc.core.offload.device import DeviceFunction
+from xtc.core.offload.native import NativeUnit, compile_unit
+from xtc.interfaces.runtime import Event
+from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.simulator import OWN_CSRC
+
+SOURCES = Path(__file__).parent
+KERNEL_FLAGS = ("-fvisibility=default", "-Werror")
+
+
+@functools.cache
+def image(name: str = "mppa_kernels") -> bytes:
+    """Compiled device code."""
+    source = SOURCES / f"{name}.c"
+    unit = NativeUnit(f"{name}.so", "library", (source,), (OWN_CSRC,), flags=KERNEL_FLAGS)
+    with tempfile.TemporaryDirectory() as folder:
+        return compile_unit(unit, Path(folder)).read_bytes()
+
+
+class Kernels:
+    """An MPPA with the test kernels; `kernels.matmul` is a device function."""
+
+    def __init__(self, device: MppaDevice) -> None:
+        self.device = device
+        self.module = device.load_module(image())
+
+    def __getattr__(self, name: str) -> DeviceFunction:
+        return self.device.get_module_function(self.module, name)
+
+
+@contextmanager
+def opened(**config: Any) -> Iterator[Kernels]:
+    """A simulator of that configuration with the test kernels."""
+    with MppaDevice(MppaConfig(**config)) as device:
+        yield Kernels(device)
+
+
+class Gate:
+    """A kernel that runs until it is let go."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self.word = kernels.device.zeros(1, "int32")
+
+    def start(self, queue: DriverQueue) -> Event:
+        return queue.launch(self.kernels.wait_for_word, [self.word])
+
+    def open(self, queue: DriverQueue) -> None:
+        """Let the kernel end, by a copy beside it."""
+        one = np.ones(1, np.int32)
+        queue.wait(queue.copy_to(self.word.address, one.data, parallel=True))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C of drivers and simulators is built once, anew when it changes, and without warnings."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.mppa_support import SOURCES
+from xtc.core import knobs
+from xtc.core.errors import DeviceNotFound, ToolError, UserError
+from xtc.core.offload import Driver, NativeUnit, native
+from xtc.core.offload.native import CSRC, build_native, compile_unit
+from xtc_targets.mppa import simulator
+
+STRICT = ("-Werror", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wvla")
+
+
+@pytest.fixture(autouse=True)
+def fresh_process() -> Iterator[None]:
+    """As if nothing had been built in this process."""
+    native._built.cache_clear()
+    yield
+    native._built.cache_clear()
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> NativeUnit:
+    """A program that prints what a header says."""
+    (tmp_path / "word.h").write_text('#define WORD "one"\n')
+    source = tmp_path / "main.c"
+    source.write_text('#include <stdio.h>\n#include "word.h"\nint main(void) { puts(WORD); }\n')
+    return NativeUnit("speak", "program", (source,), (tmp_path,))
+
+
+def said(unit: NativeUnit) -> str:
+    program = build_native([unit]) / unit.name
+    return subprocess.run([program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(unit: NativeUnit, folder: Path) -> Path:
+        raise AssertionError(f"{unit.name} is compiled again")
+
+    monkeypatch.setattr(native, "compile_unit", refuse)
+
+
+def test_a_program_is_built_and_runs(unit: NativeUnit) -> None:
+    assert said(unit) == "one"
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_the_same_is_not_compiled_twice(unit: NativeUnit, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said(unit) == "one"
+    forbid_compiling(monkeypatch)
+    assert said(unit) == "one"
+    native._built.cache_clear()  # as in another process: the artefact cache has it
+    assert said(unit) == "one"
+
+
+def test_without_the_cache_each_process_compiles(
+    unit: NativeUnit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert knobs.CACHE.get() is False
+    assert said(unit) == "one"
+    native._built.cache_clear()
+    forbid_compiling(monkeypatch)
+    with pytest.raises(AssertionError, match="compiled again"):
+        said(unit)
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_what_changes_is_compiled_again(unit: NativeUnit, tmp_path: Path) -> None:
+    assert said(unit) == "one"
+    (tmp_path / "word.h").write_text('#define WORD "two"\n')
+    assert said(unit) == "two"
+    source = unit.sources[0]
+    source.write_text(source.read_text().replace("WORD)", 'WORD " and more")'))
+    assert said(unit) == "two and more"
+    (tmp_path / "word.h").write_text("")
+    assert said(replace(unit, flags=('-DWORD="three"',))) == "three and more"
+
+
+def test_the_compilers_words_are_in_the_error(unit: NativeUnit) -> None:
+    unit.sources[0].write_text("no C")
+    with pytest.raises(ToolError, match="building speak failed") as error:
+        build_native([unit])
+    assert "main.c:1" in str(error.value)
+
+
+def test_a_compiler_that_is_none_is_named(
+    unit: NativeUnit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XTC_CC", "no-such-compiler")
+    with pytest.raises(ToolError, match="needs the program 'no-such-compiler'"):
+        build_native([unit])
+    monkeypatch.setenv("XTC_CC", "'")
+    with pytest.raises(UserError, match="XTC_CC is not a command"):
+        build_native([unit])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", simulator.units(), ids=lambda unit: unit.name)
+def test_simulator_and_driver_compile_without_warnings(unit: NativeUnit, tmp_path: Path) -> None:
+    compile_unit(replace(unit, flags=STRICT), tmp_path)
+
+
+def test_c_files_are_short() -> None:
+    for folder in (CSRC, simulator.OWN_CSRC, SOURCES):
+        for path in (*folder.glob("*.c"), *folder.glob("*.h")):
+            assert len(path.read_text().splitlines()) <= 400, path
+
+
+def test_a_library_that_is_no_driver_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "old.c"
+    source.write_text(
+        '#include "xtc_driver.h"\n'
+        "static const xtc_driver table = {.version = 99, .nbytes = sizeof table};\n"
+        "const xtc_driver *xtc_driver_table(void) { return &table; }\n"
+    )
+    library = compile_unit(NativeUnit("old.so", "library", (source,)), tmp_path)
+    with pytest.raises(DeviceNotFound, match="version 99 of the table, not 1"):
+        Driver(library)
+    with pytest.raises(DeviceNotFound, match="driver cannot be loaded"):
+        Driver(tmp_path / "missing.so")
+    source.write_text("int nothing;\n")
+    with pytest.raises(DeviceNotFound, match="xtc_driver_table"):
+        Driver(compile_unit(NativeUnit("none.so", "library", (source,)), tmp_path))

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "sim_device.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim_futex.h"
+#include "sim_image.h"
+
+static sim_channel *channel;
+static const sim_device_ops *device;
+
+// Ends the process with its host, however that ends: a kill leaves it no time for words.
+static void *watch_host(void *unused)
+{
+    (void)unused;
+    struct pollfd host = {.fd = (int)syscall(SYS_pidfd_open, channel->host, 0), .events = POLLIN};
+    while (getppid() == channel->host) {
+        if (host.fd >= 0)
+            poll(&host, 1, -1);
+        else
+            usleep(200 * 1000); // Linux before 5.3
+    }
+    _exit(1);
+}
+
+static void start_watching(void)
+{
+    pthread_t thread;
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    int error = pthread_create(&thread, NULL, watch_host, NULL);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    if (error)
+        sim_give_up("no thread to watch the host");
+}
+
+static void *map_room(const sim_room *room, uint64_t address)
+{
+    int fixed = address ? MAP_FIXED_NOREPLACE : 0;
+    void *place = mmap((void *)(uintptr_t)address, room->nbytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE | fixed, SIM_DESCRIPTOR, (off_t)room->offset);
+    if (place == MAP_FAILED || (address && place != (void *)(uintptr_t)address))
+        sim_give_up("the device's memory cannot be mapped at its address");
+    return place;
+}
+
+static void *block;
+static const uint8_t *map;
+static void *image;
+
+void sim_device_attach(const sim_device_ops *ops)
+{
+    channel = mmap(NULL, sizeof *channel, PROT_READ | PROT_WRITE, MAP_SHARED, SIM_DESCRIPTOR, 0);
+    if (channel == MAP_FAILED || channel->magic != SIM_MAGIC ||
+        channel->nbytes != sizeof *channel) {
+        fprintf(stderr, "this program is started by its driver, with the memory they share\n");
+        exit(2);
+    }
+    device = ops;
+#ifdef SYS_close_range
+    syscall(SYS_close_range, SIM_DESCRIPTOR + 1, ~0u, 0); // what the host happened to have open
+#endif
+    sim_fault_install(channel, ops);
+    start_watching();
+    block = map_room(&channel->block, 0);
+    map = map_room(&channel->map, 0);
+    image = map_room(&channel->image, 0);
+    map_room(&channel->memory, channel->memory_address);
+    close(SIM_DESCRIPTOR);
+}
+
+void *sim_device_block(void)
+{
+    return block;
+}
+
+static uint64_t allocated_of(uint64_t granule)
+{
+    return granule < channel->map.nbytes ? map[granule] : 0;
+}
+
+// Bytes from `offset` on that are certainly allocated; a quick look that may say 0.
+static uint64_t whole_granules(uint64_t offset, uint64_t nbytes)
+{
+    static const uint8_t full[8] = {SIM_GRANULE, SIM_GRANULE, SIM_GRANULE, SIM_GRANULE,
+                                    SIM_GRANULE, SIM_GRANULE, SIM_GRANULE, SIM_GRANULE};
+    uint64_t granule = offset / SIM_GRANULE;
+    if (offset % SIM_GRANULE || nbytes < sizeof full * SIM_GRANULE ||
+        granule + sizeof full > channel->map.nbytes || memcmp(map + granule, full, sizeof full))
+        return 0;
+    return sizeof full * SIM_GRANULE;
+}
+
+bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_outside)
+{
+    uint64_t end = address + nbytes;
+    *first_outside = address;
+    if (address < channel->memory_address || end < address)
+        return false;
+    while (address < end) {
+        uint64_t offset = address - channel->memory_address;
+        uint64_t follow = whole_granules(offset, end - address);
+        if (!follow) {
+            uint64_t place = offset % SIM_GRANULE, allocated = allocated_of(offset / SIM_GRANULE);
+            if (allocated <= place)
+                return false;
+            follow = allocated - place;
+        }
+        *first_outside = address += follow;
+    }
+    return true;
+}
+
+static void launch(sim_request *request)
+{
+    uint64_t function = request->arguments[0];
+    const char *name = sim_image_function_name(function);
+    if (!name) {
+        strcpy(request->text, "the kernel's module is not loaded");
+        request->status = XTC_LAUNCH;
+        return;
+    }
+    sim_fault_kernel_begins(name);
+    device->launch(function, name, request->arguments + 1, request->count);
+    sim_fault_kernel_ends();
+}
+
+static void load(sim_request *request)
+{
+    sim_fault_kernel_begins("(constructors)");
+    sim_image_load(request, image);
+    sim_fault_kernel_ends();
+}
+
+static void serve(sim_request *request)
+{
+    switch (request->operation) {
+    case SIM_LOAD:
+        load(request);
+        break;
+    case SIM_UNLOAD:
+        sim_image_unload(request);
+        break;
+    case SIM_SYMBOL:
+        sim_image_symbol(request);
+        break;
+    case SIM_LAUNCH:
+        launch(request);
+        break;
+    default:
+        sim_give_up("a request that the simulator does not know");
+    }
+}
+
+void sim_device_serve(void)
+{
+    uint32_t next = channel->posted;
+    channel->state = SIM_READY;
+    sim_futex_wake(&channel->state);
+    for (;;) {
+        while (channel->posted == next)
+            sim_futex_wait(&channel->posted, next, NULL);
+        serve(&channel->ring[next % SIM_RING]);
+        channel->finished = ++next;
+        sim_futex_wake(&channel->finished);
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated device's side: a process that serves requests until its host ends, and says why
+// when it cannot go on.
+#ifndef SIM_DEVICE_H
+#define SIM_DEVICE_H
+
+#include <stdbool.h>
+
+#include "sim_channel.h"
+#include "sim_text.h"
+#include "xtc_driver.h"
+
+typedef struct {
+    // Runs a kernel. Whatever goes wrong ends in sim_fault.
+    void (*launch)(uint64_t function, const char *name, const uint64_t *arguments, uint32_t count);
+    // Appends where the processor is at this moment, such as " on cluster 2, PE 5".
+    void (*where)(sim_text *text);
+} sim_device_ops;
+
+// Map the shared memory and be ready. Ends the process, and says so to the host, where it cannot.
+void sim_device_attach(const sim_device_ops *ops);
+void *sim_device_block(void);
+// Serve requests; never returns.
+_Noreturn void sim_device_serve(void);
+
+// Whether all `nbytes` at `address` are allocated; else which is the first that is not.
+bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_outside);
+
+// Stop: a kernel broke a rule. The message names kernel, place and, where it is not 0, address.
+_Noreturn void sim_fault(uint64_t address, const char *rule, ...)
+    __attribute__((format(printf, 2, 3)));
+// Stop for a reason that no kernel has.
+_Noreturn void sim_give_up(const char *reason);
+
+// Inside the simulator: what sim_fault reports.
+void sim_fault_install(sim_channel *channel, const sim_device_ops *ops);
+void sim_fault_kernel_begins(const char *name);
+void sim_fault_kernel_ends(void);
+
+#endif

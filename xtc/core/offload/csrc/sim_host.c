@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "sim_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "sim_futex.h"
+#include "xtc_error.h"
+
+#define IMAGE_BYTES (64ull << 20)
+#define ALIGNMENT (2ull << 20) // of the rooms: that of the largest page
+
+extern char **environ;
+
+// How long the host sleeps before it looks whether the process is still there.
+static const struct timespec patience = {.tv_nsec = 20 * 1000 * 1000};
+
+static uint64_t reserve(sim_room *room, uint64_t end, uint64_t nbytes)
+{
+    room->offset = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    room->nbytes = nbytes;
+    return room->offset + nbytes;
+}
+
+static uint64_t lay_out(sim_channel *channel, const sim_options *options)
+{
+    uint64_t end = reserve(&channel->block, sizeof *channel, options->block_bytes);
+    end = reserve(&channel->map, end, options->memory_bytes / SIM_GRANULE);
+    end = reserve(&channel->image, end, IMAGE_BYTES);
+    return reserve(&channel->memory, end, options->memory_bytes);
+}
+
+static int shared_file(uint64_t nbytes)
+{
+    int file = memfd_create("simulated device", MFD_CLOEXEC);
+    if (file >= 0 && ftruncate(file, (off_t)nbytes)) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+int32_t sim_host_open(sim_host *sim, const sim_options *options)
+{
+    sim_channel layout = {.magic = SIM_MAGIC, .nbytes = sizeof layout};
+    layout.host = getpid();
+    layout.timeout_s = options->timeout_s;
+    layout.memory_address = options->memory_address;
+    memset(sim, 0, sizeof *sim);
+    sim->nbytes = lay_out(&layout, options);
+    sim->file = shared_file(sim->nbytes);
+    void *memory = MAP_FAILED;
+    if (sim->file >= 0)
+        memory = mmap(NULL, sim->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      sim->file, 0);
+    if (memory == MAP_FAILED) {
+        int32_t status = xtc_fail(XTC_NOT_FOUND, "no shared memory of %llu bytes: %s",
+                                  (unsigned long long)sim->nbytes, strerror(errno));
+        if (sim->file >= 0)
+            close(sim->file);
+        return status;
+    }
+    sim->channel = memory;
+    *sim->channel = layout;
+    return XTC_OK;
+}
+
+void *sim_host_block(const sim_host *sim)
+{
+    return (char *)sim->channel + sim->channel->block.offset;
+}
+
+uint8_t *sim_host_map(const sim_host *sim)
+{
+    return (uint8_t *)sim->channel + sim->channel->map.offset;
+}
+
+uint8_t *sim_host_memory(const sim_host *sim)
+{
+    return (uint8_t *)sim->channel + sim->channel->memory.offset;
+}
+
+// A process group of its own, so that the terminal's signals do not reach it; default signals.
+static int spawn(sim_host *sim, const char *executable)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, sim->file, SIM_DESCRIPTOR);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                              POSIX_SPAWN_SETPGROUP);
+    char *words[] = {(char *)executable, NULL};
+    int error = posix_spawn(&sim->process, executable, &files, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+static bool has_ended(const sim_host *sim)
+{
+    siginfo_t information = {0};
+    if (sim->stopped)
+        return true;
+    if (waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT))
+        return true; // somebody else in this process asked for it
+    return information.si_pid != 0;
+}
+
+static int32_t lost(const sim_host *sim)
+{
+    if (sim->channel->state == SIM_FAILED)
+        return xtc_fail(XTC_LOST, "the device has stopped: %s", sim->channel->failure);
+    if (sim->stopped)
+        return xtc_fail(XTC_LOST, "the device is closed");
+    return xtc_fail(XTC_LOST, "the simulator's process %d is gone", (int)sim->process);
+}
+
+// Why a request has no answer; only the first one is told that it is to blame.
+static int32_t failed(sim_host *sim)
+{
+    if (sim->channel->state != SIM_FAILED || sim->reported)
+        return lost(sim);
+    sim->reported = true;
+    return xtc_fail(sim->channel->status, "%s", sim->channel->failure);
+}
+
+int32_t sim_host_check(const sim_host *sim)
+{
+    return sim->channel->state == SIM_READY && !has_ended(sim) ? XTC_OK : lost(sim);
+}
+
+int32_t sim_host_start(sim_host *sim, const char *executable)
+{
+    int error = spawn(sim, executable);
+    close(sim->file);
+    sim->file = -1;
+    if (error) {
+        sim->stopped = true;
+        return xtc_fail(XTC_NOT_FOUND, "the simulator %s cannot be started: %s", executable,
+                        strerror(error));
+    }
+    while (sim->channel->state == SIM_STARTING && !has_ended(sim))
+        sim_futex_wait(&sim->channel->state, SIM_STARTING, &patience);
+    if (sim->channel->state == SIM_READY)
+        return XTC_OK;
+    failed(sim);
+    sim_host_stop(sim);
+    return xtc_fail(XTC_NOT_FOUND, "the simulator did not start: %s", xtc_message());
+}
+
+void sim_host_stop(sim_host *sim)
+{
+    if (atomic_exchange(&sim->stopped, true))
+        return;
+    siginfo_t information;
+    if (waitid(P_PID, (id_t)sim->process, &information, WEXITED | WNOHANG | WNOWAIT))
+        return; // no child of this process any more: the number may be another's
+    kill(sim->process, SIGKILL);
+    while (waitpid(sim->process, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+void sim_host_release(sim_host *sim)
+{
+    if (sim->file >= 0)
+        close(sim->file);
+    munmap(sim->channel, sim->nbytes);
+}
+
+static sim_request *next_request(sim_host *sim, enum sim_operation operation)
+{
+    sim_request *request = &sim->channel->ring[sim->channel->posted % SIM_RING];
+    request->operation = operation;
+    request->status = XTC_OK;
+    request->count = 0;
+    return request;
+}
+
+static void post(sim_host *sim)
+{
+    atomic_fetch_add(&sim->channel->posted, 1);
+    sim_futex_wake(&sim->channel->posted);
+}
+
+// Wait for the oldest request, which then may be overwritten by the next one posted.
+static int32_t finish(sim_host *sim, uint64_t *result)
+{
+    sim_channel *channel = sim->channel;
+    uint32_t finished;
+    while ((finished = channel->finished) == sim->oldest) {
+        if (channel->state == SIM_FAILED || has_ended(sim))
+            return failed(sim);
+        sim_futex_wait(&channel->finished, finished, &patience);
+    }
+    const sim_request *request = &channel->ring[sim->oldest++ % SIM_RING];
+    if (request->status)
+        return xtc_fail_with(request->status, request->text);
+    if (result)
+        *result = request->result;
+    return XTC_OK;
+}
+
+int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const uint64_t *arguments,
+                              uint32_t count)
+{
+    if (sim_host_check(sim))
+        return XTC_LOST;
+    sim_request *request = next_request(sim, SIM_LAUNCH);
+    request->count = count;
+    request->arguments[0] = function;
+    memcpy(request->arguments + 1, arguments, count * sizeof *arguments);
+    post(sim);
+    return XTC_OK;
+}
+
+int32_t sim_host_finish_kernel(sim_host *sim)
+{
+    return finish(sim, NULL);
+}
+
+int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_module *module)
+{
+    if (sim_host_check(sim))
+        return XTC_LOST;
+    const sim_room *room = &sim->channel->image;
+    if (nbytes == 0 || nbytes > room->nbytes)
+        return xtc_fail(XTC_IMAGE, "an image of %llu bytes cannot be loaded\nthe limit is %llu",
+                        (unsigned long long)nbytes, (unsigned long long)room->nbytes);
+    void *place = (char *)sim->channel + room->offset;
+    memcpy(place, image, nbytes);
+    next_request(sim, SIM_LOAD)->arguments[0] = nbytes;
+    post(sim);
+    int32_t status = finish(sim, module);
+    madvise(place, room->nbytes, MADV_REMOVE); // give the memory back
+    return status;
+}
+
+int32_t sim_host_unload(sim_host *sim, xtc_module module)
+{
+    if (sim_host_check(sim))
+        return XTC_LOST;
+    next_request(sim, SIM_UNLOAD)->arguments[0] = module;
+    post(sim);
+    return finish(sim, NULL);
+}
+
+int32_t sim_host_symbol(sim_host *sim, xtc_module module, const char *name, xtc_function *function)
+{
+    if (sim_host_check(sim))
+        return XTC_LOST;
+    if (strlen(name) >= SIM_TEXT)
+        return xtc_fail(XTC_LAUNCH, "the name of the function is longer than %d characters",
+                        SIM_TEXT - 1);
+    sim_request *request = next_request(sim, SIM_SYMBOL);
+    request->arguments[0] = module;
+    memcpy(request->text, name, strlen(name) + 1);
+    post(sim);
+    return finish(sim, function);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of a simulated device: its process, and requests to it.
+#ifndef SIM_HOST_H
+#define SIM_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sim_channel.h"
+#include "xtc_driver.h"
+
+// The engine serves as lock: requests are posted by one thread at a time, and waited for by one.
+typedef struct {
+    double timeout_s; // for one kernel
+    uint64_t memory_address, memory_bytes;
+    size_t block_bytes; // of the target's own block
+} sim_options;
+
+typedef struct {
+    pid_t process;
+    int file; // the shared one, until the process has it
+    sim_channel *channel; // the whole shared file is mapped here
+    size_t nbytes;
+    uint32_t oldest; // the first request whose end was not waited for
+    bool reported; // whether somebody was told why the device failed
+    _Atomic bool stopped;
+} sim_host;
+
+// Make the shared memory. The target then fills its block, and starts the process.
+int32_t sim_host_open(sim_host *sim, const sim_options *options);
+int32_t sim_host_start(sim_host *sim, const char *executable);
+// End the process, whatever it does; requests under way return XTC_LOST.
+void sim_host_stop(sim_host *sim);
+// XTC_LOST where the process has ended.
+int32_t sim_host_check(const sim_host *sim);
+// Unmap the memory.
+void sim_host_release(sim_host *sim);
+
+void *sim_host_block(const sim_host *sim);
+uint8_t *sim_host_map(const sim_host *sim);
+uint8_t *sim_host_memory(const sim_host *sim);
+
+// Post a launch, without waiting; at most SIM_RING are under way.
+int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const uint64_t *arguments,
+                              uint32_t count);
+// Wait for the kernel that was started first.
+int32_t sim_host_finish_kernel(sim_host *sim);
+
+// These wait, and only go while no kernel is under way.
+int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_module *module);
+int32_t sim_host_unload(sim_host *sim, xtc_module module);
+int32_t sim_host_symbol(sim_host *sim, xtc_module module, const char *name,
+                        xtc_function *function);
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "sim_channel.h"
+#include "sim_poison.h"
+
+void sim_poison(void *bytes, uint64_t nbytes)
+{
+    static const uint16_t pattern[] = {SIM_POISON, SIM_POISON, SIM_POISON, SIM_POISON};
+    char *place = bytes;
+    uint64_t word;
+    memcpy(&word, pattern, sizeof word);
+    if ((uintptr_t)place % 2 && nbytes) { // the second half of a number
+        *place++ = (char)(SIM_POISON >> 8);
+        nbytes--;
+    }
+    for (; nbytes >= sizeof word; nbytes -= sizeof word, place += sizeof word)
+        memcpy(place, &word, sizeof word);
+    memcpy(place, &word, nbytes);
+}

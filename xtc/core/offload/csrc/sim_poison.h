@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What memory holds that nobody has written.
+#ifndef SIM_POISON_H
+#define SIM_POISON_H
+
+#include <stdint.h>
+
+// No number as float16, bfloat16, float32 and float64, in memory of any alignment to its elements.
+#define SIM_POISON 0x7ff5u
+
+// Fill with the pattern, aligned to even addresses.
+void sim_poison(void *bytes, uint64_t nbytes);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command queues for a device that can copy while the caller waits, and run one kernel after another.
+//
+// The commands of all queues stand in one line, in the order they were given, and start in that
+// order. A kernel is only started, and may be followed by more kernels; any other command first
+// waits until the started kernels are done. So a program behaves the same every time. Parallel
+// commands alone need not wait: they overtake commands of other queues that do. Who waits for a
+// command runs what stands before it; a thread runs the line when nobody waits.
+#ifndef XTC_ENGINE_H
+#define XTC_ENGINE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "xtc_driver.h"
+
+typedef enum {
+    XTC_COPY_TO,
+    XTC_COPY_FROM,
+    XTC_COPY_WITHIN,
+    XTC_FILL,
+    XTC_LAUNCH_KERNEL,
+    XTC_CALL,     // a callback
+    XTC_INTERNAL, // a function of the device's own
+    XTC_AFTER,
+    XTC_NOTHING, // an `after` that needs no waiting
+    XTC_MARK,    // an event; no command of the queue's
+} xtc_kind;
+
+typedef struct xtc_line xtc_line; // a queue
+
+typedef struct xtc_command {
+    xtc_kind kind;
+    bool parallel;
+    bool done;
+    xtc_line *line;
+    xtc_event event;
+    uint64_t number; // of the command in its queue, from 0
+    uint64_t order;  // the same, with marks
+    uint64_t destination, source, nbytes;
+    uint32_t byte;
+    xtc_function function;
+    int32_t (*callback)(void *);
+    void *data;
+    const xtc_driver *other_driver;
+    xtc_device *other_device;
+    xtc_queue other_queue;
+    xtc_event other_event;
+    struct xtc_command *next;
+    uint32_t count;
+    uint64_t arguments[];
+} xtc_command;
+
+// What a device does; each function returns a status and sets this thread's message.
+typedef struct {
+    int32_t (*run)(xtc_device *device, const xtc_command *command); // copies and fills
+    int32_t (*start)(xtc_device *device, const xtc_command *command);
+    int32_t (*finish)(xtc_device *device); // wait for the kernel that was started first
+    uint32_t max_started;                  // kernels started and not finished
+    uint32_t max_arguments;
+} xtc_engine_ops;
+
+typedef struct {
+    xtc_command *first, *last;
+} xtc_list;
+
+typedef struct {
+    const xtc_engine_ops *ops;
+    pid_t owner; // the process that opened the device
+    pthread_mutex_t lock;
+    pthread_cond_t changed, work;
+    xtc_list waiting, started; // in the order given
+    xtc_line *lines;           // the open queues
+    xtc_event last_event;
+    xtc_queue last_queue;
+    uint32_t parallel; // commands among those waiting
+    uint32_t kernels;  // started and not finished
+    uint32_t waiters;
+    bool running, finishing; // whether a thread is at it
+    pthread_t runner;        // where `running`
+    _Atomic bool closed;
+    bool has_thread, stopping;
+    pthread_t thread;
+} xtc_engine;
+
+// A device begins with its engine, so that the functions below serve in its table.
+xtc_engine *xtc_engine_of(xtc_device *device);
+
+void xtc_engine_open(xtc_engine *engine, const xtc_engine_ops *ops);
+// Drop what has not started, wait for the rest and for threads that wait; not for callbacks to do.
+// The device must make its kernels end.
+void xtc_engine_close(xtc_device *device);
+// Free what an engine that was closed still has; other threads must not use it any more.
+void xtc_engine_release(xtc_engine *engine);
+// XTC_LOST where the engine is closed, or this process is not the one that opened the device.
+int32_t xtc_engine_check(const xtc_engine *engine);
+// Whether the caller is a callback of this device.
+bool xtc_engine_runs_here(xtc_engine *engine);
+// Make `queue` fail for the reason in this thread's message; returns `status`.
+int32_t xtc_engine_stop(xtc_device *device, xtc_queue queue, int32_t status);
+
+// Call a function when all commands given so far are done, and return its status.
+int32_t xtc_engine_call(xtc_device *device, int32_t (*function)(void *), void *data);
+
+int32_t xtc_engine_queue_open(xtc_device *, xtc_queue *);
+int32_t xtc_engine_queue_close(xtc_device *, xtc_queue);
+int32_t xtc_engine_copy_to(xtc_device *, xtc_queue, xtc_address, const void *, uint64_t, uint32_t,
+                           xtc_event *);
+int32_t xtc_engine_copy_from(xtc_device *, xtc_queue, void *, xtc_address, uint64_t, uint32_t,
+                             xtc_event *);
+int32_t xtc_engine_copy_within(xtc_device *, xtc_queue, xtc_address, xtc_address, uint64_t,
+                               uint32_t, xtc_event *);
+int32_t xtc_engine_fill(xtc_device *, xtc_queue, xtc_address, uint32_t, uint64_t, xtc_event *);
+int32_t xtc_engine_launch(xtc_device *, xtc_queue, xtc_function, const uint64_t *, uint32_t,
+                          xtc_event *);
+int32_t xtc_engine_callback(xtc_device *, xtc_queue, int32_t (*)(void *), void *, uint32_t,
+                            xtc_event *);
+int32_t xtc_engine_after(xtc_device *, xtc_queue, const xtc_driver *, xtc_device *, xtc_queue,
+                         xtc_event, xtc_event *);
+int32_t xtc_engine_event(xtc_device *, xtc_queue, xtc_event *);
+int32_t xtc_engine_done(xtc_device *, xtc_queue, xtc_event);
+int32_t xtc_engine_wait(xtc_device *, xtc_queue, xtc_event);
+
+#endif

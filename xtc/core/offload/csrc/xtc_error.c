@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xtc_error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char message[XTC_MESSAGE_BYTES];
+
+int32_t xtc_fail(int32_t status, const char *format, ...)
+{
+    char text[XTC_MESSAGE_BYTES]; // the arguments may be the old message
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(message, sizeof message, "%s", text);
+    return status;
+}
+
+const char *xtc_message(void)
+{
+    return message;
+}
+
+int32_t xtc_fail_with(int32_t status, const char *text)
+{
+    return xtc_fail(status, "%s", text);
+}

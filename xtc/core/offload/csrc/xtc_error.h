@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reason of a thread's last failure.
+#ifndef XTC_ERROR_H
+#define XTC_ERROR_H
+
+#include "xtc_driver.h"
+
+// Set this thread's message and return `status`.
+int32_t xtc_fail(int32_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The table's functions of these names.
+const char *xtc_message(void);
+int32_t xtc_fail_with(int32_t status, const char *text);
+
+#endif

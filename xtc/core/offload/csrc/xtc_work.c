@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xtc_work.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "xtc_error.h"
+
+bool xtc_work_is_mine(const xtc_engine *engine)
+{
+    return engine->running && pthread_equal(engine->runner, pthread_self());
+}
+
+static int32_t run_after(const xtc_command *command)
+{
+    int32_t status = command->other_driver->wait(command->other_device, command->other_queue,
+                                                 command->other_event);
+    if (status) // the reason is in the other driver's library
+        xtc_fail_with(status, command->other_driver->message());
+    return status;
+}
+
+int32_t xtc_work_run(xtc_device *device, const xtc_command *command)
+{
+    const xtc_engine_ops *ops = xtc_engine_of(device)->ops;
+    switch (command->kind) {
+    case XTC_LAUNCH_KERNEL:
+        return ops->start(device, command);
+    case XTC_CALL:
+        return command->callback(command->data) ? XTC_CALLBACK : XTC_OK;
+    case XTC_INTERNAL:
+        return command->callback(command->data);
+    case XTC_AFTER:
+        return run_after(command);
+    case XTC_NOTHING:
+    case XTC_MARK:
+        return XTC_OK;
+    default:
+        return ops->run(device, command);
+    }
+}
+
+static bool may_start(const xtc_engine *engine)
+{
+    return !engine->running && xtc_line_next(engine) != NULL;
+}
+
+static bool may_finish(const xtc_engine *engine)
+{
+    return engine->kernels > 0 && !engine->finishing;
+}
+
+static void wake_waiters(xtc_engine *engine)
+{
+    if (engine->waiters)
+        pthread_cond_broadcast(&engine->changed);
+}
+
+void xtc_work_notify(xtc_engine *engine)
+{
+    wake_waiters(engine);
+    if (engine->has_thread && (may_start(engine) || may_finish(engine)))
+        pthread_cond_signal(&engine->work);
+}
+
+static int32_t run_unlocked(xtc_device *device, xtc_engine *engine, const xtc_command *command)
+{
+    engine->running = true;
+    engine->runner = pthread_self();
+    pthread_mutex_unlock(&engine->lock);
+    xtc_fail_with(XTC_OK, "");
+    int32_t status = xtc_work_run(device, command);
+    pthread_mutex_lock(&engine->lock);
+    engine->running = false;
+    return status;
+}
+
+static void start_next(xtc_device *device, xtc_engine *engine)
+{
+    xtc_command *command = xtc_line_next(engine);
+    bool runs = command->line->status == XTC_OK;
+    xtc_line_start(engine, command);
+    int32_t status = runs ? run_unlocked(device, engine, command) : XTC_OK;
+    if (runs && status == XTC_OK && command->kind == XTC_LAUNCH_KERNEL)
+        engine->kernels++;
+    else
+        xtc_line_complete(engine, command, status);
+    wake_waiters(engine);
+}
+
+static void finish_first(xtc_device *device, xtc_engine *engine)
+{
+    xtc_command *kernel = engine->started.first;
+    while (kernel->done || kernel->kind != XTC_LAUNCH_KERNEL)
+        kernel = kernel->next;
+    engine->finishing = true;
+    pthread_mutex_unlock(&engine->lock);
+    int32_t status = engine->ops->finish(device);
+    pthread_mutex_lock(&engine->lock);
+    engine->finishing = false;
+    engine->kernels--;
+    xtc_line_complete(engine, kernel, status);
+    wake_waiters(engine);
+}
+
+void xtc_work_step(xtc_device *device, xtc_engine *engine, pthread_cond_t *wake)
+{
+    if (may_start(engine))
+        start_next(device, engine);
+    else if (may_finish(engine))
+        finish_first(device, engine);
+    else
+        pthread_cond_wait(wake, &engine->lock);
+}
+
+int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event)
+{
+    int32_t status;
+    engine->waiters++;
+    while ((status = xtc_line_state(engine, line, event)) == XTC_PENDING)
+        xtc_work_step(device, engine, &engine->changed);
+    engine->waiters--;
+    xtc_work_notify(engine); // this thread goes on with the line no more
+    return status;
+}
+
+static void *work_always(void *argument)
+{
+    xtc_device *device = argument;
+    xtc_engine *engine = xtc_engine_of(device);
+    pthread_mutex_lock(&engine->lock);
+    while (!engine->stopping)
+        xtc_work_step(device, engine, &engine->work);
+    pthread_mutex_unlock(&engine->lock);
+    return NULL;
+}
+
+int32_t xtc_work_start_thread(xtc_device *device, xtc_engine *engine)
+{
+    sigset_t all, before;
+    sigfillset(&all); // signals are for the program's own threads
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&engine->thread, NULL, work_always, device);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return xtc_fail(XTC_LOST, "no thread for the command queues: %s", strerror(error));
+    engine->has_thread = true;
+    return XTC_OK;
+}

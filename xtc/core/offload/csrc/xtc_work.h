@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the engine: threads that work along the line. All functions need the engine's lock.
+#ifndef XTC_WORK_H
+#define XTC_WORK_H
+
+#include "xtc_line.h"
+
+// Whether the caller is a callback, which is a command that runs at this moment.
+bool xtc_work_is_mine(const xtc_engine *engine);
+// What a command does; the one function to call without the lock.
+int32_t xtc_work_run(xtc_device *device, const xtc_command *command);
+// Work on what comes first, or sleep until `wake` where other threads are at it.
+void xtc_work_step(xtc_device *device, xtc_engine *engine, pthread_cond_t *wake);
+// Work until `event` of the queue is done, everything given where it is 0; returns its status.
+int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event);
+// Wake those who wait, and the thread that works when nobody waits.
+void xtc_work_notify(xtc_engine *engine);
+// Start the thread that works when nobody waits.
+int32_t xtc_work_start_thread(xtc_device *device, xtc_engine *engine);
+
+#endif

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host memory that copies read and write: flat bytes and their address."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xtc.core.errors import UserError
+
+
+def flat(source: object) -> memoryview:
+    """The bytes of dense memory in row-major order. Raises UserError for anything else."""
+    try:
+        view = memoryview(source)  # type: ignore[arg-type]
+    except TypeError:
+        raise UserError(f"a copy takes memory, not {type(source).__name__}") from None
+    if not view.c_contiguous:
+        raise UserError("a copy takes dense memory in row-major order")
+    return view.cast("B") if view.nbytes else view
+
+
+def address_of(view: memoryview) -> int:
+    """Where flat bytes are; the caller keeps `view` alive."""
+    if not view.nbytes:
+        return 0
+    address: int = np.frombuffer(view, np.uint8).ctypes.data
+    return address
+
+
+def writable(destination: object) -> memoryview:
+    """The flat bytes of a copy's destination. Raises UserError where they cannot be written."""
+    view = flat(destination)
+    if view.readonly:
+        raise UserError("the destination of a copy is read-only")
+    return view
