@@ -12,7 +12,7 @@ from xtc.core.errors import DeviceNotFound, UserError
 from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import BuildRequest, Target
+from xtc.interfaces.target import BuildRequest, ProgramTarget
 from xtc_targets.host.threads import check_threads
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class HostOptions:
         return Machine.of(self.triple, self.cpu, self.features)
 
 
-class HostTarget(Target):
+class HostTarget(ProgramTarget):
     """Compiles for a CPU that LLVM knows; runs what fits this process."""
 
     name: ClassVar[str] = "host"

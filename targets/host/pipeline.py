@@ -7,6 +7,7 @@ from typing import Literal
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes._steps import TO_LLVM, TO_MEMREFS
 from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
@@ -49,16 +50,6 @@ SCHEDULED = Stage(
     ),
 )
 
-_TO_MEMREFS = (
-    # Results are computed where the caller wants them, not in one more buffer and a copy.
-    "eliminate-empty-tensors",
-    "empty-tensor-to-alloc-tensor",
-    "one-shot-bufferize{bufferize-function-boundaries "
-    "function-boundary-type-conversion=identity-layout-map}",
-    "canonicalize",
-    "cse",
-)
-
 _BUFFERS = (
     # Parallel loops inside others, and all of them where one thread is to run: plain loops.
     "scf-forall-to-for",
@@ -73,28 +64,6 @@ _BUFFERS = (
 
 # Everything of this graph runs on the host: nothing to outline.
 OFFLOADED = Stage("offloaded")
-
-_TO_LLVM = (
-    # Strided views become plain addresses, which leaves affine arithmetic behind.
-    "expand-strided-metadata",
-    "lower-affine",
-    "convert-vector-to-scf",
-    "convert-scf-to-cf",
-    # Functions that LLVM has first; the C library has the rest (erf, tanh).
-    "convert-math-to-llvm",
-    "convert-math-to-libm",
-    "convert-vector-to-llvm",
-    "finalize-memref-to-llvm",
-    # Arguments are bare addresses: shapes are static and arrays dense.
-    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
-    "convert-arith-to-llvm",
-    "convert-cf-to-llvm",
-    "convert-ub-to-llvm",
-    "reconcile-unrealized-casts",
-    "canonicalize",
-    "cse",
-)
-
 
 _INDICES = (
     # Views become indices of the buffers that they look at, so that C has plain arrays.
@@ -129,7 +98,7 @@ _LOWERED_TO_LLVM = Stage(
         KeepOuterLoops(),
         ContractMultiplyAdds(),
         *_NO_BF16,
-        *_TO_LLVM,
+        *TO_LLVM,
         # Calls of parallel bodies go through the pool, whose address the runtime writes.
         DispatchParallelCalls(),
     ),
@@ -143,7 +112,7 @@ def host_pipeline(
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    bufferized = Stage("bufferized", (*_TO_MEMREFS, *outline, *_BUFFERS))
+    bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
     lowered = _lowered_to_c(machine) if codegen == "c" else _LOWERED_TO_LLVM
     return Pipeline((Stage("source"), SCHEDULED, bufferized, OFFLOADED, lowered))
 

@@ -14,6 +14,8 @@ VIEWS = (
     "memref.collapse_shape",
     "memref.expand_shape",
     "memref.cast",
+    "memref.memory_space_cast",
+    "memref.transpose",
 )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import CompileError, UserError, did_you_mean
+from xtc.core.parts import part_of
 from xtc.core.passes import Pass
 
 if TYPE_CHECKING:
@@ -21,8 +22,21 @@ if TYPE_CHECKING:
 
 STAGES = ("source", "scheduled", "bufferized", "offloaded", "lowered", "code")
 
-Step = Pass | str
-"""A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`."""
+
+@dataclass(frozen=True)
+class Part:
+    """Steps for the code of one device, or for the host's where `device` is None."""
+
+    device: str | None
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        return f"on {self.device or 'the host'}: {', '.join(map(str, self.steps))}"
+
+
+Step = Pass | str | Part
+"""A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`; or
+several for a part of the module."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +95,16 @@ class PassRunner:
         """Run every stage in order. Raises CompileError with diagnostics and a reproducer."""
         for stage in pipeline.stages:
             start = time.perf_counter()
-            for group in self._groups(stage.steps):
-                self._run_group(module, group, stage.name)
+            self._run_steps(module, stage.steps, stage.name)
             self._add(stage.name, time.perf_counter() - start)
+
+    def _run_steps(self, module: Operation, steps: Sequence[Step], stage: str) -> None:
+        for group in self._groups(steps):
+            if isinstance(group[0], Part):
+                with part_of(module, group[0].device) as part:
+                    self._run_steps(part, group[0].steps, stage)
+            else:
+                self._run_group(module, group, stage)
 
     def _groups(self, steps: Sequence[Step]) -> Iterable[tuple[Step, ...]]:
         """Runs of MLIR's own passes share one pass manager unless each is looked at."""
@@ -169,6 +190,9 @@ def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") 
             if isinstance(step, Pass):
                 step.run(module)
                 module.verify()
+            elif isinstance(step, Part):
+                with part_of(module, step.device) as part:
+                    run_steps(part, step.steps, source_name)
             else:
                 run_steps(module, [step], source_name)
     except MLIRError as error:

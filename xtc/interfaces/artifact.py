@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.types import element_type
+from xtc.interfaces import checked
+from xtc.interfaces.offload import Offload
 
 MANIFEST_FILE = "manifest.json"
 FORMAT = 1
@@ -53,7 +55,7 @@ class Manifest:
         target: name of the target that built it.
         arguments: inputs, then outputs.
         toolchain: versions and options that shaped the code.
-        device_functions: kernels in the device part, empty for host code.
+        offload: what it does on devices.
         flops: arithmetic operations of one call.
         files: SHA-256 of each file beside the manifest, by file name.
         returns_status: whether the entry returns an int instead: 0, or 1 where memory for its
@@ -64,7 +66,7 @@ class Manifest:
     target: str
     arguments: tuple[Argument, ...]
     toolchain: Mapping[str, str]
-    device_functions: tuple[str, ...] = ()
+    offload: Offload = field(default_factory=Offload)
     flops: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
     returns_status: bool = False
@@ -91,13 +93,13 @@ class Manifest:
             if data.pop("format") != FORMAT:
                 raise ValueError("another format version")
             arguments = tuple(map(_argument, data.pop("arguments")))
-            functions = _texts(data.pop("device_functions"))
+            offload = Offload.from_data(data.pop("offload"))
             for name in ("entry", "target"):
-                _text(data[name])
+                checked.text(data[name])
             for name in ("toolchain", "files"):
-                _texts([*data[name].keys(), *data[name].values()])
-            _number(data["flops"])
-            return Manifest(**data, arguments=arguments, device_functions=functions)
+                checked.texts([*data[name].keys(), *data[name].values()])
+            checked.number(data["flops"])
+            return Manifest(**data, arguments=arguments, offload=offload)
         except _UNREADABLE as error:
             raise ArtifactError(f"the manifest cannot be read: {error!r}", where=where) from None
 
@@ -106,30 +108,14 @@ _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, 
 
 
 def _argument(data: dict[str, Any]) -> Argument:
-    argument = Argument(**{**data, "shape": tuple(map(_number, data["shape"]))})
-    _text(argument.name)
-    element_type(_text(argument.dtype))
+    argument = Argument(**{**data, "shape": tuple(map(checked.number, data["shape"]))})
+    checked.text(argument.name)
+    element_type(checked.text(argument.dtype))
     if argument.role not in ("input", "output"):
         raise ValueError(f"role {argument.role!r}")
     if argument.device is not None:
-        _text(argument.device)
+        checked.text(argument.device)
     return argument
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(map(_text, values))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def _number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError(f"{value!r} is not a natural number")
-    return value
 
 
 @dataclass(frozen=True)

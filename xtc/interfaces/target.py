@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a target: options, pipeline, build and runtime; compiling needs no hardware."""
+"""The contracts of targets: options, pipeline, build and runtime; compiling needs no hardware."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.pipeline import Pipeline
-from xtc.interfaces.artifact import Argument, Artifact
+from xtc.interfaces.artifact import Argument, Artifact, Offload
 from xtc.interfaces.runtime import CommonRuntimeInterface
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ class BuildRequest:
         arguments: its arguments, inputs then outputs.
         constants: bytes of each `memref.global` symbol.
         flops: arithmetic operations of one call.
+        offload: what the code does on devices; their images are in the artefact's folder already.
     """
 
     entry: str
     arguments: tuple[Argument, ...]
     constants: Mapping[str, bytes]
     flops: int
+    offload: Offload = field(default_factory=Offload)
 
 
 class Target(ABC):
@@ -85,16 +87,6 @@ class Target(ABC):
         """Stages from `source` to `lowered`, ordered lists of passes. No files, no processes."""
 
     @abstractmethod
-    def build(
-        self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
-    ) -> Artifact:
-        """Write the artefact's files and manifest into the empty `folder`. Needs no hardware."""
-
-    @abstractmethod
-    def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
-        """The `code` stage as text: assembly, PTX, C."""
-
-    @abstractmethod
     def toolchain(self, options: Any) -> Mapping[str, str]:
         """Versions, options and knobs that shape the code, for cache key and manifest."""
 
@@ -106,9 +98,55 @@ class Target(ABC):
     def unavailable(self) -> str | None:
         """None where `runtime` would succeed on this machine, else the reason why not."""
 
+
+class ProgramTarget(Target):
+    """A machine that runs whole programs; other machines may compute for them."""
+
+    @abstractmethod
+    def build(
+        self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
+    ) -> Artifact:
+        """Write the artefact's files and manifest into `folder`. Needs no hardware."""
+
+    @abstractmethod
+    def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
+        """The `code` stage as text: assembly, C."""
+
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
         """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
         raise UserError(
             f"target '{self.name}' cannot load code from memory",
             hints=["compile without in_memory=True"],
         )
+
+
+class AcceleratorTarget(Target):
+    """A machine that runs kernels, which a program starts.
+
+    Its pipeline is that of its own code: a module of functions that outline-device-regions made,
+    on tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
+    """
+
+    splits_kernels: ClassVar[bool] = True
+    """Whether loop nests that follow each other need a launch each, as they run on many cores that
+    wait for each other only between launches."""
+
+    @abstractmethod
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
+        """Options of code for this device, with those that the user gave. Raises UserError."""
+
+    @abstractmethod
+    def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:
+        """Write the kernels' code into `folder`, as one file whose name begins with `stem`.
+
+        Returns the file's name. Each function of the module is a kernel, found by `kernel_symbol`.
+        """
+
+    @abstractmethod
+    def image_text(self, lowered: Operation, options: Any) -> str:
+        """The `code` stage of the kernels as text: assembly, PTX, C."""
+
+
+def kernel_symbol(name: str) -> str:
+    """How device code calls the function `name` of the IR: as C can."""
+    return name.replace(".", "_")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operation on buffers reads and writes."""
+
+from __future__ import annotations
+
+from xtc.core.buffers import VIEWS
+from xtc.core.mlir import DenseI32ArrayAttr, MemRefType, Operation, Value
+from xtc_passes._linalg import all_operations
+
+_READERS = (
+    *VIEWS,
+    "memref.dim",
+    "memref.load",
+    "vector.gather",
+    "vector.load",
+    "vector.maskedload",
+    "vector.transfer_read",
+)
+_COPY = "memref.copy"
+
+
+def is_allocation(op: Operation) -> bool:
+    """Whether `op` makes a new buffer."""
+    return op.name in ("memref.alloc", "memref.alloca")
+
+
+def is_view(op: Operation) -> bool:
+    """Whether `op` names memory that its first operand is already in."""
+    return op.name in VIEWS
+
+
+def memrefs_of(op: Operation) -> list[Value]:
+    """Memrefs that `op`, or one nested in it, uses; those defined inside too."""
+    return [value for one in all_operations(op) for value in one.operands if is_memref(value)]
+
+
+def written_memrefs(op: Operation) -> list[Value]:
+    """Memrefs among `memrefs_of(op)` that may be written."""
+    return [value for one in all_operations(op) for value in _written(one)]
+
+
+def read_memrefs(op: Operation) -> list[Value]:
+    """Memrefs among `memrefs_of(op)` whose contents may be read."""
+    return [value for one in all_operations(op) for value in _read(one)]
+
+
+def _written(op: Operation) -> list[Value]:
+    if op.name in _READERS or op.name in ("memref.alloc", "memref.dealloc", "func.return"):
+        return []
+    if op.name == _COPY:
+        return [op.operands[1]]
+    if op.name.startswith("linalg."):
+        return [value for value in _outputs(op) if is_memref(value)]
+    return [value for value in op.operands if is_memref(value)]
+
+
+def _read(op: Operation) -> list[Value]:
+    if op.name == _COPY:
+        return [op.operands[0]]
+    if op.name in (*VIEWS, "memref.dealloc", "memref.store", "vector.store", "linalg.fill"):
+        return []
+    return [value for value in op.operands if is_memref(value)]
+
+
+def _outputs(op: Operation) -> list[Value]:
+    """The operands that a linalg operation writes; `linalg.yield` and its like have none."""
+    if "operandSegmentSizes" not in op.attributes:
+        return []
+    inputs = DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+    return list(op.operands)[inputs:]
+
+
+def is_memref(value: Value) -> bool:
+    """Whether `value` is a buffer or a view of one."""
+    return isinstance(value.type, MemRefType)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of MLIR's passes that pipelines have in common."""
+
+TO_MEMREFS = (
+    # Results are computed where the caller wants them, not in one more buffer and a copy.
+    "eliminate-empty-tensors",
+    "empty-tensor-to-alloc-tensor",
+    "one-shot-bufferize{bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map}",
+    "canonicalize",
+    "cse",
+)
+"""Tensors become buffers, also those that functions take."""
+
+TO_LLVM = (
+    # Strided views become plain addresses, which leaves affine arithmetic behind.
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-vector-to-scf",
+    "convert-scf-to-cf",
+    # Functions that LLVM has first; the C library has the rest (erf, tanh).
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    "convert-vector-to-llvm",
+    "finalize-memref-to-llvm",
+    # Arguments are bare addresses: shapes are static and arrays dense.
+    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
+)
+"""Loops, vectors and buffers become the llvm dialect."""

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""split-kernels: what runs on a device becomes kernels, one for each loop nest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.buffers import root
+from xtc.core.mlir import (
+    Block,
+    FlatSymbolRefAttr,
+    FunctionType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    OpResult,
+    StringAttr,
+    TypeAttr,
+    Value,
+)
+from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
+from xtc.core.passes import Pass
+from xtc_passes._effects import is_allocation, is_memref, is_view, memrefs_of, written_memrefs
+from xtc_passes._linalg import all_operations
+from xtc_passes.outline_device_regions import RESULTS
+
+
+@dataclass(frozen=True)
+class SplitKernels(Pass):
+    """Make every loop nest of a function on these devices a kernel, and let the host start them.
+
+    Before:
+        func.func private @f.npu0.0(%a, %r) attributes {xtc.device = "npu0"} {
+          %t = memref.alloc() ; scf.forall { ... %a ... %t } ; scf.forall { ... %t ... %r } }
+        func.func @f(%a, %r) { call @f.npu0.0(%a, %r) }
+    After:
+        func.func private @f.npu0.0(%a, %t) attributes {xtc.device = "npu0"} { scf.forall { ... } }
+        func.func private @f.npu0.1(%t, %r) attributes {xtc.device = "npu0"} { scf.forall { ... } }
+        func.func @f(%a, %r) { %t = memref.alloc(); call @f.npu0.0(%a, %t); call @f.npu0.1(%t, %r) }
+
+    The cores of a device wait for each other between two launches only. Temporaries that pass from
+    one kernel to the next become the host side's, to be allocated on the device. A kernel's
+    arguments are what it reads, then what it writes: `xtc.results` counts the latter.
+    """
+
+    name: ClassVar[str] = "split-kernels"
+
+    devices: tuple[str, ...] = ()
+
+    def run(self, module: Operation) -> None:
+        functions = [op for op in top_level(module) if op.name == "func.func"]
+        outlined = {symbol_of(op): op for op in functions if device_of(op) in self.devices}
+        calls = [
+            call
+            for function in functions
+            if device_of(function) is None
+            for call in all_operations(function)
+            if call.name == "func.call" and _callee(call) in outlined
+        ]
+        for op in outlined.values():
+            op.detach_from_parent()
+        counts: dict[str, int] = {}
+        for call in calls:
+            with module.context, call.location:
+                _replace_call(call, outlined[_callee(call)], counts)
+
+
+def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) -> None:
+    """Put the function's body in the place of `call`, each of its nests as a call of a kernel."""
+    prefix = symbol_of(function).rpartition(".")[0]
+    block = function.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, list(call.operands), strict=True):
+        argument.replace_all_uses_with(value)
+    moved = [op.operation for op in block.operations if op.name != "func.return"]
+    for op in moved:
+        op.move_before(call)
+    for op in moved:
+        if _does_something(op):
+            number = counts.get(prefix, 0)
+            counts[prefix] = number + 1
+            _outline(op, f"{prefix}.{number}", function.attributes[DEVICE])
+    for op in reversed(moved):
+        if not _does_something(op) and not any(True for one in op.results for _ in one.uses):
+            op.erase()
+    call.erase()
+
+
+def _does_something(op: Operation) -> bool:
+    """Whether `op` does something, rather than name memory or a number."""
+    passive = is_allocation(op) or is_view(op) or op.name in ("memref.dealloc", "func.call")
+    return not passive and bool(memrefs_of(op))
+
+
+def _outline(nest: Operation, name: str, device: StringAttr) -> None:
+    """Move a nest, with the views and constants it uses, into a kernel, and call that."""
+    prelude = _prelude(nest)
+    used = [value for op in (*prelude, nest) for value in _captured(op)]
+    buffers = list(dict.fromkeys(one for one in used if is_memref(one) and root(one) == one))
+    written = {root(value) for value in written_memrefs(nest)}
+    order = [*(b for b in buffers if b not in written), *(b for b in buffers if b in written)]
+    Operation.create(
+        "func.call",
+        operands=order,
+        attributes={"callee": FlatSymbolRefAttr.get(name), DEVICE: device},
+        ip=InsertionPoint(nest),
+    )
+    block = _new_kernel(nest.parent, name, device, order, len(written & set(buffers)))
+    end = Operation.create("func.return", ip=InsertionPoint(block))
+    values: dict[Value, Value] = dict(zip(order, block.arguments, strict=True))
+    for op in prelude:
+        copy = op.clone(InsertionPoint(end))
+        _replace(copy, values)
+        values.update(zip(op.results, copy.results, strict=True))
+    nest.move_before(end)
+    for op in all_operations(nest):
+        _replace(op, values)
+
+
+def _prelude(nest: Operation) -> list[Operation]:
+    """What `nest` uses and is no buffer: views, constants, sizes; in the order of the text."""
+    found: list[Operation] = []
+
+    def visit(op: Operation) -> None:
+        for value in _captured(op):
+            if isinstance(value, OpResult) and not is_allocation(value.owner.operation):
+                producer = value.owner.operation
+                if not any(producer == one for one in found):
+                    visit(producer)
+                    found.append(producer)
+
+    visit(nest)
+    return found
+
+
+def _captured(op: Operation) -> list[Value]:
+    """Values from outside that `op`, or one nested in it, uses."""
+    inside = {value for one in all_operations(op) for value in _defined(one)}
+    return [v for one in all_operations(op) for v in one.operands if v not in inside]
+
+
+def _defined(op: Operation) -> list[Value]:
+    arguments = (list(block.arguments) for region in op.regions for block in region.blocks)
+    return [*op.results, *(value for block in arguments for value in block)]
+
+
+def _new_kernel(
+    before: Operation, name: str, device: StringAttr, buffers: Sequence[Value], results: int
+) -> Block:
+    """A private function in front of the host's; returns its empty body."""
+    kind = FunctionType.get([value.type for value in buffers], [])
+    function = Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": StringAttr.get(name),
+            "sym_visibility": StringAttr.get("private"),
+            "function_type": TypeAttr.get(kind),
+            DEVICE: device,
+            RESULTS: IntegerAttr.get(IntegerType.get_signless(64), results),
+        },
+        regions=1,
+        ip=InsertionPoint(before),
+    )
+    return function.regions[0].blocks.append(*kind.inputs)
+
+
+def _replace(op: Operation, values: dict[Value, Value]) -> None:
+    for number, value in enumerate(op.operands):
+        if value in values:
+            op.operands[number] = values[value]
+
+
+def _callee(call: Operation) -> str:
+    return str(FlatSymbolRefAttr(call.attributes["callee"]).value)

@@ -1,0 +1,45 @@
+// RUN: xtc-opt %s --split-kernels{devices=npu0} | FileCheck %s
+
+// Two loop nests become two kernels; the temporary between them is the host side's. The view, and
+// the constant, that the second one uses go with it. What runs on another device stays as it is.
+
+module {
+  // CHECK: func.func private @f.npu1.0
+  // CHECK:     func.func private @f.npu0.0(%[[A:.*]]: memref<4xf32>, %[[T:.*]]: memref<4xf32>)
+  // CHECK-NEXT:  linalg.exp ins(%[[A]] : memref<4xf32>) outs(%[[T]] : memref<4xf32>)
+  // CHECK-NEXT:  return
+  // CHECK:     func.func private @f.npu0.1(%[[T:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>) attributes {xtc.device = "npu0", xtc.results = 1 : i64}
+  // CHECK:       %[[V:.*]] = memref.expand_shape %[[T]]
+  // CHECK:       scf.forall
+  // CHECK:         memref.load %[[V]]
+  // CHECK:         memref.store %{{.*}}, %[[R]]
+  func.func private @f.npu0.0(%a: memref<4xf32>, %r: memref<4xf32>)
+      attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %t = memref.alloc() : memref<4xf32>
+    %v = memref.expand_shape %t [[0, 1]] output_shape [4, 1] : memref<4xf32> into memref<4x1xf32>
+    linalg.exp ins(%a : memref<4xf32>) outs(%t : memref<4xf32>)
+    scf.forall (%i) in (4) {
+      %x = memref.load %v[%i, %c0] : memref<4x1xf32>
+      memref.store %x, %r[%i] : memref<4xf32>
+    } {mapping = [#gpu.block<linear_dim_0>]}
+    return
+  }
+
+  func.func private @f.npu1.0(%a: memref<4xf32>, %r: memref<4xf32>)
+      attributes {xtc.device = "npu1", xtc.results = 1 : i64} {
+    linalg.exp ins(%a : memref<4xf32>) outs(%r : memref<4xf32>)
+    return
+  }
+
+  // CHECK: func.func @f(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>, %[[S:.*]]: memref<4xf32>)
+  // CHECK-NEXT: %[[T:.*]] = memref.alloc()
+  // CHECK-NEXT: call @f.npu0.0(%[[A]], %[[T]])
+  // CHECK-NEXT: call @f.npu0.1(%[[T]], %[[R]])
+  // CHECK-NEXT: call @f.npu1.0(%[[R]], %[[S]])
+  func.func @f(%a: memref<4xf32>, %r: memref<4xf32>, %s: memref<4xf32>) {
+    call @f.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
+    call @f.npu1.0(%r, %s) : (memref<4xf32>, memref<4xf32>) -> ()
+    return
+  }
+}
