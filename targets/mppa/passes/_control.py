@@ -160,7 +160,9 @@ def loop(lower: Offset, upper: Offset, step: Offset) -> Iterator[Value]:
 
 def for_loop(lower: Offset, upper: Offset, step: Offset) -> Operation:
     """An empty loop, which has its last operation."""
-    op = Operation.create("scf.for", operands=[value(one) for one in (lower, upper, step)], regions=1)
+    op = Operation.create(
+        "scf.for", operands=[value(one) for one in (lower, upper, step)], regions=1
+    )
     block: Block = op.regions[0].blocks.append(IndexType.get())
     Operation.create("scf.yield", ip=InsertionPoint(block))
     return op

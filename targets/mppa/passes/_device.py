@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from xtc.core.buffers import VIEWS, root
 from xtc.core.mlir import (
+    ArrayAttr,
     BlockArgument,
+    DictAttr,
     FlatSymbolRefAttr,
     FunctionType,
     InsertionPoint,
     IntegerType,
+    MemRefType,
     Operation,
     OpResult,
     StringAttr,
@@ -47,6 +50,11 @@ def symbol(function: Operation) -> str:
     return str(StringAttr(function.attributes["sym_name"]).value)
 
 
+def exported(kernel: str) -> str:
+    """The symbol of a kernel in the device image."""
+    return kernel.replace(".", "_")
+
+
 def functions(module: Operation) -> list[Operation]:
     """The functions that have a body."""
     return [
@@ -60,10 +68,15 @@ def kernels(module: Operation) -> list[Operation]:
 
 
 def mark_kernels(module: Operation) -> None:
-    """Say of every function with a body that it is a kernel, where none is known."""
-    if not kernels(module):
+    """Say of every function with a body that it is a kernel, whose arguments are apart."""
+    with module.context:
+        apart = DictAttr.get({"llvm.noalias": UnitAttr.get()})
         for function in functions(module):
-            function.attributes[KERNEL] = UnitAttr.get(module.context)
+            types = function.regions[0].blocks[0].arguments
+            function.attributes[KERNEL] = UnitAttr.get()
+            function.attributes["arg_attrs"] = ArrayAttr.get(
+                [apart if isinstance(one.type, MemRefType) else DictAttr.get({}) for one in types]
+            )
 
 
 def body(op: Operation) -> list[Operation]:
@@ -73,8 +86,10 @@ def body(op: Operation) -> list[Operation]:
 
 def has_mapping(op: Operation, kind: str) -> bool:
     """Whether a forall runs on clusters ("block") or on PEs ("thread")."""
-    return op.name == "scf.forall" and "mapping" in op.attributes and (
-        f"#gpu.{kind}" in str(op.attributes["mapping"])
+    return (
+        op.name == "scf.forall"
+        and "mapping" in op.attributes
+        and (f"#gpu.{kind}" in str(op.attributes["mapping"]))
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from xtc.core.errors import CompileError
 from xtc.core.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
-from xtc_targets.mppa.passes import _control as control
 from xtc_passes._build import Offset
+from xtc_targets.mppa.passes import _control as control
 
 _DYNAMIC = -(1 << 63)
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
@@ -33,7 +33,10 @@ def dimensions(loop: Operation) -> list[Dimension]:
         raise CompileError("a parallel loop is on tensors", where=str(loop.location))
     operands = iter(loop.operands)
     lower, upper, step = (
-        [next(operands) if one == _DYNAMIC else one for one in DenseI64ArrayAttr(loop.attributes[n])]
+        [
+            next(operands) if one == _DYNAMIC else one
+            for one in DenseI64ArrayAttr(loop.attributes[n])
+        ]
         for n in _BOUNDS
     )
     return [
@@ -50,7 +53,9 @@ def total(dims: Sequence[Dimension]) -> Offset:
     return count
 
 
-def move_body(loop: Operation, dims: Sequence[Dimension], iteration: Offset, end: Operation) -> None:
+def move_body(
+    loop: Operation, dims: Sequence[Dimension], iteration: Offset, end: Operation
+) -> None:
     """Move the loop's body before `end`, for the iteration of that number; the last index is fastest."""
     block = loop.regions[0].blocks[0]
     with InsertionPoint(end):

@@ -106,17 +106,16 @@ def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
 
 def sizes(memref: Value) -> tuple[Offset, ...]:
     """The sizes of a view; what is not known is asked for at the current insertion point."""
-    return tuple(
-        _dim(memref, position) if size == DYNAMIC else size
-        for position, size in enumerate(MemRefType(memref.type).shape)
-    )
+    return tuple(size(memref, position) for position in range(MemRefType(memref.type).rank))
 
 
-def _dim(memref: Value, position: int) -> Value:
+def size(memref: Value, position: int) -> Offset:
+    """One size of a view; asked for at the current insertion point where it is not known."""
+    known: int = MemRefType(memref.type).shape[position]
+    if known != DYNAMIC:
+        return known
     operands = [memref, control.constant(position)]
-    return Operation.create(
-        "memref.dim", results=[IndexType.get()], operands=operands
-    ).results[0]
+    return Operation.create("memref.dim", results=[IndexType.get()], operands=operands).results[0]
 
 
 def nbytes(type: MemRefType) -> int:
@@ -180,3 +179,67 @@ def forget_offset(view: Value) -> None:
     for use in view.uses:
         if use.owner.name in VIEWS:
             forget_offset(use.owner.results[0])
+
+
+def part(buffer: Value, wanted: Sequence[Offset]) -> Value:
+    """The beginning of a buffer, of such sizes."""
+    type = MemRefType(buffer.type)
+    strides, _ = type.get_strides_and_offset()
+    dynamic = [one for one in wanted if not isinstance(one, int)]
+    static = [one if isinstance(one, int) else DYNAMIC for one in wanted]
+    layout = StridedLayoutAttr.get(0, strides)
+    return Operation.create(
+        "memref.subview",
+        results=[MemRefType.get(static, type.element_type, layout, type.memory_space)],
+        operands=[buffer, *dynamic],
+        attributes={
+            "static_offsets": DenseI64ArrayAttr.get([0] * len(static)),
+            "static_sizes": DenseI64ArrayAttr.get(static),
+            "static_strides": DenseI64ArrayAttr.get([1] * len(static)),
+            "operandSegmentSizes": DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
+        },
+    ).results[0]
+
+
+def replace_by_part(buffer: Value, view: Value) -> None:
+    """Use a view with other strides in place of a buffer; subviews of it get these strides."""
+    uses = [use.owner.operation for use in buffer.uses]
+    buffer.replace_all_uses_with(view)
+    for op in uses:
+        if op.name == "memref.subview":
+            _restride(op)
+
+
+def _restride(op: Operation) -> None:
+    """Infer the type of a subview again, from its source's type."""
+    source, old = MemRefType(op.operands[0].type), MemRefType(op.results[0].type)
+    strides, start = source.get_strides_and_offset()
+    offsets = mixed(op, "static_offsets", 1)
+    steps = mixed(op, "static_strides", 3)
+    extents = mixed(op, "static_sizes", 2)
+    kept = _kept(extents, list(old.shape))
+    new = [
+        stride * step if isinstance(step, int) and stride != DYNAMIC else DYNAMIC
+        for stride, step in zip(strides, steps, strict=True)
+    ]
+    if start != DYNAMIC and all(isinstance(one, int) for one in offsets):
+        start += sum(a * b for a, b in zip(offsets, strides, strict=True))  # type: ignore[misc]
+    else:
+        start = DYNAMIC
+    layout = StridedLayoutAttr.get(start, [new[position] for position in kept])
+    op.results[0].set_type(MemRefType.get(old.shape, old.element_type, layout, old.memory_space))
+    for use in op.results[0].uses:
+        if use.owner.name == "memref.subview":
+            _restride(use.owner.operation)
+
+
+def _kept(extents: Sequence[Offset], shape: list[int]) -> list[int]:
+    """The dimensions that a subview keeps: it may drop some of size 1."""
+    kept: list[int] = []
+    for position, extent in enumerate(extents):
+        rest = len(extents) - position
+        wanted = shape[len(kept)] if len(kept) < len(shape) else None
+        fits = wanted == (extent if isinstance(extent, int) else DYNAMIC)
+        if fits and (extent != 1 or rest <= len(shape) - len(kept) or wanted == 1):
+            kept.append(position)
+    return kept

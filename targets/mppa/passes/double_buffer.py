@@ -110,7 +110,9 @@ def _tile(alloc: Operation, loop: Operation) -> _Tile:
     used = list(device.users(buffer))
     if not used or not MemRefType(buffer.type).has_static_shape:
         return _Tile(alloc, None, None)
-    order = [op for op in device.body(loop) if op in [device.ancestor_in(one, loop) for one in used]]
+    order = [
+        op for op in device.body(loop) if op in [device.ancestor_in(one, loop) for one in used]
+    ]
     copies = [op for op in used if op.name == "memref.copy" and transfers.is_transfer(op)]
     fills = [op for op in copies if root(op.operands[1]) == buffer]
     drains = [op for op in copies if root(op.operands[0]) == buffer]
