@@ -17,6 +17,8 @@ from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
+from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
+from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
@@ -69,6 +71,8 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
     return (
         # While it can still be seen what an operation computes.
         CountOperations(),
+        # Before views of SMEM and DDR are taken apart: tiles are cut by their strides.
+        CallMicroKernels(),
         "canonicalize",
         "cse",
         # What is equal inside and outside of a PE's function was found before.
@@ -123,6 +127,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
             "convert-linalg-to-loops",
+            DefineMicroKernels(),
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *_NO_BF16,
