@@ -25,7 +25,7 @@ def build_image(lowered: Operation, options: MppaOptions, folder: Path, stem: st
         generate_llvm.build(lowered, options, folder / name)
         return name
     source = folder / f"{stem}.c"
-    source.write_text(generate_c.source(lowered, options))
+    source.write_text(generate_c.source(lowered))
     if options.platform == "sim":
         generate_c.build_for_simulator(source, options, folder / name)
     else:
@@ -36,5 +36,5 @@ def build_image(lowered: Operation, options: MppaOptions, folder: Path, stem: st
 def code(lowered: Operation, options: MppaOptions, name: str) -> str:
     """The `code` stage as text: C, or the assembly of the machine that simulates."""
     if options.by_c:
-        return generate_c.source(lowered, options)
+        return generate_c.source(lowered)
     return generate_llvm.text(lowered, options, name)

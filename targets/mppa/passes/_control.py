@@ -86,7 +86,7 @@ def divide(a: Offset, b: Offset) -> Offset:
         return a // b
     if isinstance(b, int) and b == 1:
         return a
-    return _binary("arith.divui", a, b)
+    return _binary("arith.divsi", a, b)
 
 
 def remainder(a: Offset, b: Offset) -> Offset:
@@ -95,7 +95,7 @@ def remainder(a: Offset, b: Offset) -> Offset:
         return a % b
     if isinstance(b, int) and b == 1:
         return 0
-    return _binary("arith.remui", a, b)
+    return _binary("arith.remsi", a, b)
 
 
 def minimum(a: Offset, b: Offset) -> Offset:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +11,9 @@ from xtc.core.passes import Pass
 from xtc_targets.mppa.passes._device import symbol, top_level
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 
-_NAME = re.compile(rf"{PREFIX}(?P<rows>\d+)x(?P<columns>\d+)_(?P<dtype>\w+)")
-_SUMS = {"f32": "f32", "f64": "f64", "f16": "f32", "i8": "i32", "i32": "i32"}
+SUMS = {"f32": "f32", "f64": "f64", "f16": "f32", "i8": "i32", "i32": "i32"}
+"""The types of sums, by the types of factors."""
+
 _BYTES = {"f16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4}
 _ARGUMENTS = ("k", "a", "a_row", "a_k", "b", "b_k", "c", "c_row")
 
@@ -36,23 +36,27 @@ class DefineMicroKernels(Pass):
 
     def run(self, module: Operation) -> None:
         for op in top_level(module):
-            match = _NAME.fullmatch(symbol(op)) if op.name == "func.func" else None
-            if match is None or len(op.regions[0].blocks):
+            if op.name != "func.func" or not symbol(op).startswith(PREFIX):
                 continue
-            text = _Text(int(match["rows"]), int(match["columns"]), match["dtype"]).function(
-                symbol(op)
-            )
+            text = _Text(*micro_kernel(symbol(op))).function(symbol(op))
             with module.context, InsertionPoint(op):
                 parsed = Module.parse(text)
                 parsed.body.operations[0].operation.clone()
             op.erase()
 
 
+def micro_kernel(name: str) -> tuple[int, int, str]:
+    """Rows, columns and type of factors, from a micro-kernel's name."""
+    shape, _, dtype = name.removeprefix(PREFIX).partition("_")
+    rows, _, columns = shape.partition("x")
+    return int(rows), int(columns), dtype
+
+
 class _Text:
     """Writes one micro-kernel."""
 
     def __init__(self, rows: int, columns: int, dtype: str) -> None:
-        self._rows, self._dtype, self._sum = range(rows), dtype, _SUMS[dtype]
+        self._rows, self._dtype, self._sum = range(rows), dtype, SUMS[dtype]
         self._factors = f"vector<{columns}x{dtype}>"
         self._sums = f"vector<{columns}x{self._sum}>"
 
