@@ -34,9 +34,7 @@ def _read_and_written(op: Operation) -> tuple[list[Value], list[Value]]:
     if op.name in VIEWS or op.name == "memref.extract_aligned_pointer_as_index":
         return [], []
     if op.name.startswith("linalg."):
-        outputs = list(op.attributes["operandSegmentSizes"])[-1] if _memrefs(op) else 0
-        first = len(operands) - outputs
-        return operands, operands[first:]
+        return operands, operands[len(operands) - _outputs(op) :]
     if op.name == "memref.dma_start":
         return operands[:1], [dma_target(op)]
     if op.name in _READS or op.name in _WRITES:
@@ -46,6 +44,13 @@ def _read_and_written(op: Operation) -> tuple[list[Value], list[Value]]:
         )
     both = _memrefs(op)
     return both, both
+
+
+def _outputs(op: Operation) -> int:
+    """How many operands a linalg operation writes: the last ones."""
+    if "operandSegmentSizes" in op.attributes:
+        return int(list(op.attributes["operandSegmentSizes"])[-1])
+    return len(op.operands) // 2 if op.name == "linalg.reduce" else min(1, len(op.operands))
 
 
 def dma_target(op: Operation) -> Value:

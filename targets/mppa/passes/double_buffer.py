@@ -212,7 +212,7 @@ class _Rewriting:
         """Start the transfer of the iteration of that index."""
         inside = {
             self._index: control.value(index),
-            self._tile.alloc.results[0]: views.slot_of(self._slots, slot),
+            self._tile.alloc.results[0]: views.slot_of(self._slots, control.value(slot)),
         }
         source, target = (self._repeated(one, inside) for one in fill.operands)
         transfers.start(source, target, tags, slot)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = A B: a tile of 16 rows for each iteration over clusters, a row for each PE, 16 products at a time.
 func.func @mm.mppa0.0(%A: memref<96x64xf32, 1>, %B: memref<64x64xf32, 1>, %C: memref<96x64xf32, 1>) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
