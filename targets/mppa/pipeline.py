@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of device code, from kernels on buffers to what becomes machine code or C."""
+
+from __future__ import annotations
+
+from xtc.core.pipeline import Stage, Step
+from xtc_passes.bf16_to_bits import Bf16ToBits
+from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.expand_bf16 import ExpandBf16
+from xtc_passes.hoist_accumulators import HoistAccumulators
+from xtc_passes.keep_outer_loops import KeepOuterLoops
+from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
+from xtc_passes.split_vectors import SplitVectors
+from xtc_passes.unroll_loops import UnrollLoops
+from xtc_passes.unroll_reductions import UnrollReductions
+from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.options import MppaOptions
+from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
+from xtc_targets.mppa.passes.count_operations import CountOperations
+from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
+from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
+from xtc_targets.mppa.passes.drop_memory_spaces import DropMemorySpaces
+from xtc_targets.mppa.passes.export_kernels import ExportKernels
+from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
+from xtc_targets.mppa.passes.outline_pe_functions import OutlinePeFunctions
+from xtc_targets.mppa.passes.place_local_buffers import PlaceLocalBuffers
+from xtc_targets.mppa.passes.start_transfers import StartTransfers
+
+_REGISTER_BITS = 256  # of a vector register of a PE
+
+BUFFERIZED = Stage(
+    "bufferized",
+    (
+        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        UnrollLoops(),
+        "canonicalize",
+        "cse",
+        # After it every allocation has a static size, which what follows needs.
+        BoundLocalBuffers(),
+    ),
+)
+
+
+def offloaded(
+    machine: CoolidgeDescription, clusters: int, pes: int, *, double_buffer: bool = True
+) -> Stage:
+    """Each cluster's share of the work, and every transfer between DDR and SMEM."""
+    overlap = (DoubleBuffer(smem_bytes=machine.smem_usable_bytes, pes=pes),)
+    return Stage(
+        "offloaded",
+        (
+            # First, as the loop over a cluster's share can have its transfers overlapped too.
+            DistributeClusters(clusters=clusters),
+            "canonicalize",
+            # One subview for equal ones: copies show what they have in common.
+            "cse",
+            # While copies are still one operation each; the rest are waited for where they are.
+            *(overlap if double_buffer else ()),
+            StartTransfers(),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
+def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...]:
+    """Functions of control code and of PEs, with every buffer at its place."""
+    return (
+        # While it can still be seen what an operation computes.
+        CountOperations(),
+        "canonicalize",
+        "cse",
+        # What is equal inside and outside of a PE's function was found before.
+        OutlinePeFunctions(pes=pes),
+        DropMemorySpaces(),
+        # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
+        PlaceLocalBuffers(smem_bytes=machine.smem_usable_bytes),
+        LowerTransfers(),
+        # Parallel loops that have no mapping, and such inside others.
+        "scf-forall-to-for",
+        "canonicalize",
+        "cse",
+    )
+
+
+# LLVM is shown no bfloat16. What is computed in it without rounding, as maxima, moves to float32.
+_NO_BF16 = (
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    ExpandBf16(roundings=True),
+    Bf16ToBits(),
+)
+
+_TO_LLVM = (
+    # Strided views become plain addresses, which leaves affine arithmetic behind.
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-vector-to-scf",
+    "convert-scf-to-cf",
+    # Functions that LLVM has first; the C library has the rest (erf, tanh).
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    "convert-vector-to-llvm",
+    "finalize-memref-to-llvm",
+    # Arguments are bare addresses: shapes are static and arrays dense.
+    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
+)
+
+
+def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
+    """The llvm dialect, for the simulator."""
+    return Stage(
+        "lowered",
+        (
+            *_device_functions(machine, pes),
+            CopyByLoops(),
+            # On buffers, where strided views are free; on tensors they would burden bufferization.
+            UnrollReductions(),
+            "convert-linalg-to-loops",
+            KeepOuterLoops(),
+            ContractMultiplyAdds(),
+            *_NO_BF16,
+            *_TO_LLVM,
+            # Kernels and PEs' functions get the signatures of dev.h.
+            ExportKernels(),
+        ),
+    )
+
+
+_INDICES = (
+    # Views become indices of the buffers that they look at, so that C has plain arrays.
+    "fold-memref-alias-ops",
+    "canonicalize",
+    "cse",
+    # An accumulator's address is known not to change once it is computed outside of the loop.
+    "loop-invariant-code-motion",
+    HoistAccumulators(),
+    "affine-expand-index-ops",
+    "lower-affine",
+    "canonicalize",
+    "cse",
+)
+
+
+def lowered_to_c(machine: CoolidgeDescription, pes: int) -> Stage:
+    """Loops over arrays, which become C for the vendor's compiler."""
+    return Stage(
+        "lowered",
+        (
+            *_device_functions(machine, pes),
+            CopyByLoops(parts=True),
+            UnrollReductions(),
+            LinalgToNamedLoops(),
+            ContractMultiplyAdds(),
+            SplitVectors(bits=_REGISTER_BITS),
+            *_INDICES,
+        ),
+    )
+
+
+def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
+    """The stages after bufferization."""
+    machine, pes = options.machine, options.pe_count
+    lowered = lowered_to_c if options.by_c else lowered_to_llvm
+    return (
+        BUFFERIZED,
+        offloaded(machine, options.cluster_count, pes, double_buffer=options.double_buffer),
+        lowered(machine, pes),
+    )
