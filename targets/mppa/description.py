@@ -31,6 +31,8 @@ class CoolidgeDescription:
         clusters: compute clusters [B].
         pes: processing elements of a cluster, beside one resource manager [B].
         smem_bytes: on-chip memory of a cluster [B].
+        smem_reserved_bytes: what the vendor's runtime, its stacks and the L2 cache keep of it
+            (assumption).
         smem_banks: banks of it [B].
         smem_bank_bytes_per_cycle: what a bank delivers [S].
         smem_address: where the first cluster's is [S].
@@ -63,6 +65,7 @@ class CoolidgeDescription:
     clusters: int = 5
     pes: int = 16
     smem_bytes: int = 4 * MIB
+    smem_reserved_bytes: int = 256 * KIB
     smem_banks: int = 16
     smem_bank_bytes_per_cycle: int = 32
     smem_address: int = 0x0100_0000
@@ -84,6 +87,11 @@ class CoolidgeDescription:
     fork_cycles: float = 2 * (16 + 2 * 23)
     pe_cycles: float = 2 * 23
     allocation_alignment: int = 64
+
+    @property
+    def smem_usable_bytes(self) -> int:
+        """What a kernel's buffers may take of a cluster's memory."""
+        return self.smem_bytes - self.smem_reserved_bytes
 
     def peak_macs_per_second(self, dtype: str, clusters: int, pes: int, clock_hz: float) -> float:
         """Multiply-adds per second of so many PEs that do nothing else, modelled."""

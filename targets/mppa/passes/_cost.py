@@ -17,6 +17,8 @@ from xtc_targets.mppa.passes._groups import FILL, Group, is_contraction
 Cut = tuple[int, int, int] | None
 """The number of a member, the loop of it that is cut into strips, and a strip's length."""
 
+SMEM_ALIGNMENT = 64
+"""Bytes; bufferization aligns all buffers so."""
 _TYPES = {"f32": "float32", "f16": "float16", "i8": "int8"}
 
 
@@ -82,9 +84,10 @@ class Cost:
 
     def smem_bytes(self, cut: Cut) -> int:
         """Bytes of the buffers of one cluster, two for each that a transfer fills meanwhile."""
-        read = sum(part.bytes * (2 if part.in_tile else 1) for part in self._parts(cut))
+        read = sum(_aligned(part.bytes) * (2 if part.in_tile else 1) for part in self._parts(cut))
         results = [member for member in self.group.members if self._has_buffer(member)]
         made = sum(self._result_bytes(member) for member in results)
+        made += math.prod(self.parts) * SMEM_ALIGNMENT * len(results)  # where PEs have them apart
         again = self._result_bytes(self.group.members[-1]) if self.rounds > 1 else 0
         return read + made + again
 
@@ -115,7 +118,10 @@ class Cost:
             for number, row in enumerate(member.nest.indices):
                 if not row or not self.group.is_read(member, number):
                     continue
-                key = (member.nest.op.operands[number], tuple(part_sizes(member, number, self.tiles)))
+                key = (
+                    member.nest.op.operands[number],
+                    tuple(part_sizes(member, number, self.tiles)),
+                )
                 if key not in seen:
                     seen.add(key)
                     yield self._transfer(member, number, self.tiles, own)
@@ -181,7 +187,11 @@ class Cost:
     def _result_bytes(self, member: Member) -> int:
         nest = member.nest
         sizes = part_sizes(member, nest.destination, self.tiles)
-        return math.prod(sizes) * -(-element_bits(nest.result) // 8)
+        return _aligned(math.prod(sizes) * -(-element_bits(nest.result) // 8))
+
+
+def _aligned(size: int) -> int:
+    return -(-size // SMEM_ALIGNMENT) * SMEM_ALIGNMENT
 
 
 def _name(element: Type) -> str:

@@ -23,7 +23,7 @@ class Group:
     Attributes:
         view: the function as it was.
         members: in order; each is read by later ones only, the last one, the root, by others.
-            Their loops run over the tiled dimensions, which are the first ones of the root's result.
+            Their loops run over the tiled dimensions, the first ones of the root's result.
         window: the only reader of the root's result where that puts it into a larger tensor.
     """
 

@@ -10,8 +10,8 @@ from xtc_passes._build import empty, generic
 from xtc_passes._index import Index
 from xtc_passes._linalg import all_operations, owner
 from xtc_passes._structured import labels, shape_of
-from xtc_targets.mppa.passes._forall import CLUSTERS, PES, forall
 from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion
+from xtc_targets.mppa.passes._parallel import CLUSTERS, PES, forall
 
 _INSERT = "tensor.insert_slice"
 
@@ -41,9 +41,9 @@ def wrap_the_rest(module: Operation) -> None:
     """Let one PE of one cluster do what cannot be shared."""
     for op in list(_top_level(module)):
         if op.name.startswith("linalg.") and len(op.results):
-            _wrap(op, list(op.operands)[-len(op.results) :])
+            _wrap(op, len(op.operands) - len(op.results))
         elif op.name == _INSERT:
-            _wrap(op, [op.operands[1]])
+            _wrap(op, 1)
 
 
 def _top_level(module: Operation) -> Iterator[Operation]:
@@ -87,13 +87,17 @@ def _copy(value: Value, before: Operation) -> Value:
     return copy.results[0]
 
 
-def _wrap(op: Operation, outs: list[Value]) -> None:
+def _wrap(op: Operation, first: int) -> None:
+    """Put an operation that writes its operands from number `first` on into the loops."""
+    outs = list(op.operands)[first : first + len(op.results)]
     ip = InsertionPoint(op)
     with op.location:
         outer = forall(1, CLUSTERS, outs, ip)
         inner = forall(1, PES, outer.shared, outer.ip)
         inside = op.clone(ip=inner.ip)
-        first = list(op.operands).index(outs[0]) if op.name == _INSERT else len(op.operands) - len(outs)
+        first = (
+            list(op.operands).index(outs[0]) if op.name == _INSERT else len(op.operands) - len(outs)
+        )
         for number, shared in enumerate(inner.shared):
             inside.operands[first + number] = shared
         inner.write_all(list(inside.results))

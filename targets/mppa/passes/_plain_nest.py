@@ -19,9 +19,9 @@ from xtc_passes._build import Offset, empty, extract_slice, index_constant, inse
 from xtc_passes._structured import shape_of
 from xtc_passes._tile import Member
 from xtc_targets.mppa.passes._cost import part_sizes
-from xtc_targets.mppa.passes._forall import CLUSTERS, PES, apply, digits, forall
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import part_offsets
+from xtc_targets.mppa.passes._parallel import CLUSTERS, PES, apply, digits, forall
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,13 @@ class PlainNest:
         with root.op.location:
             pes = min(self.pes, count)
             outer = forall(min(self.clusters, -(-count // pes)), CLUSTERS, [self._into(ip)], ip)
+            first = apply(
+                AffineDimExpr.get(0) * AffineConstantExpr.get(pes), outer.number, outer.ip
+            )
             inner = forall(pes, PES, outer.shared, outer.ip)
-            place = outer.number
-            if pes > 1:
-                first = AffineDimExpr.get(0) * AffineConstantExpr.get(pes)
-                start = apply(first, outer.number, outer.ip)
-                place = Operation.create(
-                    "arith.addi", [IndexType.get()], [start, inner.number], ip=inner.ip
-                ).results[0]
+            place = Operation.create(
+                "arith.addi", [IndexType.get()], [first, inner.number], ip=inner.ip
+            ).results[0]
             step = pes * min(self.clusters, -(-count // pes))
             inner.write_all([self._elements(place, count, step, inner.shared[0], inner.ip)])
             outer.write_all(list(inner.op.results))

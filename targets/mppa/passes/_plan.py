@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
 from xtc_passes._structured import Structured
-from xtc_passes._tile import Member
 from xtc_targets.mppa.passes._cost import Cost, Machine
-from xtc_targets.mppa.passes._groups import FILL, Group
+from xtc_targets.mppa.passes._groups import Group
 
 STRIPS = (32, 64, 128, 256, 512)
 """Lengths of a strip of a sum that are tried, beside all of it."""
@@ -125,7 +124,7 @@ def _parts(tiles: tuple[int, ...], pes: int, contracts: bool) -> tuple[int, ...]
 
 
 def _strips(group: Group) -> list[Strip]:
-    """Ways to cut the group's only sum; none where it has several, or what it reads is a member's."""
+    """Ways to cut the group's sum; none where it has several, or reads what a member computes."""
     sums = [n for n, one in enumerate(group.members) if one.nest.reductions]
     if len(sums) != 1:
         return []

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
 from xtc_passes._build import Offset, extract_slice, index_constant, linear_offset
-from xtc_passes._structured import shape_of
 from xtc_passes._tile import Member
 from xtc_targets.mppa.passes._cost import Cut, part_sizes
-from xtc_targets.mppa.passes._forall import PES, Forall, digits, forall
 from xtc_targets.mppa.passes._groups import Group
-from xtc_targets.mppa.passes._local import SMEM, Tile, allocate, load, part_offsets
-from xtc_targets.mppa.passes._plan import Plan
+from xtc_targets.mppa.passes._local import Tile, allocate, load, part_offsets
+from xtc_targets.mppa.passes._parallel import PES, Forall, digits, forall
+from xtc_targets.mppa.passes._plan import Plan, Strip
 
 _Key = tuple[Value, tuple[object, ...]]
 
@@ -55,7 +54,7 @@ class TileBody:
             writer.run(members)
         else:
             writer.run(members[: strip.member])
-            writer.strips(members[strip.member])
+            writer.strips(members[strip.member], strip)
             writer.run(members[strip.member + 1 :])
         return writer.values[self.group.root.result]
 
@@ -117,44 +116,38 @@ class _Writer:
             results = run.write([run.initial(one, self.ip) for one in run.leaving], self.ip)
             self.values.update(zip([one.nest.result for one in run.leaving], results, strict=True))
 
-    def strips(self, member: Member) -> None:
+    def strips(self, member: Member, strip: Strip) -> None:
         """Compute a sum strip by strip."""
-        strip = self.body.plan.strip
-        assert strip is not None
+        nest = member.nest
         run = _Run(self, (member,))
-        extent, size = member.nest.extents[strip.loop], strip.size
         total = run.initial(member, self.ip)
-        for number, value in enumerate(member.nest.op.operands):
-            if number < member.nest.destination and not member.nest.uses_loop(number, strip.loop):
-                if member.nest.indices[number] and shape_of(value):
-                    self.part(member, number)
+        for number, row in enumerate(nest.indices[: nest.destination]):
+            if row and not nest.uses_loop(number, strip.loop):
+                self.part(member, number)
+        extent, size = nest.extents[strip.loop], strip.size
         even = extent - extent % size
         if even > size:
-            total = self._strip_loop(run, even, total)
+            total = self._strip_loop(run, strip, even, total)
         else:
-            even = size
-            total = self._strip(run, 0, size, total, self.ip)
+            total = self._strip(run, strip, 0, total, self.ip)
         if extent > even:
-            total = self._strip(run, even, extent - even, total, self.ip)
-        self.values[member.nest.result] = total
+            rest = replace(strip, size=extent - even)
+            total = self._strip(run, rest, even, total, self.ip)
+        self.values[nest.result] = total
 
-    def _strip_loop(self, run: _Run, end: int, total: Value) -> Value:
-        strip = self.body.plan.strip
-        assert strip is not None
+    def _strip_loop(self, run: _Run, strip: Strip, end: int, total: Value) -> Value:
         bounds = [index_constant(one, self.ip) for one in (0, end, strip.size)]
         loop = Operation.create("scf.for", [total.type], [*bounds, total], regions=1, ip=self.ip)
         block = loop.regions[0].blocks.append(IndexType.get(), total.type)
         ip = InsertionPoint(block)
-        result = self._strip(run, block.arguments[0], strip.size, block.arguments[1], ip)
+        result = self._strip(run, strip, block.arguments[0], block.arguments[1], ip)
         Operation.create("scf.yield", operands=[result], ip=ip)
         return loop.results[0]
 
     def _strip(
-        self, run: _Run, start: Offset, size: int, total: Value, ip: InsertionPoint
+        self, run: _Run, strip: Strip, start: Offset, total: Value, ip: InsertionPoint
     ) -> Value:
-        strip = self.body.plan.strip
-        assert strip is not None
-        cut = (strip.member, strip.loop, size)
+        cut = (strip.member, strip.loop, strip.size)
         member = run.members[0]
         tiles = self.body.plan.tiles
         found = {
@@ -309,6 +302,3 @@ class _Pe:
         sizes = part_sizes(member, number, self.run.writer.body.plan.chunks, self.cut)
         offsets = part_offsets(member, number, self.offsets, self.loop.ip)
         return extract_slice(local, offsets, sizes, self.loop.ip)
-
-
-__all__ = ["SMEM", "TileBody"]

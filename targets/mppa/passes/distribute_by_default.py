@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, did_you_mean, shown
 from xtc.core.mlir import Operation
 from xtc.core.passes import Pass
 from xtc_passes._function_view import FunctionView, functions
 from xtc_passes._options import require_positive
 from xtc_passes._overwrite import overwrite_inputs
-from xtc_targets.mppa.description import KIB, MACHINES
+from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
 from xtc_targets.mppa.passes._cost import Machine
 from xtc_targets.mppa.passes._groups import Group, groups
 from xtc_targets.mppa.passes._moves import compute_moves, own_fills, wrap_the_rest
@@ -41,15 +41,22 @@ class DistributeByDefault(Pass):
         arch: the version of the machine.
         clusters: clusters that run a kernel.
         pes: processing elements of each.
-        reserve: bytes of SMEM that are left to stacks and to what a runtime keeps there
-            (assumption: 512 KiB).
+        smem_bytes: what a nest's buffers may take of a cluster's memory.
     """
 
     name: ClassVar[str] = "distribute-by-default"
     arch: str = "kv3-2"
     clusters: int = 5
     pes: int = 16
-    reserve: int = 512 * KIB
+    smem_bytes: int = COOLIDGE_V2.smem_usable_bytes
+
+    def __post_init__(self) -> None:
+        if self.arch not in MACHINES:
+            raise UserError(
+                f"option 'arch' of pass '{self.name}' is {shown(self.arch)}",
+                hints=did_you_mean(self.arch, MACHINES),
+            )
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
         with module.context:
@@ -60,8 +67,7 @@ class DistributeByDefault(Pass):
             wrap_the_rest(module)
 
     def _machine(self) -> Machine:
-        machine = MACHINES[self.arch]
-        return Machine(machine, self.clusters, self.pes, machine.smem_bytes - self.reserve)
+        return Machine(MACHINES[self.arch], self.clusters, self.pes, self.smem_bytes)
 
     def _distribute(self, view: FunctionView) -> None:
         machine = self._machine()
@@ -75,6 +81,7 @@ class DistributeByDefault(Pass):
                 found.append((group, plan))
         for group, plan in found:
             self._write(group, plan, machine)
+        for group, plan in reversed(found):  # only now: a new value might take an old one's place
             if plan is not None and group.window is not None:
                 group.window.erase()
             for member in reversed(group.members):

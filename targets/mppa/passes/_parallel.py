@@ -119,6 +119,8 @@ def digits(number: Value, counts: Sequence[int], ip: InsertionPoint) -> list[Off
             expression = AffineExpr.get_floor_div(expression, below)
         if position != first:
             expression = AffineExpr.get_mod(expression, count)
-        found.append(number if expression == AffineDimExpr.get(0) else apply(expression, number, ip))
+        found.append(
+            number if expression == AffineDimExpr.get(0) else apply(expression, number, ip)
+        )
         below *= count
     return found[::-1]
