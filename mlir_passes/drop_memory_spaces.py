@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""drop-memory-spaces: for a machine whose memories have one address space."""
+"""drop-memory-spaces: for machines whose memories share one kind of address."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import FunctionType, MemRefType, Operation, Type, TypeAttr, Value
+from xtc.core.mlir import FunctionType, MemRefType, Operation, Type, TypeAttr
 from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
 
 
 @dataclass(frozen=True)
 class DropMemorySpaces(Pass):
-    """Forget the memory space of every buffer.
+    """Leave memory spaces out of all types, once nothing has to be decided by them.
 
     Before:
-        func.func @f(%a: memref<4xf32, 1>) { ... memref.load %a[%i] : memref<4xf32, 1> }
+        %v = memref.load %a[%i] : memref<8xf32, 2>
     After:
-        func.func @f(%a: memref<4xf32>) { ... memref.load %a[%i] : memref<4xf32> }
+        %v = memref.load %a[%i] : memref<8xf32>
     """
 
     name: ClassVar[str] = "drop-memory-spaces"
@@ -27,27 +27,21 @@ class DropMemorySpaces(Pass):
         with module.context, module.location:
             for op in all_operations(module):
                 for result in op.results:
-                    _drop(result)
+                    result.set_type(_plain(result.type))
                 for region in op.regions:
                     for block in region.blocks:
                         for argument in block.arguments:
-                            _drop(argument)
-                if op.name == "func.func":
-                    _retype(op)
-
-
-def _drop(value: Value) -> None:
-    if isinstance(value.type, MemRefType):
-        value.set_type(_plain(value.type))
+                            argument.set_type(_plain(argument.type))
+                for name in ("function_type", "type"):
+                    if name in op.attributes and isinstance(op.attributes[name], TypeAttr):
+                        plain = _plain(TypeAttr(op.attributes[name]).value)
+                        op.attributes[name] = TypeAttr.get(plain)
 
 
 def _plain(type: Type) -> Type:
-    if not isinstance(type, MemRefType):
-        return type
-    return MemRefType.get(type.shape, type.element_type, type.layout)
-
-
-def _retype(function: Operation) -> None:
-    kind = FunctionType(TypeAttr(function.attributes["function_type"]).value)
-    new = FunctionType.get([_plain(one) for one in kind.inputs], [_plain(r) for r in kind.results])
-    function.attributes["function_type"] = TypeAttr.get(new)
+    """A type without memory spaces."""
+    if isinstance(type, MemRefType):
+        return MemRefType.get(type.shape, type.element_type, type.layout)
+    if isinstance(type, FunctionType):
+        return FunctionType.get(list(map(_plain, type.inputs)), list(map(_plain, type.results)))
+    return type

@@ -36,8 +36,8 @@ def argument_addresses(
 ) -> Iterator[list[int]]:
     """The addresses to call with: the arrays' own, or those of copies on the arguments' devices.
 
-    Device arrays are where they should be. Host arrays are copied: inputs at the start of the block,
-    outputs back at its end, unless there was an error; then all device memory is freed.
+    Device arrays are where they should be. Host arrays are copied: inputs when the block starts,
+    outputs back when it ends, unless there was an error; then all device memory is freed.
     """
     with ExitStack() as frees:
         lent = {
