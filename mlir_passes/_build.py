@@ -44,9 +44,9 @@ def index_constant(value: int, ip: InsertionPoint) -> Value:
     return Operation.create("arith.constant", [type], attributes=attributes, ip=ip).results[0]
 
 
-def tensor_type(shape: Sequence[int], like: Value) -> RankedTensorType:
-    """A tensor of this shape with the elements of `like`."""
-    return RankedTensorType.get(list(shape), like.type.element_type)
+def tensor_type(shape: Sequence[Offset], like: Value) -> RankedTensorType:
+    """A tensor of this shape with the elements of `like`; a size that is a value is dynamic."""
+    return RankedTensorType.get(_static(shape), like.type.element_type)
 
 
 def empty(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
@@ -57,30 +57,44 @@ def empty(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
 def extract_slice(
     source: Value,
     offsets: Sequence[Offset],
-    sizes: Sequence[int],
+    sizes: Sequence[Offset],
     ip: InsertionPoint,
 ) -> Value:
     """The part of a tensor that begins at `offsets`; `source` itself where that is all of it."""
     if tuple(sizes) == shape_of(source):
         return source
-    dynamic, attributes = _window(offsets, sizes, [1] * len(sizes))
-    attributes["operandSegmentSizes"] = DenseI32ArrayAttr.get([1, len(dynamic), 0, 0])
+    operands, attributes = _slice(1, offsets, sizes)
     type = tensor_type(sizes, source)
     return Operation.create(
-        "tensor.extract_slice", [type], [source, *dynamic], attributes, ip=ip
+        "tensor.extract_slice", [type], [source, *operands], attributes, ip=ip
     ).results[0]
 
 
 def insert_slice(
-    source: Value, into: Value, offsets: Sequence[Offset], ip: InsertionPoint
+    source: Value,
+    into: Value,
+    offsets: Sequence[Offset],
+    ip: InsertionPoint,
+    sizes: Sequence[Offset] | None = None,
 ) -> Value:
-    """`into` with `source` at `offsets`, step 1."""
-    sizes = shape_of(source)
-    dynamic, attributes = _window(offsets, sizes, [1] * len(sizes))
-    attributes["operandSegmentSizes"] = DenseI32ArrayAttr.get([1, 1, len(dynamic), 0, 0])
+    """`into` with `source` at `offsets`, step 1; `sizes` says those that are values."""
+    operands, attributes = _slice(2, offsets, shape_of(source) if sizes is None else sizes)
     return Operation.create(
-        "tensor.insert_slice", [into.type], [source, into, *dynamic], attributes, ip=ip
+        "tensor.insert_slice", [into.type], [source, into, *operands], attributes, ip=ip
     ).results[0]
+
+
+def insert_in_parallel(
+    source: Value,
+    into: Value,
+    offsets: Sequence[Offset],
+    ip: InsertionPoint,
+) -> None:
+    """Write `source` to `into`, what several iterations share, at `offsets`, step 1."""
+    operands, attributes = _slice(2, offsets, shape_of(source))
+    Operation.create(
+        "tensor.parallel_insert_slice", [], [source, into, *operands], attributes, ip=ip
+    )
 
 
 def subview(
@@ -131,13 +145,30 @@ def _add(left: Offset, right: Value, ip: InsertionPoint) -> Value:
 def _window(
     offsets: Sequence[Offset], sizes: Sequence[int], strides: Sequence[int]
 ) -> tuple[list[Value], dict[str, Attribute]]:
-    dynamic = [offset for offset in offsets if not isinstance(offset, int)]
-    static = [offset if isinstance(offset, int) else _DYNAMIC for offset in offsets]
-    return dynamic, {
-        "static_offsets": DenseI64ArrayAttr.get(static),
+    return _dynamic(offsets), {
+        "static_offsets": DenseI64ArrayAttr.get(_static(offsets)),
         "static_sizes": DenseI64ArrayAttr.get(list(sizes)),
         "static_strides": DenseI64ArrayAttr.get(list(strides)),
     }
+
+
+def _slice(
+    tensors: int, offsets: Sequence[Offset], sizes: Sequence[Offset]
+) -> tuple[list[Value], dict[str, Attribute]]:
+    """Operands after the tensors, and attributes, of a slice of step 1."""
+    starts, extents = _dynamic(offsets), _dynamic(sizes)
+    _, attributes = _window(offsets, _static(sizes), [1] * len(sizes))
+    counts = [1] * tensors + [len(starts), len(extents), 0]
+    attributes["operandSegmentSizes"] = DenseI32ArrayAttr.get(counts)
+    return [*starts, *extents], attributes
+
+
+def _dynamic(numbers: Sequence[Offset]) -> list[Value]:
+    return [number for number in numbers if not isinstance(number, int)]
+
+
+def _static(numbers: Sequence[Offset]) -> list[int]:
+    return [number if isinstance(number, int) else _DYNAMIC for number in numbers]
 
 
 def generic(

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Operation, Value
+from xtc.core.mlir import Operation
 from xtc.core.passes import Pass
-from xtc_passes._function_view import FunctionView, functions
+from xtc_passes._function_view import functions
 from xtc_passes._options import require_positive
+from xtc_passes._overwrite import overwrite_inputs
 from xtc_passes._row_groups import Limits, row_groups
-from xtc_passes._structured import Structured
-from xtc_passes._tile import Member
 
 
 @dataclass(frozen=True)
@@ -53,32 +51,6 @@ class FuseRows(Pass):
         with module.context:
             for view in functions(module):
                 for group in row_groups(view, Limits(self.rows, self.bytes, self.shared)):
-                    _overwrite_inputs(view, group.members)
+                    overwrite_inputs(view, group.members)
                     if group.sizes:
                         group.rewrite()
-
-
-def _overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
-    """Let elementwise members write over an input that no one reads any more."""
-    made = {member.nest.result for member in members}
-    for member in members:
-        nest = member.nest
-        if nest.reductions or nest.op.name != "linalg.generic" or nest.reads_destination:
-            continue
-        destination = nest.op.operands[nest.destination]
-        if view.is_made_by(destination, "tensor.empty"):
-            for value in list(nest.op.operands)[: nest.destination]:
-                if value in made and value.type == destination.type and _ends_in(view, value, nest):
-                    nest.op.operands[nest.destination] = value
-                    break
-
-
-def _ends_in(view: FunctionView, value: Value, nest: Structured) -> bool:
-    """True where `nest` is the last to read the value, and reads it where it writes its result."""
-    here = view.positions[nest.op]
-    return all(
-        nest.indices[number] == nest.indices[nest.destination]
-        if op == nest.op
-        else view.positions.get(op, here) < here
-        for op, number in view.uses[value]
-    )

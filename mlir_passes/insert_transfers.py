@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from xtc.core.buffers import root
 from xtc.core.mlir import (
     Attribute,
     Block,
@@ -20,9 +21,11 @@ from xtc.core.mlir import (
     TypeAttr,
     Value,
 )
+from xtc.core.parts import DEVICE
 from xtc.core.passes import Pass
+from xtc_passes._effects import is_view, memrefs_of, written_memrefs
 from xtc_passes._linalg import all_operations
-from xtc_passes.outline_device_regions import DEVICE, RESULTS
+from xtc_passes.outline_device_regions import RESULTS
 
 ON_DEVICE = "memref.on_device"
 DEVICE_MEMORY = 1
@@ -37,18 +40,22 @@ class InsertTransfers(Pass):
         call @f.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
     After:
         %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
-        memref.copy %a, %0 : memref<4xf32> to memref<4xf32, 1>
+        memref.copy %a, %0 {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
         %1 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
         call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
-        memref.copy %1, %r : memref<4xf32, 1> to memref<4xf32>
+        memref.copy %1, %r {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
+        memref.dealloc %0 {xtc.device = "npu0"} : memref<4xf32, 1>
 
     What a device function reads is copied in if its device has no valid copy; what it writes is
     copied out only when the host or another device reads it, or when the function returns it. An
     argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
-    copied for functions of that device.
+    copied for functions of that device. Where it does not name the device, that is the only one of
+    `devices`, or of the module's functions.
     """
 
     name: ClassVar[str] = "insert-transfers"
+
+    devices: tuple[str, ...] = ()
 
     def run(self, module: Operation) -> None:
         functions = {
@@ -60,7 +67,7 @@ class InsertTransfers(Pass):
         with module.context:
             for op in functions.values():
                 if DEVICE not in op.attributes and op.regions[0].blocks:
-                    _Transfers(module, op, kernels).insert()
+                    _Transfers(module, op, kernels, self.devices).insert()
             for kernel in kernels.values():
                 _move_arguments(kernel)
 
@@ -86,17 +93,21 @@ class _Transfers:
     """Walks one host function from top to bottom and keeps track of where contents are valid."""
 
     def __init__(
-        self, module: Operation, function: Operation, kernels: dict[str, Operation]
+        self,
+        module: Operation,
+        function: Operation,
+        kernels: dict[str, Operation],
+        devices: Sequence[str],
     ) -> None:
         self._module = module
         self._function = function
         self._kernels = kernels
+        self._devices = devices
         self._block: Block = function.regions[0].blocks[0]
         self._buffers: list[_Buffer] = []
+        self._allocated: list[tuple[Value, dict[str, Attribute]]] = []
 
     def insert(self) -> None:
-        if not any(self._kernel(op.operation) for op in self._block.operations):
-            return
         _write_results_directly(self._block)
         operations = [op.operation for op in self._block.operations]
         self._find_arguments()
@@ -120,7 +131,7 @@ class _Transfers:
         attributes = self._function.attributes
         described = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
         for position, argument in enumerate(self._block.arguments):
-            home = _home(described[position], self._only_device()) if described else None
+            home = _home(described[position], self._only_device) if described else None
             if home is None:
                 self._buffers.append(_Buffer(argument, valid={None}))
             else:
@@ -135,11 +146,12 @@ class _Transfers:
             return
         symbol = FlatSymbolRefAttr(op.attributes["name"]).value
         declared = next(one for one in self._globals() if _symbol(one) == symbol)
-        home = _home(declared.attributes, self._only_device())
+        home = _home(declared.attributes, self._only_device)
         if home is None:
             self._buffers.append(_Buffer(memref, valid={None}))
             return
         self._buffers.append(self._resident(memref, home))
+        op.attributes[DEVICE] = StringAttr.get(home)
         declared.attributes["type"] = TypeAttr.get(memref.type)
 
     def _resident(self, memref: Value, home: str) -> _Buffer:
@@ -179,29 +191,31 @@ class _Transfers:
     def _twin(self, buffer: _Buffer, device: str, ip: InsertionPoint, *, read: bool) -> Value:
         """The buffer on `device`, allocated where it is not, current where it is read."""
         if device not in buffer.twins:
-            buffer.twins[device] = Operation.create(
-                "memref.alloc",
-                results=[_on_device(buffer.host.type)],
-                attributes={**_no_sizes(), DEVICE: StringAttr.get(device)},
-                ip=ip,
-            ).results[0]
+            place = {DEVICE: StringAttr.get(device)}
+            twin = _allocate(_on_device(buffer.host.type), place, ip)
+            buffer.twins[device] = twin
+            self._allocated.append((twin, place))
         if read and device not in buffer.valid:
             self._make_host_valid(buffer, ip)
-            _copy(buffer.host, buffer.twins[device], ip)
+            _copy_in(buffer.host, buffer.twins[device], device, ip)
             buffer.valid.add(device)
         return buffer.twins[device]
 
     def _make_host_valid(self, buffer: _Buffer, ip: InsertionPoint) -> None:
         if None not in buffer.valid and buffer.valid:
             source = sorted(device for device in buffer.valid if device is not None)[0]
-            _copy(buffer.twins[source], buffer.host, ip)
+            _copy_out(buffer.twins[source], buffer.host, source, ip)
             buffer.valid.add(None)
 
     def _run_on_host(self, op: Operation) -> None:
         """The host reads and writes its own memref of every buffer that `op` touches."""
         ip = InsertionPoint(op)
-        touched = {id(one): one for value in _memrefs(op) if (one := self._root(value)) is not None}
-        written = {id(one) for value in _written(op) if (one := self._root(value)) is not None}
+        touched = {
+            id(one): one for value in memrefs_of(op) if (one := self._root(value)) is not None
+        }
+        written = {
+            id(one) for value in written_memrefs(op) if (one := self._root(value)) is not None
+        }
         overwritten = self._root(op.operands[1]) if op.name == "memref.copy" else None
         for key, buffer in touched.items():
             if buffer is not overwritten or buffer.host != op.operands[1]:
@@ -217,6 +231,8 @@ class _Transfers:
                 self._make_host_valid(buffer, ip)
             elif buffer.home not in buffer.valid:
                 self._twin(buffer, buffer.home, ip, read=True)
+        for twin, place in self._allocated:
+            Operation.create("memref.dealloc", operands=[twin], attributes=place, ip=ip)
 
     def _buffer(self, value: Value, ip: InsertionPoint) -> _Buffer:
         """The buffer `value` is; a view of one is copied like a buffer of its own."""
@@ -232,23 +248,22 @@ class _Transfers:
         if root is not None:
             root.valid = {None}
 
+    def _roots(self, values: Sequence[Value]) -> dict[int, _Buffer]:
+        found = (self._root(value) for value in values)
+        return {id(one): one for one in found if one is not None}
+
     def _root(self, value: Value) -> _Buffer | None:
         """The buffer that a memref, or the memref it is a view of, belongs to."""
-        while True:
-            for buffer in self._buffers:
-                if buffer.host == value:
-                    return buffer
-            if isinstance(value.owner, Block) or not value.owner.operation.operands:
-                return None
-            value = value.owner.operation.operands[0]
+        found = root(value)
+        return next((buffer for buffer in self._buffers if buffer.host == found), None)
 
     def _globals(self) -> Iterator[Operation]:
         operations = (op.operation for op in self._module.regions[0].blocks[0].operations)
         return (op for op in operations if op.name == "memref.global")
 
     def _only_device(self) -> str:
-        devices = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
-        return str(sorted(devices)[0])
+        named = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
+        return str(sorted(self._devices or named)[0])
 
 
 def _write_results_directly(block: Block) -> None:
@@ -269,42 +284,60 @@ def _is_allocation(value: Value) -> bool:
     return not isinstance(value.owner, Block) and value.owner.operation.name == "memref.alloc"
 
 
-def _home(attributes: object, only: str) -> str | None:
+def _home(attributes: object, only: Callable[[], str]) -> str | None:
     """The device a `memref.on_device` attribute means, unit where there is but one device."""
     if ON_DEVICE not in attributes:  # type: ignore[operator]
         return None
     value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
-    return str(value.value) if isinstance(value, StringAttr) else only
+    return str(value.value) if isinstance(value, StringAttr) else only()
 
 
-def _memrefs(op: Operation) -> list[Value]:
-    """Memrefs from outside that `op`, or one nested in it, uses."""
-    used = (value for one in (op, *all_operations(op)) for value in one.operands)
-    return [value for value in used if isinstance(value.type, MemRefType)]
+def _copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:
+    """Copy to a device; what is not dense is gathered first, as devices copy whole buffers."""
+    if _dense(host.type) != host.type:
+        gathered = _allocate(_dense(host.type), {}, ip)
+        _copy(host, gathered, {}, ip)
+        host = gathered
+    _copy(host, twin, {DEVICE: StringAttr.get(device)}, ip)
 
 
-_WRITERS = {"memref.copy": 1, "memref.store": 1, "vector.transfer_write": 1, "vector.store": 1}
+def _copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
+    place = {DEVICE: StringAttr.get(device)}
+    if _dense(host.type) == host.type:
+        _copy(twin, host, place, ip)
+        return
+    gathered = _allocate(_dense(host.type), {}, ip)
+    _copy(twin, gathered, place, ip)
+    _copy(gathered, host, {}, ip)
 
 
-def _written(op: Operation) -> list[Value]:
-    """Memrefs among `_memrefs(op)` that may be written."""
-    found: list[Value] = []
-    for one in (op, *all_operations(op)):
-        if one.name.startswith("linalg.") and one.operands:
-            found.append(one.operands[len(one.operands) - 1])
-        elif one.name in _WRITERS:
-            found.append(one.operands[_WRITERS[one.name]])
-    return [value for value in found if isinstance(value.type, MemRefType)]
+def _copy(
+    source: Value, target: Value, attributes: dict[str, Attribute], ip: InsertionPoint
+) -> None:
+    Operation.create("memref.copy", operands=[source, target], attributes=attributes, ip=ip)
 
 
-def _copy(source: Value, target: Value, ip: InsertionPoint) -> None:
-    Operation.create("memref.copy", operands=[source, target], ip=ip)
+def _allocate(type: MemRefType, attributes: dict[str, Attribute], ip: InsertionPoint) -> Value:
+    return Operation.create(
+        "memref.alloc", results=[type], attributes={**_no_sizes(), **attributes}, ip=ip
+    ).results[0]
 
 
 def _on_device(type: MemRefType) -> MemRefType:
+    """A dense memref of this shape in a device's main memory."""
     plain = MemRefType(type)
     space = Attribute.parse(f"{DEVICE_MEMORY} : i64")
     return MemRefType.get(plain.shape, plain.element_type, None, space)
+
+
+def _dense(type: MemRefType) -> MemRefType:
+    plain = MemRefType(type)
+    return MemRefType.get(plain.shape, plain.element_type)
+
+
+def _in_space(type: MemRefType, space: Attribute | None) -> MemRefType:
+    plain = MemRefType(type)
+    return MemRefType.get(plain.shape, plain.element_type, plain.layout, space)
 
 
 def _no_sizes() -> dict[str, Attribute]:
@@ -332,17 +365,13 @@ def _retype(function: Operation, block: Block) -> None:
 
 
 def _move_arguments(kernel: Operation) -> None:
-    """A device function takes memrefs of its device's memory; its body sees them as before."""
+    """A device function takes memrefs of its device's memory, and its views are of that memory."""
     block = kernel.regions[0].blocks[0]
     with kernel.location:
         for argument in block.arguments:
-            plain = argument.type
-            cast = Operation.create(
-                "memref.memory_space_cast",
-                results=[plain],
-                operands=[argument],
-                ip=InsertionPoint.at_block_begin(block),
-            )
-            argument.replace_all_uses_except(cast.results[0], [cast])
-            argument.set_type(_on_device(plain))
+            argument.set_type(_on_device(argument.type))
+        for op in all_operations(kernel):
+            if is_view(op):
+                source, view = op.operands[0], op.results[0]
+                view.set_type(_in_space(view.type, MemRefType(source.type).memory_space))
         _retype(kernel, block)

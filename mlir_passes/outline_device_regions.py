@@ -20,10 +20,10 @@ from xtc.core.mlir import (
     TypeAttr,
     Value,
 )
+from xtc.core.parts import DEVICE, device_of
 from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
 
-DEVICE = "xtc.device"
 RESULTS = "xtc.results"
 _READ_ONLY = "{bufferization.writable = false}"
 Use = tuple[Operation, int]
@@ -62,7 +62,7 @@ class OutlineDeviceRegions(Pass):
 
 def _outline(module: Operation, function: Operation) -> None:
     block = function.regions[0].blocks[0]
-    if all(_device(op.operation) is None for op in block.operations):
+    if all(device_of(op.operation) is None for op in block.operations):
         return
     name = StringAttr(function.attributes["sym_name"]).value
     stays = list(_stays(block))
@@ -80,10 +80,10 @@ def _stays(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
     left = [op.operation for op in block.operations if op.operation.name not in _CLONED]
     waiting = set(left)
     while left:
-        device = _device(left[0])
+        device = device_of(left[0])
         stay = []
         for op in left:
-            if _device(op) == device and waiting.isdisjoint(_producers(op)):
+            if device_of(op) == device and waiting.isdisjoint(_producers(op)):
                 waiting.discard(op)
                 stay.append(op)
         left = [op for op in left if op in waiting]
@@ -165,10 +165,6 @@ def _uses(value: Value) -> list[Use]:
 def _use(value: Value, places: Sequence[Use]) -> None:
     for owner, number in places:
         owner.operands[number] = value
-
-
-def _device(op: Operation) -> str | None:
-    return StringAttr(op.attributes[DEVICE]).value if DEVICE in op.attributes else None
 
 
 def _with_nested(op: Operation) -> list[Operation]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xtc.core.llvm import Machine
 from xtc_targets.mppa import generate_c, generate_llvm
 from xtc_targets.mppa.options import MppaOptions
 
@@ -38,3 +39,19 @@ def code(lowered: Operation, options: MppaOptions, name: str) -> str:
     if options.by_c:
         return generate_c.source(lowered)
     return generate_llvm.text(lowered, options, name)
+
+
+def toolchain(options: MppaOptions) -> dict[str, str]:
+    """What shapes the code; `MppaDevice.check_code` reads the machine's part."""
+    host = Machine.host()
+    return {
+        "arch": options.arch,
+        "clusters": str(options.cluster_count),
+        "pes": str(options.pe_count),
+        "platform": options.platform,
+        "codegen": "c" if options.by_c else "llvm",
+        "triple": host.triple,
+        "cpu": host.cpu,
+        "features": host.features,
+        "opt_level": str(options.opt_level),
+    }

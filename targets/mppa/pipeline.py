@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from xtc.core.pipeline import Stage, Step
+from xtc.core.pipeline import Pipeline, Stage, Step
+from xtc_passes._steps import TO_LLVM
 from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.drop_memory_spaces import DropMemorySpaces
 from xtc_passes.expand_bf16 import ExpandBf16
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
@@ -20,9 +22,9 @@ from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
 from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
 from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
+from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
-from xtc_targets.mppa.passes.drop_memory_spaces import DropMemorySpaces
 from xtc_targets.mppa.passes.export_kernels import ExportKernels
 from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
 from xtc_targets.mppa.passes.outline_pe_functions import OutlinePeFunctions
@@ -95,27 +97,6 @@ _NO_BF16 = (
     Bf16ToBits(),
 )
 
-_TO_LLVM = (
-    # Strided views become plain addresses, which leaves affine arithmetic behind.
-    "expand-strided-metadata",
-    "lower-affine",
-    "convert-vector-to-scf",
-    "convert-scf-to-cf",
-    # Functions that LLVM has first; the C library has the rest (erf, tanh).
-    "convert-math-to-llvm",
-    "convert-math-to-libm",
-    "convert-vector-to-llvm",
-    "finalize-memref-to-llvm",
-    # Arguments are bare addresses: shapes are static and arrays dense.
-    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
-    "convert-arith-to-llvm",
-    "convert-cf-to-llvm",
-    "convert-ub-to-llvm",
-    "reconcile-unrealized-casts",
-    "canonicalize",
-    "cse",
-)
-
 
 def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
     """The llvm dialect, for the simulator."""
@@ -131,7 +112,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *_NO_BF16,
-            *_TO_LLVM,
+            *TO_LLVM,
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),
         ),
@@ -178,3 +159,15 @@ def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
         offloaded(machine, options.cluster_count, pes, double_buffer=options.double_buffer),
         lowered(machine, pes),
     )
+
+
+def mppa_pipeline(options: MppaOptions) -> Pipeline:
+    """All stages of device code, in order."""
+    distribute = DistributeByDefault(
+        arch=options.arch,
+        clusters=options.cluster_count,
+        pes=options.pe_count,
+        smem_bytes=options.machine.smem_usable_bytes,
+    )
+    scheduled = Stage("scheduled", (distribute, "canonicalize", "cse"))
+    return Pipeline((Stage("source"), scheduled, *device_stages(options)))

@@ -64,7 +64,7 @@ def _device_part(module: Operation, device: str) -> Iterator[Operation]:
 
 @contextmanager
 def _host_part(module: Operation) -> Iterator[Operation]:
-    """The module itself, without devices' code; functions are declared where the host calls them."""
+    """The module itself, without the code of devices, which is declared."""
     away = [op for op in top_level(module) if device_of(op) is not None]
     declared = [_declaration(op, module) for op in away if op.name == "func.func"]
     holder = _moved(away, module)

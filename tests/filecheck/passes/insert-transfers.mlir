@@ -5,7 +5,7 @@
 
 module {
   // CHECK: func.func private @f.npu0.0(%arg0: memref<4xf32, 1>, %arg1: memref<4xf32, 1>, %arg2: memref<4xf32, 1>)
-  // CHECK: memref.memory_space_cast
+  // CHECK-NEXT: linalg.add ins(%arg0, %arg1 : memref<4xf32, 1>, memref<4xf32, 1>) outs(%arg2 : memref<4xf32, 1>)
   func.func private @f.npu0.0(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>)
       attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
     linalg.add ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%z : memref<4xf32>)
@@ -25,7 +25,10 @@ module {
   // CHECK-NOT: memref.copy
   // CHECK: %[[R1:.*]] = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
   // CHECK: call @f.npu0.1(%[[T]], %[[R1]])
-  // CHECK: memref.copy %[[R1]], %[[R]]
+  // CHECK: memref.copy %[[R1]], %[[R]] {xtc.device = "npu0"}
+  // CHECK-NEXT: memref.dealloc %[[A1]] {xtc.device = "npu0"}
+  // CHECK-NEXT: memref.dealloc %[[T]]
+  // CHECK-NEXT: memref.dealloc %[[R1]]
   // CHECK-NEXT: return
   func.func @f(%a: memref<4xf32>, %b: memref<4xf32> {memref.on_device}, %r: memref<4xf32>) {
     %t = memref.alloc() : memref<4xf32>

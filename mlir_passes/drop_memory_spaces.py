@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""drop-memory-spaces: a PE reaches DDR and SMEM by the same kind of address."""
+"""drop-memory-spaces: for machines whose memories share one kind of address."""
 
 from __future__ import annotations
 

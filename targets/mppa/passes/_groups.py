@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses which operations of a function are computed in one nest, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from xtc.core.mlir import Operation, Value
+from xtc_passes._function_view import FunctionView
+from xtc_passes._structured import Structured, body_operations, is_shaped, is_used, shape_of
+from xtc_passes._tile import Member
+
+FILL = "linalg.fill"
+Loops = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Operations that are computed together.
+
+    Attributes:
+        view: the function as it was.
+        members: in order; each is read by later ones only, the last one, the root, by others.
+            Their loops run over the tiled dimensions, the first ones of the root's result.
+        window: the only reader of the root's result where that puts it into a larger tensor.
+    """
+
+    view: FunctionView
+    members: tuple[Member, ...]
+    window: Operation | None = None
+
+    @property
+    def root(self) -> Structured:
+        """The operation whose result leaves the nest."""
+        return self.members[-1].nest
+
+    @property
+    def loops(self) -> Loops:
+        """The root's loops over the tiled dimensions."""
+        return self.members[-1].loops
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Sizes of the tiled dimensions."""
+        return tuple(self.root.extents[loop] for loop in self.loops)
+
+    @cached_property
+    def made(self) -> frozenset[Value]:
+        """What the members compute."""
+        return frozenset(member.nest.result for member in self.members)
+
+    @property
+    def is_copy(self) -> bool:
+        """True where nothing is computed, only moved."""
+        root = self.root
+        if len(self.members) > 1 or len(root.indices) != 2 or root.indices[0] != root.indices[1]:
+            return False
+        (end, *others) = body_operations(root.op)[::-1]
+        return not others and end.operands[0] == root.body.arguments[0]
+
+    def is_read(self, member: Member, number: int) -> bool:
+        """True where the contents of an operand from outside of the group are read."""
+        nest = member.nest
+        value = nest.op.operands[number]
+        if value in self.made or self.view.is_made_by(value, "tensor.empty"):
+            return False
+        return nest.reads_destination if number == nest.destination else True
+
+    def singles(self) -> list[Group]:
+        """The same operations, one in a group."""
+        alone = [Group(self.view, (Member(m.nest, m.nest.out),)) for m in self.members[:-1]]
+        return [*alone, Group(self.view, (Member(self.root, self.root.out),), self.window)]
+
+
+def groups(view: FunctionView) -> list[Group]:
+    """Groups that share no operation and have all that can be tiled, in the function's order."""
+    taken: set[Operation] = set()
+    found = []
+    for op in reversed(view.ops):
+        root = view.nests.get(op)
+        if root is not None and op not in taken:
+            members = _members(view, root, taken)
+            taken |= {member.nest.op for member in members}
+            found.append(Group(view, members, _window(view, root)))
+    return found[::-1]
+
+
+def is_contraction(nest: Structured) -> bool:
+    """True for a sum that reads an operand again for other results, as a matmul does."""
+    if not nest.reductions:
+        return False
+    used = [n for n in range(nest.destination) if is_used(nest.body.arguments[n])]
+    several = [n for n in used if is_shaped(nest.op.operands[n])]
+    loops = [loop for loop in nest.out if nest.extents[loop] > 1]
+    return len(several) > 1 and any(
+        not nest.uses_loop(number, loop) for number in several for loop in loops
+    )
+
+
+def _members(view: FunctionView, root: Structured, taken: set[Operation]) -> tuple[Member, ...]:
+    """The largest group of `root`; of those as large, that with most tiled dimensions."""
+    depths = range(len(root.out), 0, -1) if root.out else (0,)
+    if is_contraction(root):
+        depths = depths[:1]
+    plans = [_reached(view, root, depth, taken) for depth in depths]
+    return max(plans, key=len)
+
+
+def _reached(
+    view: FunctionView, root: Structured, depth: int, taken: set[Operation]
+) -> tuple[Member, ...]:
+    """The root and what can be computed with it where `depth` dimensions are tiled.
+
+    One contraction joins at most, and only where all dimensions of its result are tiled: the tiles
+    of its operands are the smallest then.
+    """
+    loops = {root.op: root.out[:depth]}
+    contracted = is_contraction(root)
+    pending = [root]
+    while pending:
+        for value in pending.pop().op.operands:
+            nest = view.nest_of(value)
+            if nest is None or nest.op in loops or nest.op in taken or nest.device != root.device:
+                continue
+            own = _loops(view, nest, loops)
+            contraction = is_contraction(nest)
+            if own is None or (contraction and (contracted or set(own) != set(nest.out))):
+                continue
+            contracted |= contraction
+            loops[nest.op] = own
+            pending.append(nest)
+    ordered = sorted(loops, key=view.positions.__getitem__)
+    return tuple(Member(view.nests[op], loops[op]) for op in ordered)
+
+
+def _loops(view: FunctionView, nest: Structured, loops: Mapping[Operation, Loops]) -> Loops | None:
+    """The loops of `nest` over the tiled dimensions, where members alone read its result."""
+    places = set()
+    for op, number in view.uses[nest.result]:
+        if op not in loops:
+            return None
+        reader = view.nests[op]
+        places.add(tuple(reader.position(number, loop) for loop in loops[op]))
+    place = places.pop()
+    if places or None in place:
+        return None
+    return tuple(nest.out[dimension] for dimension in place if dimension is not None)
+
+
+def _window(view: FunctionView, root: Structured) -> Operation | None:
+    """The insertion that alone reads the root's result, and only moves it."""
+    uses = view.uses.get(root.result, [])
+    if len(uses) != 1 or uses[0][1] != 0:
+        return None
+    (op, _) = uses[0]
+    return op if op in view.positions and is_plain_insertion(op) else None
+
+
+def is_plain_insertion(op: Operation) -> bool:
+    """True for an insertion at constant offsets, step 1, of a tensor of the same rank."""
+    if op.name != "tensor.insert_slice" or len(op.operands) != 2:
+        return False
+    if any(stride != 1 for stride in op.attributes["static_strides"]):
+        return False
+    return len(shape_of(op.operands[0])) == len(shape_of(op.operands[1]))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""distribute-by-default: operations without a schedule are shared by clusters and their PEs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import UserError, did_you_mean, shown
+from xtc.core.mlir import Operation
+from xtc.core.passes import Pass
+from xtc_passes._function_view import FunctionView, functions
+from xtc_passes._options import require_positive
+from xtc_passes._overwrite import overwrite_inputs
+from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
+from xtc_targets.mppa.passes._cost import Machine
+from xtc_targets.mppa.passes._groups import Group, groups
+from xtc_targets.mppa.passes._moves import compute_moves, own_fills, wrap_the_rest
+from xtc_targets.mppa.passes._plain_nest import PlainNest
+from xtc_targets.mppa.passes._plan import Plan, plan_group
+from xtc_targets.mppa.passes._tile_nest import TileNest
+
+
+@dataclass(frozen=True)
+class DistributeByDefault(Pass):
+    """Compute operations tile by tile: clusters share the tiles, PEs share each tile in SMEM.
+
+    An operation joins the nest of the one that alone reads its result where it can be computed
+    tile by tile with it, at most one contraction in a nest. Tiles are those that take the fewest
+    modelled cycles and fit into a cluster's SMEM twice, so that the next one can be copied there
+    meanwhile; sums are computed strip by strip. Where no tile fits, PEs work in DDR. What cannot be
+    shared runs on one PE.
+
+    Before:
+        %c = linalg.matmul ins(%a, %b) outs(%zeros)
+    After:
+        %c = scf.forall (%cluster) in (5) { scf.for %k { copies to SMEM; scf.forall (%pe) in (16)
+          { linalg.matmul on this PE's part } }; the tile to %c } {mapping = [#gpu.block<..>]}
+
+    Attributes:
+        arch: the version of the machine.
+        clusters: clusters that run a kernel.
+        pes: processing elements of each.
+        smem_bytes: what a nest's buffers may take of a cluster's memory.
+    """
+
+    name: ClassVar[str] = "distribute-by-default"
+    arch: str = "kv3-2"
+    clusters: int = 5
+    pes: int = 16
+    smem_bytes: int = COOLIDGE_V2.smem_usable_bytes
+
+    def __post_init__(self) -> None:
+        if self.arch not in MACHINES:
+            raise UserError(
+                f"option 'arch' of pass '{self.name}' is {shown(self.arch)}",
+                hints=did_you_mean(self.arch, MACHINES),
+            )
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            compute_moves(module)
+            own_fills(module)
+            for view in functions(module):
+                self._distribute(view)
+            wrap_the_rest(module)
+
+    def _machine(self) -> Machine:
+        return Machine(MACHINES[self.arch], self.clusters, self.pes, self.smem_bytes)
+
+    def _distribute(self, view: FunctionView) -> None:
+        machine = self._machine()
+        found: list[tuple[Group, Plan | None]] = []
+        for group in groups(view):
+            overwrite_inputs(view, group.members)
+            plan = plan_group(group, machine)
+            if plan is None:
+                found += [(one, None) for one in group.singles()]
+            else:
+                found.append((group, plan))
+        for group, plan in found:
+            self._write(group, plan, machine)
+        for group, plan in reversed(found):  # only now: a new value might take an old one's place
+            if plan is not None and group.window is not None:
+                group.window.erase()
+            for member in reversed(group.members):
+                member.nest.op.erase()
+
+    def _write(self, group: Group, plan: Plan | None, machine: Machine) -> None:
+        if plan is None:
+            PlainNest(group, machine.clusters, machine.pes).write()
+        else:
+            TileNest(group, plan, machine).write()

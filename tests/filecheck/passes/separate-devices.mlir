@@ -1,0 +1,20 @@
+// RUN: xtc-opt %s --separate-devices | FileCheck %s
+
+// The body of the device function goes to the device's module, a declaration stays for the call.
+
+// CHECK:      module @npu0 attributes {xtc.device = "npu0"} {
+// CHECK-NEXT:   func.func @f.npu0.0(%arg0: memref<4xf32, 1>) attributes {xtc.device = "npu0"} {
+// CHECK-NEXT:     linalg.exp
+// CHECK:      func.func private @f.npu0.0(memref<4xf32, 1>) attributes {xtc.device = "npu0"}
+// CHECK-NEXT: func.func @f(
+// CHECK-NEXT:   call @f.npu0.0(%arg0)
+module {
+  func.func private @f.npu0.0(%x: memref<4xf32, 1>) attributes {xtc.device = "npu0"} {
+    linalg.exp ins(%x : memref<4xf32, 1>) outs(%x : memref<4xf32, 1>)
+    return
+  }
+  func.func @f(%a: memref<4xf32, 1> {memref.on_device}) {
+    call @f.npu0.0(%a) {xtc.device = "npu0"} : (memref<4xf32, 1>) -> ()
+    return
+  }
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs nests that the MPPA's passes make on the host: its parallel loops one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from xtc.core.mlir import Operation, StringAttr
+from xtc.core.passes import Pass
+from xtc.core.pipeline import Pipeline, Stage, Step
+from xtc_passes._linalg import all_operations
+from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.outline_device_regions import OutlineDeviceRegions
+from xtc_targets.host import pipeline as host
+
+TO_MEMREFS = (
+    "eliminate-empty-tensors",
+    "empty-tensor-to-alloc-tensor",
+    "one-shot-bufferize{bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map}",
+    "buffer-results-to-out-params{hoist-static-allocs=true}",
+    "canonicalize",
+    "cse",
+)
+_TO_LOOPS = (
+    "scf-forall-to-for",
+    "buffer-deallocation-pipeline",
+    # Copies of parts are strided.
+    CopyByLoops(parts=True),
+    "canonicalize",
+    "cse",
+)
+_STAY = ("bufferization.", "memref.", "arith.", "func.return")
+
+
+@dataclass(frozen=True)
+class PlaceOnDevice(Pass):
+    """Mark what computes as running on a device, arguments staying on the host."""
+
+    name: ClassVar[str] = "place-on-device"
+
+    def run(self, module: Operation) -> None:
+        for function in module.regions[0].blocks[0].operations:
+            for op in function.operation.regions[0].blocks[0].operations:
+                if not op.operation.name.startswith(_STAY):
+                    with module.context:
+                        op.operation.attributes["xtc.device"] = StringAttr.get("mppa0")
+
+
+@dataclass(frozen=True)
+class ForgetSpaces(Pass):
+    """Let all buffers be in the host's memory."""
+
+    name: ClassVar[str] = "forget-spaces"
+
+    def run(self, module: Operation) -> None:
+        for op in all_operations(module):
+            if op.name == "bufferization.alloc_tensor" and "memory_space" in op.attributes:
+                del op.attributes["memory_space"]
+
+
+@contextmanager
+def on_the_host(steps: Sequence[Step]) -> Iterator[None]:
+    """Compile what the host compiles meanwhile with these steps, in the place of its own."""
+
+    def pipeline(*arguments: Any, **options: Any) -> Pipeline:
+        stages = list(whole(*arguments, **{**options, "parallel": False}).stages)
+        place = [stage.name for stage in stages].index("scheduled")
+        own = (PlaceOnDevice(), OutlineDeviceRegions(), *steps, ForgetSpaces())
+        stages[place] = Stage("scheduled", own)
+        stages[place + 1] = Stage("bufferized", (*TO_MEMREFS, *_TO_LOOPS))
+        return Pipeline(tuple(stages))
+
+    whole = host.host_pipeline
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host, "host_pipeline", pipeline)
+        yield
