@@ -198,12 +198,11 @@ class _Planner:
         last = replace(group[-1], distribute="", pack=group[-1].pack if leading else ())
         plain = [NestLoop(one.axis, one.tile, one.name) for one in group]
         again = [one for one in plain if shares[one.axis] > steps[one.axis]]
-        for number, loop in enumerate(reversed(again)):
-            if number == 0:
-                loop = replace(last, axis=loop.axis, tile=loop.tile, name=loop.name)
-            inner = Loops(
-                (loop,), {loop.axis: shares[loop.axis]}, {loop.axis: steps[loop.axis]}, inner
-            )
+        for loop in reversed(again):
+            what = last if loop is again[-1] else NestLoop(loop.axis)
+            one = replace(what, axis=loop.axis, tile=loop.tile, name=loop.name)
+            axis = loop.axis
+            inner = Loops((one,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
         outer = (*plain[:-1], plain[-1] if again else last)
         extents = {axis: sizes[axis] for axis in shares}
         places = tuple(loop.distribute for loop in group)
