@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of device code, from kernels on buffers to what becomes machine code or C."""
+"""The stages of device code, from linalg on tensors to what becomes machine code or C."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
 from xtc_passes.expand_bf16 import ExpandBf16
+from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
@@ -24,6 +25,7 @@ from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
+from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
 from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
 from xtc_targets.mppa.passes.export_kernels import ExportKernels
 from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
@@ -161,13 +163,26 @@ def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
     )
 
 
+def scheduled(options: MppaOptions) -> Stage:
+    """From operations on tensors to loops over clusters and PEs, buffers in SMEM included."""
+    machine, clusters, pes = options.machine, options.cluster_count, options.pe_count
+    return Stage(
+        "scheduled",
+        (
+            # The user's schedules first: what follows decides for operations that have none.
+            DistributeSchedules(clusters, pes),
+            # Reshapes that cancel out, as around a sum that keeps its dimension, would part a
+            # chain.
+            "canonicalize",
+            # One member of a nest for a chain of elementwise operations.
+            FuseElementwise(),
+            DistributeByDefault(machine.arch, clusters, pes, machine.smem_usable_bytes),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
 def mppa_pipeline(options: MppaOptions) -> Pipeline:
     """All stages of device code, in order."""
-    distribute = DistributeByDefault(
-        arch=options.arch,
-        clusters=options.cluster_count,
-        pes=options.pe_count,
-        smem_bytes=options.machine.smem_usable_bytes,
-    )
-    scheduled = Stage("scheduled", (distribute, "canonicalize", "cse"))
-    return Pipeline((Stage("source"), scheduled, *device_stages(options)))
+    return Pipeline((Stage("source"), scheduled(options), *device_stages(options)))
