@@ -39,9 +39,15 @@ def stage_text(text: str, until: str = "lowered", **options: Any) -> str:
 
 
 def image(text: str, options: MppaOptions) -> bytes:
-    """The device image of a module."""
-    with tempfile.TemporaryDirectory() as folder, single_threaded_context():
-        name = build_image(lowered(text, options), options, Path(folder), "device")
+    """The device image of a module on buffers."""
+    with single_threaded_context():
+        return image_of(lowered(text, options), options)
+
+
+def image_of(module: Operation, options: MppaOptions) -> bytes:
+    """The device image of a lowered module."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = build_image(module, options, Path(folder), "device")
         return Path(folder, name).read_bytes()
 
 
@@ -64,7 +70,12 @@ def run(
     settings = config or {}
     shared = {name: settings[name] for name in ("clusters", "pes", "arch") if name in settings}
     code = image(text, MppaOptions(**shared, **options))
-    with MppaDevice(MppaConfig(**settings)) as device:
+    return launch(code, kernel, arrays, settings)
+
+
+def launch(code: bytes, kernel: str, arrays: Sequence[Array], config: dict[str, Any]) -> Run:
+    """Launch a kernel of a device image on copies of arrays."""
+    with MppaDevice(MppaConfig(**config)) as device:
         module = device.load_module(code)
         function = device.get_module_function(module, kernel)
         there: list[DeviceArray] = [device.array(array) for array in arrays]
