@@ -120,7 +120,11 @@ class _Unit:
         if members:
             self.heads.append(f"struct {name}_context {{\n{''.join(members)}}};")
         self.heads.append(f"{head};\n")
-        used = f"    const struct {name}_context *c = context;\n" if members else "    (void)context;\n"
+        used = (
+            f"    const struct {name}_context *c = context;\n"
+            if members
+            else "    (void)context;\n"
+        )
         arguments = ", ".join(["pe", *(f"c->value{n}" for n in range(len(types)))])
         self.tails.append(f"{head}\n{{\n{used}    {name}({arguments});\n}}\n")
 
@@ -204,4 +208,3 @@ def _alloca(printer: Printer, op: Operation) -> None:
 def _address(printer: Printer, op: Operation) -> None:
     buffer = printer.expression(op.operands[0])
     printer.set(op.results[0], Expression(f"(ptrdiff_t){buffer.text}", UNARY), "address")
-

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import TO_LLVM
-from xtc_passes.bf16_to_bits import Bf16ToBits
+from xtc_passes._steps import NO_BF16, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.expand_bf16 import ExpandBf16
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
@@ -92,14 +90,6 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
     )
 
 
-# LLVM is shown no bfloat16. What is computed in it without rounding, as maxima, moves to float32.
-_NO_BF16 = (
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
-    ExpandBf16(roundings=True),
-    Bf16ToBits(),
-)
-
-
 def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
     """The llvm dialect, for the simulator."""
     return Stage(
@@ -113,7 +103,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             DefineMicroKernels(),
             KeepOuterLoops(),
             ContractMultiplyAdds(),
-            *_NO_BF16,
+            *NO_BF16,
             *TO_LLVM,
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),

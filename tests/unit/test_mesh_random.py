@@ -16,7 +16,8 @@ from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from xtc.core.errors import UserError
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
-from xtc_targets.mppa.pipeline import scheduled_steps
+from xtc_targets.mppa import MppaOptions
+from xtc_targets.mppa.pipeline import scheduled
 
 COUNT = max(5, settings().max_examples // 16)
 
@@ -72,7 +73,7 @@ def test_distribution_changes_no_result(family: str) -> None:
             return
         outcomes["tried"] += 1
         inputs = random_inputs(rng, graph)
-        with on_the_host(scheduled_steps()):
+        with on_the_host(scheduled(MppaOptions()).steps):
             with xtc.compile(graph, schedule=schedule, in_memory=True, cache=False) as module:
                 computed = module(*inputs)
         expected = graph.evaluate(*inputs, precise=True)
