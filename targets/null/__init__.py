@@ -45,7 +45,8 @@ class NullTarget(AcceleratorTarget):
     splits_kernels: ClassVar[bool] = False
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NullOptions:
-        return self.options(**given)
+        options: NullOptions = self.options(**given)
+        return options
 
     def pipeline(self, options: NullOptions) -> Pipeline:
         from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not
