@@ -112,7 +112,7 @@ def check_nest(nest: Operation) -> None:
         elif op.name == "memref.alloc":
             assert space(op.results[0].type) == 2, op
         elif op.name == "memref.copy" and inside == 0:
-            assert {space(value.type) for value in op.operands} == {0, 2}, op
+            assert {space(value.type) for value in op.operands} == {0, 2}, str(nest)
         elif op.name.startswith("linalg.") and op.name != "linalg.yield":
             assert inside == 1, f"control code computes: {op}"
 

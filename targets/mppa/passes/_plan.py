@@ -66,7 +66,7 @@ def plan_group(group: Group, machine: Machine) -> Plan | None:
     strips = (None, *_strips(group))
     contracts = group.root.reductions or len(group.members) > 1
     for tiles in _tilings(group.extents):
-        parts = _parts(tiles, machine.pes, bool(contracts))
+        parts = _parts(tiles, 1 if group.is_copy else machine.pes, bool(contracts))
         rounded = tuple(part * -(-tile // part) for tile, part in zip(tiles, parts, strict=True))
         cost = Cost(group, machine, rounded, parts)
         for strip in strips:
