@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-micro-kernels: matrix products are computed by small functions with all sums in registers."""
+"""call-micro-kernels: small functions with all sums in registers compute matrix products."""
 
 from __future__ import annotations
 
@@ -123,9 +123,7 @@ class _Tiling:
 
     def _arguments(self, ahead: Sequence[Offset]) -> list[Value]:
         found = self._found
-        a, b, c = (
-            place.address(moved) for place, moved in zip(self._places, ahead, strict=True)
-        )
+        a, b, c = (place.address(moved) for place, moved in zip(self._places, ahead, strict=True))
         a_row, c_row = (found.stride(number, found.rows) for number in (found.a, 2))
         a_k, b_k = (found.stride(number, found.depth) for number in (found.a, found.b))
         values = (self._extents[found.depth], a, a_row, a_k, b, b_k, c, c_row)
