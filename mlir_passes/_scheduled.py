@@ -20,6 +20,7 @@ from xtc.core.mlir import (
 )
 from xtc_passes import _linalg as linalg
 from xtc_passes._fuse_producers import is_fusable
+from xtc_passes._meshes import mesh_around
 
 SCHEDULE = "loop.schedule"
 DIMS = "loop.dims"
@@ -103,7 +104,8 @@ def _space(op: Operation) -> Space:
     ]
     count = linalg.input_count(op)
     computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
-    return Space(tuple(axes), count, computed, tuple(sums))
+    ranks = tuple(len(one.results) for one in linalg.index_maps(op)[:count])
+    return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh_around(op))
 
 
 def _dims(op: Operation) -> list[str]:

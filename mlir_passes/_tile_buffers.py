@@ -4,30 +4,62 @@
 from __future__ import annotations
 
 from xtc.core.loops.script import Materialize
-from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, Value
+from xtc.core.mlir import (
+    Attribute,
+    DenseI32ArrayAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Value,
+)
 from xtc_passes import _linalg as linalg
 
 
-def materialize(module: Operation, action: Materialize) -> None:
-    """Copy operand tiles to new tensors, which become buffers; the same for the result's tile."""
+def materialize(module: Operation, action: Materialize, space: int | None = None) -> None:
+    """Copy operand tiles to new tensors, which become buffers; the same for the result's tile.
+
+    `space` is the memory space of the buffers where it is not that of arguments.
+    """
     (op,) = linalg.operations_with(module, action.mark)
     for place in action.operands:
-        op.operands[place] = _buffer(op, op.operands[place], copy=True)
+        op.operands[place] = _buffer(op, op.operands[place], space, copy=True)
     if action.result:
         place = len(op.operands) - 1
         source = op.operands[place]
-        op.operands[place] = _buffer(op, source, copy=_reads_result(op))
+        op.operands[place] = _buffer(op, source, space, copy=_reads_result(op))
         _copy_out(op, source)
 
 
-def _buffer(op: Operation, source: Value, *, copy: bool) -> Value:
+def keep_temporaries_local(module: Operation, space: int) -> None:
+    """Let what is computed in between, inside of distributed loops, be in this memory space."""
+    for op in linalg.all_operations(module):
+        if op.name == "tensor.empty" and _is_inside(op, "scf.forall"):
+            local = _buffer(op, op.results[0], space, copy=False)
+            op.results[0].replace_all_uses_with(local)
+            op.erase()
+
+
+def _is_inside(op: Operation, name: str) -> bool:
+    around = op.parent
+    while around is not None and around.name != name:
+        around = around.parent
+    return around is not None
+
+
+def _buffer(op: Operation, source: Value, space: int | None, *, copy: bool) -> Value:
     """A tensor of the type of `source` that bufferization gives memory of its own."""
     with op.context, op.location:
+        attributes: dict[str, Attribute] = {
+            "operandSegmentSizes": DenseI32ArrayAttr.get([0, int(copy), 0])
+        }
+        if space is not None:
+            attributes["memory_space"] = IntegerAttr.get(IntegerType.get_signless(64), space)
         buffer = Operation.create(
             "bufferization.alloc_tensor",
             results=[source.type],
             operands=[source] if copy else [],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, int(copy), 0])},
+            attributes=attributes,
             ip=InsertionPoint(op),
         )
     return buffer.results[0]

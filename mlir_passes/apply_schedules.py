@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.errors import CompileError, UserError
-from xtc.core.loops.plan import plan_nest
-from xtc.core.loops.script import ANY, VECTORIZE, Fuse, Materialize, ScriptWriter
-from xtc.core.mlir import Operation, UnitAttr
+from xtc.core.errors import CompileError, UserError, located
+from xtc.core.loops import Mesh, Nest
+from xtc.core.loops.check_mesh import leading_loops, trailing_loops
+from xtc.core.loops.plan import Plan, first_parallel, placed, plan_nest
+from xtc.core.loops.script import ANY, AXES, VECTORIZE, Fuse, Materialize, ScriptWriter
+from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc.core.transform import apply_script
 from xtc_passes import _linalg as linalg
 from xtc_passes._fuse_producers import fuse_producer
+from xtc_passes._meshes import check_spread, erase_meshes
+from xtc_passes._parallel import CLUSTERS, PES, wrap
 from xtc_passes._scheduled import (
     SCHEDULE,
     check_producers,
@@ -21,7 +26,7 @@ from xtc_passes._scheduled import (
     read_nest,
     title_of,
 )
-from xtc_passes._tile_buffers import materialize
+from xtc_passes._tile_buffers import keep_temporaries_local, materialize
 
 _NODE = "xtc.node."
 _MARKS = ("xtc.mark.", "xtc.fused.", _NODE, SCHEDULE)
@@ -40,21 +45,48 @@ class ApplySchedules(Pass):
 
     Loops carry their path and, for `unroll-loops`, the factor. What cannot be done is a UserError
     before anything is rewritten, but for a body that does not vectorize, which shows at the end.
+    Loops that are distributed over a mesh are refused, and meshes dropped.
     """
 
     name: ClassVar[str] = "apply-schedules"
 
     def run(self, module: Operation) -> None:
-        scheduled = linalg.operations_with(module, SCHEDULE)
-        if not scheduled:
-            return
-        for position, op in enumerate(scheduled):
-            check_schedulable(op)
-            op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
-        _generalize(module, scheduled)
-        _apply(module, _write_script(module, len(scheduled)))
-        _vectorize(module)
-        linalg.remove_attributes(module, *_MARKS)
+        apply_schedules(module)
+        erase_meshes(module)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How a target runs loops that are distributed over a mesh.
+
+    Attributes:
+        space: the memory space of packed tiles and of temporaries.
+        check: raises UserError where the mesh, of this operation, is not one that the target has.
+    """
+
+    space: int
+    check: Callable[[Mesh, str], None]
+
+
+def apply_schedules(module: Operation, distribution: Distribution | None = None) -> None:
+    """Make the loops that operations ask for.
+
+    With `distribution`, each operation becomes a loop over memories with a loop over the processors
+    of one inside, of one iteration where the schedule has none.
+    """
+    scheduled = linalg.operations_with(module, SCHEDULE)
+    if not scheduled:
+        return
+    for position, op in enumerate(scheduled):
+        check_schedulable(op)
+        op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
+    _generalize(module, scheduled)
+    writer = _write_script(module, len(scheduled), distribution)
+    _apply(module, writer, distribution.space if distribution else None)
+    _vectorize(module)
+    if distribution:
+        keep_temporaries_local(module, distribution.space)
+    linalg.remove_attributes(module, *_MARKS)
 
 
 def _generalize(module: Operation, scheduled: list[Operation]) -> None:
@@ -79,25 +111,70 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
         linalg.restore(op, kept)
 
 
-def _write_script(module: Operation, count: int) -> ScriptWriter:
+def _write_script(module: Operation, count: int, distribution: Distribution | None) -> ScriptWriter:
     """Transforms for every scheduled operation. Raises UserError for what is not legal."""
     writer = ScriptWriter()
+    plans: list[tuple[Plan, tuple[str, ...], str, tuple[int, ...]]] = []
+    nests: list[tuple[str, Nest]] = []
     nodes = linalg.marked(module, _NODE)
     for position in range(count):
         mark = f"{_NODE}{position}"
         op = nodes[mark]
-        nest = read_nest(op)
+        nest, title = read_nest(op), title_of(op)
         check_producers(op, nest, list(nodes.values()))
-        writer.add(plan_nest(nest, title_of(op)), nest.space.names, mark)
+        _check_mesh(op, nest, distribution)
+        nest, before = placed(nest)
+        plan = plan_nest(nest, title, distributed=distribution is not None)
+        plans.append((plan, nest.space.names, mark, before))
+        nests.append((mark, nest))
+    for plan_of_one in plans:
+        writer.add(*plan_of_one)
+    if distribution:  # only now: what was found by its operation is not needed any more
+        for mark, nest in nests:
+            _complete(nodes[mark], nest)
     return writer
 
 
-def _apply(module: Operation, writer: ScriptWriter) -> None:
+def _check_mesh(op: Operation, nest: Nest, distribution: Distribution | None) -> None:
+    title = title_of(op)
+    distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
+    if not distributed or nest.space.mesh is None:
+        return
+    if distribution is None:
+        raise UserError(
+            f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
+            where=str(op.location),
+            hints=[
+                f"place {title} on a device that has one: device=...",
+                "threads share a loop by parallelize",
+            ],
+        )
+    with located(str(op.location)):
+        distribution.check(nest.space.mesh, title)
+        check_spread(op, nest, title)
+
+
+def _complete(op: Operation, nest: Nest) -> None:
+    """Put an operation into the loops over memories and processors that its schedule lacks."""
+    mappings = [] if leading_loops(nest) else [CLUSTERS]
+    if not trailing_loops(nest) and first_parallel(nest) is None:
+        mappings.append(PES)
+    if not mappings:
+        return
+    _, loops = wrap(op, len(op.operands) - len(op.results), mappings)
+    mesh = nest.space.mesh
+    names = mesh.leading if mesh else ()
+    if mappings[0] == CLUSTERS:
+        with loops[0].context:
+            loops[0].attributes[AXES] = ArrayAttr.get([StringAttr.get(name) for name in names])
+
+
+def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
     for phase in writer.phases:
         if phase.lines:
             apply_script(module, "\n".join(phase.lines))
         if isinstance(phase.action, Materialize):
-            materialize(module, phase.action)
+            materialize(module, phase.action, space)
         elif isinstance(phase.action, Fuse):
             fuse_producer(module, phase.action)
 

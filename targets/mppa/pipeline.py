@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of device code, from kernels on buffers to what becomes machine code or C."""
+"""The stages of device code, from linalg on tensors to what becomes machine code or C."""
 
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import TO_LLVM
-from xtc_passes.bf16_to_bits import Bf16ToBits
+from xtc_passes._steps import NO_BF16, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.expand_bf16 import ExpandBf16
+from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
@@ -24,6 +23,7 @@ from xtc_targets.mppa.passes.count_operations import CountOperations
 from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
+from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
 from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
 from xtc_targets.mppa.passes.export_kernels import ExportKernels
 from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
@@ -90,14 +90,6 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
     )
 
 
-# LLVM is shown no bfloat16. What is computed in it without rounding, as maxima, moves to float32.
-_NO_BF16 = (
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
-    ExpandBf16(roundings=True),
-    Bf16ToBits(),
-)
-
-
 def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
     """The llvm dialect, for the simulator."""
     return Stage(
@@ -111,7 +103,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             DefineMicroKernels(),
             KeepOuterLoops(),
             ContractMultiplyAdds(),
-            *_NO_BF16,
+            *NO_BF16,
             *TO_LLVM,
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),
@@ -161,13 +153,26 @@ def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
     )
 
 
+def scheduled(options: MppaOptions) -> Stage:
+    """From operations on tensors to loops over clusters and PEs, buffers in SMEM included."""
+    machine, clusters, pes = options.machine, options.cluster_count, options.pe_count
+    return Stage(
+        "scheduled",
+        (
+            # The user's schedules first: what follows decides for operations that have none.
+            DistributeSchedules(clusters, pes),
+            # Reshapes that cancel out, as around a sum that keeps its dimension, would part a
+            # chain.
+            "canonicalize",
+            # One member of a nest for a chain of elementwise operations.
+            FuseElementwise(),
+            DistributeByDefault(machine.arch, clusters, pes, machine.smem_usable_bytes),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
 def mppa_pipeline(options: MppaOptions) -> Pipeline:
     """All stages of device code, in order."""
-    distribute = DistributeByDefault(
-        arch=options.arch,
-        clusters=options.cluster_count,
-        pes=options.pe_count,
-        smem_bytes=options.machine.smem_usable_bytes,
-    )
-    scheduled = Stage("scheduled", (distribute, "canonicalize", "cse"))
-    return Pipeline((Stage("source"), scheduled, *device_stages(options)))
+    return Pipeline((Stage("source"), scheduled(options), *device_stages(options)))

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import TO_LLVM
+from xtc_passes._steps import NO_BF16, TO_LLVM
 from xtc_passes.apply_schedules import ApplySchedules
-from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.expand_bf16 import ExpandBf16
 from xtc_passes.take_words import TakeWords
 from xtc_passes.unroll_loops import UnrollLoops
 
@@ -40,9 +38,7 @@ LOWERED = Stage(
         CopyByLoops(),
         "convert-linalg-to-loops",
         ContractMultiplyAdds(),
-        "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
-        ExpandBf16(roundings=True),
-        Bf16ToBits(),
+        *NO_BF16,
         *TO_LLVM,
         # Kernels get their arguments as words, whatever their number.
         TakeWords(),

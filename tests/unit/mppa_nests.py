@@ -14,6 +14,7 @@ from xtc.core.mlir import Operation, StringAttr
 from xtc.core.passes import Pass
 from xtc.core.pipeline import Pipeline, Stage, Step
 from xtc_passes._linalg import all_operations
+from xtc_passes._meshes import erase_meshes
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.outline_device_regions import OutlineDeviceRegions
 from xtc_targets.host import pipeline as host
@@ -45,16 +46,16 @@ class PlaceOnDevice(Pass):
     name: ClassVar[str] = "place-on-device"
 
     def run(self, module: Operation) -> None:
-        for function in module.regions[0].blocks[0].operations:
-            for op in function.operation.regions[0].blocks[0].operations:
-                if not op.operation.name.startswith(_STAY):
-                    with module.context:
-                        op.operation.attributes["xtc.device"] = StringAttr.get("mppa0")
+        place = StringAttr.get("mppa0", context=module.context)
+        for op in all_operations(module):
+            inside = op.parent is not None and op.parent.name == "func.func"
+            if inside and not op.name.startswith(_STAY):
+                op.attributes["xtc.device"] = place
 
 
 @dataclass(frozen=True)
 class ForgetSpaces(Pass):
-    """Let all buffers be in the host's memory."""
+    """Let all buffers be in the host's memory, and drop meshes."""
 
     name: ClassVar[str] = "forget-spaces"
 
@@ -62,6 +63,7 @@ class ForgetSpaces(Pass):
         for op in all_operations(module):
             if op.name == "bufferization.alloc_tensor" and "memory_space" in op.attributes:
                 del op.attributes["memory_space"]
+        erase_meshes(module)
 
 
 @contextmanager

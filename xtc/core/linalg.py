@@ -60,6 +60,7 @@ class MainOperation:
         computed: which of them linalg operations compute, by number.
         subscripts: indices of operands that are more than one loop alone, as loops with factors:
             `w * 2 + s` is `(("w", 2), ("s", 1))`.
+        ranks: how many dimensions each operand has.
     """
 
     loops: tuple[Loop, ...]
@@ -67,6 +68,7 @@ class MainOperation:
     inputs: int
     computed: tuple[int, ...] = ()
     subscripts: tuple[tuple[tuple[str, int], ...], ...] = ()
+    ranks: tuple[int, ...] = ()
 
 
 @dataclass
@@ -108,6 +110,7 @@ class LinalgBuilder:
                 len(inputs),
                 tuple(n for n, value in enumerate(inputs) if value.ssa in self._computed),
                 tuple(_terms(one) for one in sums),
+                tuple(value.type.rank for value in inputs),
             )
 
     def _emit(self, text: str, type: TensorType) -> Value:

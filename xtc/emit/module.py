@@ -15,6 +15,8 @@ from pathlib import Path
 
 from xtc.core.errors import UserError
 from xtc.core.linalg import LinalgBuilder, MainOperation, Value
+from xtc.core.loops.mesh import is_head, parse_head
+from xtc.core.loops.yaml_text import Located, parse_yaml
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
@@ -58,13 +60,15 @@ def module_text(
             f"graph '{graph.name}' has the symbolic dimension '{graph.symbols[0]}'",
             hints=[f"give its size: dims={{'{graph.symbols[0]}': 32}}"],
         )
-    builder = LinalgBuilder(schedules=schedules or {})
+    texts = schedules or {}
+    builder = LinalgBuilder(schedules={k: v for k, v in texts.items() if not is_head(k)})
     emission = _Emission(graph, builder, {}, len(device_names(graph)) > 1, locations)
     globals_text = [_global(emission, tensor) for tensor in stored_constants(graph)]
     signature = ", ".join(_arguments(emission))
     body = _body(emission)
     lines = [
         "module {",
+        *_meshes(graph, texts),
         *globals_text,
         f"func.func @{graph.name}({signature}) {{",
         *body,
@@ -73,6 +77,35 @@ def module_text(
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _meshes(graph: Graph, texts: Mapping[str, str]) -> list[str]:
+    """The meshes of a schedule, for each device that runs what is distributed over them."""
+    heads = {key: parse_yaml(text) for key, text in texts.items() if is_head(key)}
+    places = dict.fromkeys(
+        str(node.placement) if node.placement else ""
+        for node in graph.nodes
+        if heads and "distribute:" in texts.get(node.name, "")
+    )
+    lines = []
+    for number, place in enumerate(places):
+        for key, tree in heads.items():
+            suffix = f".{number}" if number else ""
+            lines.append(_mesh(key, tree, suffix, place))
+    return lines
+
+
+def _mesh(key: str, tree: Located, suffix: str, place: str) -> str:
+    name, memory = parse_head(key)
+    axes = {str(axis.value): size.value for axis, size in tree.value.items()}
+    names = ", ".join(f'"{axis}"' for axis in axes)
+    attributes = [f"xtc.axes = [{names}]"]
+    if memory is not None:
+        attributes.append(f"xtc.memory = @{memory}{suffix}")
+    if place:
+        attributes.append(f'xtc.device = "{place}"')
+    shape = "x".join(str(size) for size in axes.values())
+    return f"shard.grid @{name}{suffix}(shape = {shape}) {{{', '.join(attributes)}}}"
 
 
 def device_names(graph: Graph) -> tuple[str, ...]:

@@ -242,6 +242,58 @@ class NodeSchedule:
             [loop], "fuse", lambda one: replace(one, fuse=(*one.fuse, integer(operand, what)))
         )
 
+    def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
+        """Share the iterations of loops between processors along axes of the processor mesh.
+
+        for i in 0..4 step 2         for i in 0..4 step 2, one iteration on each place of psx
+          for j in 0..8        ->      for j in 0..8, one iteration on each place of psy
+            body                         body          distribute({"i": "psx", "j": "psy"})
+
+        Loops over axes that run over memories are outermost; those over the processors of one
+        memory are neighbours. `distribute("i", "px")` does one loop.
+        """
+
+        def change() -> None:
+            given = loops if processor_axis is None else {text(loops): processor_axis}
+            if not isinstance(given, Mapping) or not given:
+                raise UserError(
+                    f"distribute of {self.node} takes axes of the processor mesh by loop, "
+                    f"not {shown(given)}",
+                    hints=['distribute({"i": "px"}) or distribute("i", "px")'],
+                )
+            for name, axis in given.items():
+                old = self._loop(name)
+                if old.distribute:
+                    raise UserError(
+                        f"'{name}' of {self.node} is distributed over '{old.distribute}' already"
+                    )
+                self._replace(name, "distribute", partial(replace, distribute=text(axis)))
+
+        return self._checked(change)
+
+    def distributed_buffer_at(self, loop: str, operand: int, axes: Sequence[str]) -> Self:
+        """Cut an operand between the memories of the memory mesh, each part copied there once.
+
+        for i, over px               b's rows i are copied to the memory of place i
+          for j                ->    for i, over px
+            ... b[i, j]                for j
+                                         ... b[i, j]   distributed_buffer_at("i", 1, ["mx", "*"])
+
+        `axes` has an axis of the memory mesh for each dimension of the operand, or "*" where it is
+        not cut. The loop is one outside of those over the processors of one memory.
+        """
+
+        def change() -> None:
+            names = texts(axes, "distributed_buffer_at", "axes")
+            number = integer(operand, "the operand of distributed_buffer_at")
+            old = self._loop(loop)
+            if any(number == one for one, _ in old.spread):
+                raise UserError(f"operand {number} of {self.node} is distributed at '{loop}' twice")
+            spread = (*old.spread, (number, names))
+            self._replace(loop, "distributed_buffer_at", partial(replace, spread=spread))
+
+        return self._checked(change)
+
     def __str__(self) -> str:
         return nest_text(self.nest, self.node)
 

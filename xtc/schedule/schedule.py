@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.location import user_location
-from xtc.core.loops import Axis, Space, check_nest, parse_nest
+from xtc.core.loops import Axis, Mesh, Space, check_nest, parse_nest
+from xtc.core.loops.mesh import is_head, memory_mesh, parse_head, processor_mesh
 from xtc.core.loops.nest import Nest
 from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.schedule.node import NodeSchedule
-from xtc.schedule.values import text
+from xtc.schedule.values import integers, text
 
 MAX_NAME = 256
 """Characters of an operator's name; graphs allow fewer."""
@@ -42,6 +44,8 @@ class Schedule:
                 )
         self._mains = main_operations(self.graph)
         self._nodes: dict[str, NodeSchedule] = {}
+        self._memory: Mesh | None = None
+        self._processors: Mesh | None = None
 
     def __getitem__(self, name: str) -> NodeSchedule:
         """The schedule of one operator. Raises UserError where it has no loops."""
@@ -49,6 +53,46 @@ class Schedule:
             if text(name) not in self._nodes:
                 self._nodes[name] = NodeSchedule(name, self._space(name))
             return self._nodes[name]
+
+    def define_memory_mesh(self, name: str, axes: Mapping[str, int]) -> Mesh:
+        """Name the grid of the device's local memories: `{"mx": 1, "my": 5}`, outermost first.
+
+        Raises UserError for names and sizes that cannot be, and where there is one already.
+        """
+        with located(user_location()):
+            if self._memory is not None:
+                raise UserError(f"there is a memory mesh already, '{self._memory.name}'")
+            sizes = integers(axes, "define_memory_mesh", "sizes by axis")
+            self._memory = memory_mesh(text(name), sizes)
+            return self._memory
+
+    def define_processor_mesh(self, name: str, axes: Mapping[str, int], memory: Mesh) -> Mesh:
+        """Name the grid of the device's processors, for `distribute`.
+
+        Its first axes run over the memories of the memory mesh, so have the same sizes; processors
+        along the others share one memory: `{"px": 1, "py": 5, "psx": 2, "psy": 8}` are 16 for each
+        of five. Raises UserError where that does not fit, or there is one already.
+        """
+        with located(user_location()):
+            if self._processors is not None:
+                raise UserError(f"there is a processor mesh already, '{self._processors.name}'")
+            if not isinstance(memory, Mesh) or memory is not self._memory:
+                raise UserError(
+                    f"processor mesh {shown(name)} is over {shown(memory)}, which is not this "
+                    "schedule's memory mesh",
+                    hints=["pass what define_memory_mesh returned"],
+                )
+            sizes = integers(axes, "define_processor_mesh", "sizes by axis")
+            self._processors = processor_mesh(text(name), sizes, memory)
+            for node in self._nodes.values():
+                node.space = replace(node.space, mesh=self._processors)
+                node._refit()
+            return self._processors
+
+    @property
+    def meshes(self) -> tuple[Mesh, ...]:
+        """The meshes that are defined, that of the memories first."""
+        return tuple(mesh for mesh in (self._memory, self._processors) if mesh is not None)
 
     @staticmethod
     def of(graph: Graph | GraphBuilder, data: object) -> Schedule:
@@ -61,17 +105,21 @@ class Schedule:
             return data
         schedule = Schedule(graph)
         with located(user_location()):
-            for key, nest in _entries(data):
+            entries = _entries(data)
+            entries.sort(key=lambda entry: not is_head(str(entry[0].value)))  # meshes first
+            for key, nest in entries:
                 with located(key.where):
                     schedule._load(str(key.value), nest)
         return schedule
 
     def texts(self) -> dict[str, str]:
-        """One line of YAML for each scheduled operator, by name."""
-        return {name: node.data for name, node in self._nodes.items()}
+        """One line of YAML for each mesh and each scheduled operator, by name."""
+        nodes = {name: node.data for name, node in self._nodes.items()}
+        return {mesh.head: mesh.data for mesh in self.meshes} | nodes
 
     def __str__(self) -> str:
-        return "\n".join(str(node) for node in self._nodes.values())
+        meshes = [f"{mesh.head} {mesh.data}" for mesh in self.meshes]
+        return "\n".join([*meshes, *(str(node) for node in self._nodes.values())])
 
     def _space(self, name: str) -> Space:
         if len(name) > MAX_NAME:
@@ -85,12 +133,37 @@ class Schedule:
             )
         pairs = zip(main.loops, main.sizes, strict=True)
         axes = tuple(Axis(loop.name, size, loop.reduction) for loop, size in pairs)
-        return Space(axes, main.inputs, main.computed, main.subscripts)
+        return Space(
+            axes, main.inputs, main.computed, main.subscripts, main.ranks, self._processors
+        )
 
     def _load(self, name: str, data: Located) -> None:
+        if is_head(name):
+            self._load_mesh(name, data)
+            return
         nest = parse_nest(data, self._space(name), name)
         check_nest(nest, name)
         self._nodes[name] = _from_nest(name, nest)
+
+    def _load_mesh(self, key: str, data: Located) -> None:
+        """A mesh, of its key and its axes."""
+        name, memory = parse_head(key)
+        tree = parse_yaml(data.value) if isinstance(data.value, str) else data
+        if not isinstance(tree.value, dict):
+            raise UserError(
+                f"mesh '{name}' is {shown(tree.value)}, not sizes by axis",
+                hints=[f"'{key}': {{x: 2, y: 4}}"],
+            )
+        axes = {str(axis.value): size.value for axis, size in tree.value.items()}
+        if memory is None:
+            self.define_memory_mesh(name, axes)
+            return
+        if self._memory is None or self._memory.name != memory:
+            raise UserError(
+                f"processor mesh '{name}' is over '@{memory}', which is not defined before it",
+                hints=[f"write '@{memory}: {{...}}' first"],
+            )
+        self.define_processor_mesh(name, axes, self._memory)
 
 
 def _entries(data: object) -> list[tuple[Located, Located]]:

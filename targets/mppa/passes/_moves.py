@@ -9,9 +9,9 @@ from xtc.core.mlir import InsertionPoint, Operation, Value
 from xtc_passes._build import empty, generic
 from xtc_passes._index import Index
 from xtc_passes._linalg import all_operations, owner
+from xtc_passes._parallel import CLUSTERS, PES, wrap
 from xtc_passes._structured import labels, shape_of
 from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion
-from xtc_targets.mppa.passes._parallel import CLUSTERS, PES, forall
 
 _INSERT = "tensor.insert_slice"
 
@@ -28,7 +28,7 @@ def own_fills(module: Operation) -> None:
 def compute_moves(module: Operation) -> None:
     """Write as operations what moves data: what is inserted or returned without being computed."""
     for op in list(_top_level(module)):
-        if op.name == _INSERT and is_plain_insertion(op):
+        if op.name == _INSERT and is_plain_insertion(op) and not _is_nest(op.operands[0]):
             if not _is_computed(op.operands[0]) or _use_count(op.operands[0]) > 1:
                 op.operands[0] = _copy(op.operands[0], op)
         elif op.name == "tensor.collapse_shape" and _made_by(op.operands[0], "extract_slice"):
@@ -41,9 +41,9 @@ def wrap_the_rest(module: Operation) -> None:
     """Let one PE of one cluster do what cannot be shared."""
     for op in list(_top_level(module)):
         if op.name.startswith("linalg.") and len(op.results):
-            _wrap(op, len(op.operands) - len(op.results))
-        elif op.name == _INSERT:
-            _wrap(op, 1)
+            wrap(op, len(op.operands) - len(op.results), (CLUSTERS, PES))
+        elif op.name == _INSERT and not _is_nest(op.operands[0]):
+            wrap(op, 1, (CLUSTERS, PES))
 
 
 def _top_level(module: Operation) -> Iterator[Operation]:
@@ -54,6 +54,16 @@ def _top_level(module: Operation) -> Iterator[Operation]:
 
 def _is_computed(value: Value) -> bool:
     return _made_by(value, "linalg.")
+
+
+def _is_nest(value: Value) -> bool:
+    """True for the result of a nest on a part of a tensor, which is that part already."""
+    maker = owner(value)
+    return (
+        maker is not None
+        and maker.name == "scf.forall"
+        and _made_by(maker.operands[len(maker.operands) - 1], "extract_slice")
+    )
 
 
 def _made_by(value: Value, name: str) -> bool:
@@ -68,7 +78,7 @@ def _use_count(value: Value) -> int:
 def _copy_returned(end: Operation) -> None:
     seen: set[Value] = set()
     for number, value in enumerate(end.operands):
-        fresh = _is_computed(value) or _made_by(value, _INSERT)
+        fresh = any(_made_by(value, name) for name in ("linalg.", _INSERT, "scf.forall"))
         if not fresh or value in seen:
             end.operands[number] = _copy(value, end)
         seen.add(value)
@@ -85,23 +95,3 @@ def _copy(value: Value, before: Operation) -> Value:
         body = copy.regions[0].blocks[0]
         Operation.create("linalg.yield", operands=[body.arguments[0]], ip=InsertionPoint(body))
     return copy.results[0]
-
-
-def _wrap(op: Operation, first: int) -> None:
-    """Put an operation that writes its operands from number `first` on into the loops."""
-    outs = list(op.operands)[first : first + len(op.results)]
-    ip = InsertionPoint(op)
-    with op.location:
-        outer = forall(1, CLUSTERS, outs, ip)
-        inner = forall(1, PES, outer.shared, outer.ip)
-        inside = op.clone(ip=inner.ip)
-        first = (
-            list(op.operands).index(outs[0]) if op.name == _INSERT else len(op.operands) - len(outs)
-        )
-        for number, shared in enumerate(inner.shared):
-            inside.operands[first + number] = shared
-        inner.write_all(list(inside.results))
-        outer.write_all(list(inner.op.results))
-    for old, new in zip(op.results, outer.op.results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()

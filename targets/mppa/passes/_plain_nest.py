@@ -16,12 +16,12 @@ from xtc.core.mlir import (
     Value,
 )
 from xtc_passes._build import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc_passes._parallel import CLUSTERS, PES, apply, digits, forall
 from xtc_passes._structured import shape_of
 from xtc_passes._tile import Member
 from xtc_targets.mppa.passes._cost import part_sizes
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import part_offsets
-from xtc_targets.mppa.passes._parallel import CLUSTERS, PES, apply, digits, forall
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def _parts(tiles: tuple[int, ...], pes: int, contracts: bool) -> tuple[int, ...]
             parts[dimension] = count
         chunk = [-(-tile // part) for tile, part in zip(tiles, parts, strict=True)]
         waste = sum(part * one - tile for part, one, tile in zip(parts, chunk, tiles, strict=True))
-        shape = sum(chunk) if contracts else -chunk[-1]
+        shape = sum(chunk) if contracts else -sum(chunk[-1:])
         key = (math.prod(chunk), waste, shape)
         if best is None or key < best[0]:
             best = (key, tuple(parts))

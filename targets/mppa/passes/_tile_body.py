@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
 from xtc_passes._build import Offset, extract_slice, index_constant, linear_offset
+from xtc_passes._parallel import PES, Forall, digits, forall
 from xtc_passes._tile import Member
 from xtc_targets.mppa.passes._cost import Cut, part_sizes
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import Tile, allocate, load, part_offsets
-from xtc_targets.mppa.passes._parallel import PES, Forall, digits, forall
 from xtc_targets.mppa.passes._plan import Plan, Strip
 
 _Key = tuple[Value, tuple[object, ...]]

@@ -17,11 +17,11 @@ from xtc.core.mlir import (
     Value,
 )
 from xtc_passes._build import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc_passes._parallel import CLUSTERS, apply, digits, forall, minimum
 from xtc_passes._structured import shape_of
 from xtc_targets.mppa.passes._cost import Machine
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import Tile
-from xtc_targets.mppa.passes._parallel import CLUSTERS, apply, digits, forall, minimum
 from xtc_targets.mppa.passes._plan import Plan
 from xtc_targets.mppa.passes._tile_body import TileBody
 

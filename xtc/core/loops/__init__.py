@@ -3,10 +3,12 @@
 
 from xtc.core.loops.check import check_nest
 from xtc.core.loops.descript import nest_data, parse_nest
+from xtc.core.loops.mesh import Mesh
 from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, Space, nest_text
 
 __all__ = [
     "Axis",
+    "Mesh",
     "Nest",
     "NestLoop",
     "Segment",

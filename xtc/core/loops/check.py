@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean
+from xtc.core.loops.check_mesh import check_distribution
 from xtc.core.loops.check_operands import check_operands
 from xtc.core.loops.nest import Nest, NestLoop
 from xtc.core.loops.plan import code_size, plan_nest
@@ -41,6 +42,7 @@ class Outside:
 def check_nest(nest: Nest, title: str) -> None:
     """Raise UserError unless `nest`, which has been completed, can be made of the operation."""
     _check(nest, title, Outside())
+    check_distribution(nest, title)
     check_operands(nest, title)
     size = code_size(plan_nest(nest, title))
     if size > MAX_CODE:

@@ -47,7 +47,7 @@ def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
 
 
 def _check_not_vectorized(loop: NestLoop, title: str) -> None:
-    if loop.vectorize and (loop.pack or loop.fuse or loop.buffer):
+    if loop.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread):
         raise UserError(
             f"'{loop.name}' of {title} is vectorized; nothing can be put inside it",
             hints=["use the loop around it"],

@@ -4,7 +4,8 @@
 Keys are loops from the outermost to the innermost: `i` covers the axis, `i#4` four elements of it,
 `i[0:48]` opens a segment whose value is a nest of its own. Values say what is done to the loop:
 nothing, a word, a list of words, or a mapping such as `{unroll: 4, pack: 1}`. A list of loops does
-as well, as in `[i, j, "i#4=unroll", "j#16=vectorize"]`.
+as well, as in `[i, j, "i#4=unroll", "j#16=vectorize"]`. `distribute: px` shares a loop between
+processors, and `spread: {1: [mx, "*"]}` cuts an operand between their memories.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 _NAME = r"(?P<axis>[A-Za-z_][A-Za-z0-9_]{0,63})"
 _LOOP = re.compile(rf"{_NAME}(#(?P<tile>-?[0-9]{{1,40}}))?")
 _SEGMENT = re.compile(rf"{_NAME}\[(?P<start>[0-9]{{0,40}}):(?P<stop>[0-9]{{0,40}})\]")
-_WORDS = ("unroll", "vectorize", "parallelize", "buffer", "pack", "fuse")
+_WORDS = ("unroll", "vectorize", "parallelize", "buffer", "pack", "fuse", "distribute", "spread")
 _ALL = -1
 """The unroll factor that stands for all iterations until it is known how many there are."""
 MAX_DEPTH = 16
@@ -163,6 +164,8 @@ def _word(value: object, loop: str) -> tuple[str, Any]:
 
 
 def _argument(item: Located) -> Any:
+    if isinstance(item.value, dict):
+        return {key.value: _argument(one) for key, one in item.value.items()}
     if isinstance(item.value, list):
         return [one.value for one in item.value]
     return item.value
@@ -175,6 +178,10 @@ def _annotate(loop: NestLoop, word: str, argument: Any) -> NestLoop:
         return replace(loop, pack=_operands(loop, word, argument))
     if word == "fuse":
         return replace(loop, fuse=_operands(loop, word, argument))
+    if word == "distribute":
+        return replace(loop, distribute=_mesh_axis(loop, argument))
+    if word == "spread":
+        return replace(loop, spread=_spread(loop, argument))
     if argument not in (None, True):
         raise UserError(f"{word} of '{loop.name}' takes no value, not {_kind(argument)}")
     return _FLAGS[word](loop)
@@ -206,6 +213,32 @@ def _operands(loop: NestLoop, word: str, argument: Any) -> tuple[int, ...]:
             hints=[f"{{{word}: 1}} means the second operand"],
         )
     return tuple(numbers)
+
+
+def _mesh_axis(loop: NestLoop, argument: Any) -> str:
+    if not isinstance(argument, str):
+        raise UserError(
+            f"distribute of '{loop.name}' takes an axis of the processor mesh, not "
+            f"{_kind(argument)}",
+            hints=["{distribute: px}"],
+        )
+    return argument
+
+
+def _spread(loop: NestLoop, argument: Any) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    found = argument.items() if isinstance(argument, dict) else ()
+    pairs = [(str(operand), axes) for operand, axes in found]
+    if not pairs or not all(
+        re.fullmatch(r"[0-9]{1,9}", operand)
+        and isinstance(axes, list)
+        and all(isinstance(axis, str) for axis in axes)
+        for operand, axes in pairs
+    ):
+        raise UserError(
+            f"spread of '{loop.name}' takes axes of the memory mesh by operand",
+            hints=["{spread: {1: [mx, '*']}} cuts the first dimension of the second operand"],
+        )
+    return tuple((int(operand), tuple(axes)) for operand, axes in pairs)
 
 
 def _kind(value: object) -> str:
@@ -244,4 +277,12 @@ def _loop_data(loop: NestLoop) -> str:
     words += [
         f"{word}: {list(getattr(loop, word))}" for word in ("pack", "fuse") if getattr(loop, word)
     ]
+    if loop.distribute:
+        words.append(f"distribute: {loop.distribute}")
+    if loop.spread:
+        words.append(f"spread: {{{', '.join(_spread_data(*one) for one in loop.spread)}}}")
     return f"{key}: {{{', '.join(words)}}}"
+
+
+def _spread_data(operand: int, axes: tuple[str, ...]) -> str:
+    return f"{operand}: [{', '.join(chr(39) + axis + chr(39) for axis in axes)}]"

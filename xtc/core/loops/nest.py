@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from xtc.core.loops.mesh import Mesh
+
 Subscript = tuple[tuple[str, int], ...]
 """One index of an operand as axes with their factors: `w * 2 + s` is `(("w", 2), ("s", 1))`."""
 
@@ -28,12 +30,16 @@ class Space:
         operands: how many operands the operation reads.
         computed: which of them an operation computes that can be fused, by number.
         subscripts: indices of operands that are more than one axis alone.
+        ranks: how many dimensions each operand has; () where nobody knows.
+        mesh: the processors that loops may be distributed over, or None.
     """
 
     axes: tuple[Axis, ...]
     operands: int = 0
     computed: tuple[int, ...] = ()
     subscripts: tuple[Subscript, ...] = ()
+    ranks: tuple[int, ...] = ()
+    mesh: Mesh | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,6 +74,9 @@ class NestLoop:
         buffer: the result's tile inside this loop is computed in a buffer of its own.
         pack: operands whose tile inside this loop is copied to a buffer first.
         fuse: operands whose producer is computed inside this loop, tile by tile.
+        distribute: the axis of the processor mesh whose places share the iterations, or "".
+        spread: operands that the memory mesh holds, by number, with an axis of it, or `*`, for
+            each of their dimensions.
     """
 
     axis: str
@@ -79,6 +88,8 @@ class NestLoop:
     buffer: bool = False
     pack: tuple[int, ...] = ()
     fuse: tuple[int, ...] = ()
+    distribute: str = ""
+    spread: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -207,6 +218,8 @@ def _outer_tile(nest: Nest, axis: str) -> int:
 def words_of(loop: NestLoop) -> list[str]:
     """What is done to a loop, in words, for printing."""
     words = []
+    if loop.distribute:
+        words.append(f"distribute {loop.distribute}")
     if loop.parallelize:
         words.append("parallelize")
     if loop.unroll:
@@ -217,6 +230,7 @@ def words_of(loop: NestLoop) -> list[str]:
         words.append("buffer")
     words += [f"pack {operand}" for operand in loop.pack]
     words += [f"fuse {operand}" for operand in loop.fuse]
+    words += [f"spread {operand} [{', '.join(axes)}]" for operand, axes in loop.spread]
     return words
 
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from xtc.core.errors import UserError
+from xtc.core.loops.check_mesh import leading_loops, trailing_loops
 from xtc.core.loops.nest import Nest, NestLoop
+
+Level = Literal["", "memories", "processors"]
+"""What shares the iterations of a loop: the places of a mesh of memories, the processors of one."""
 
 MAX_PARTS = 256
 """Bodies that remainders make of one operation; each is tiled on its own, by several transforms."""
@@ -41,12 +46,18 @@ class Loops:
         sizes: elements of each axis that is looped over.
         steps: elements of it that one iteration covers; the size is a multiple.
         inner: what one iteration does.
+        level: who shares the iterations; "" is one processor, or the host's threads.
+        places: the axes of the mesh that the loops run over.
+        before: operands to pack before the loops begin.
     """
 
     loops: tuple[NestLoop, ...]
     sizes: Mapping[str, int]
     steps: Mapping[str, int]
     inner: Plan
+    level: Level = ""
+    places: tuple[str, ...] = ()
+    before: tuple[int, ...] = ()
 
     def trips(self, loop: NestLoop) -> int:
         """How often one of the loops runs."""
@@ -70,9 +81,44 @@ class Split:
 Plan = Body | Loops | Split
 
 
-def plan_nest(nest: Nest, title: str) -> Plan:
-    """The plan of a legal nest. Raises UserError where it has more than `MAX_PARTS` bodies."""
-    return _Planner(title).plan(nest, 0, {axis.name: axis.size for axis in nest.axes})
+def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
+    """The plan of a legal nest. Raises UserError where it has more than `MAX_PARTS` bodies.
+
+    Where it is `distributed` but no loop is over the processors of a memory, one of them does what
+    is inside of all that is packed.
+    """
+    alone = _alone(nest) if distributed and not trailing_loops(nest) else None
+    sizes = {axis.name: axis.size for axis in nest.axes}
+    return _Planner(title, nest, alone).plan(nest, 0, sizes)
+
+
+def placed(nest: Nest) -> tuple[Nest, tuple[int, ...]]:
+    """The nest with what memories hold packed inside of the loops over them.
+
+    Where there are none, it comes second: what is to be packed before all loops.
+    """
+    spread = tuple(dict.fromkeys(n for loop in nest.loops for n, _ in loop.spread))
+    leading = leading_loops(nest)
+    if not leading:
+        return nest, spread
+    last = leading[-1]
+    packed = replace(last, pack=tuple(dict.fromkeys((*last.pack, *spread))))
+    loops = tuple(packed if loop is last else loop for loop in nest.loops)
+    return replace(nest, loops=loops), ()
+
+
+def first_parallel(nest: Nest) -> str | None:
+    """The first axis of the result; None where there is a single element."""
+    return next((axis.name for axis in nest.axes if not axis.reduction), None)
+
+
+def _alone(nest: Nest) -> int:
+    """The loop, by number, from which on one processor does all."""
+    for position in range(len(nest.loops), 0, -1):
+        loop = nest.loops[position - 1]
+        if loop.pack or loop.buffer or loop.fuse or loop in leading_loops(nest):
+            return position
+    return 0
 
 
 def code_size(plan: Plan) -> int:
@@ -94,18 +140,28 @@ def _copies(factor: int, trips: int) -> int:
 class _Planner:
     """Descends one nest and counts the bodies."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, root: Nest, alone: int | None) -> None:
         self.title = title
+        self.root = root
+        self.alone = alone
         self.bodies = 0
 
     def plan(self, nest: Nest, position: int, sizes: Mapping[str, int]) -> Plan:
         """What is left of `nest` from the loop at `position` on."""
+        axis = first_parallel(self.root)
+        if nest is self.root and position == self.alone and axis is not None:
+            whole = {axis: sizes[axis]}
+            inner = self._plan(nest, position, sizes)
+            return Loops((NestLoop(axis),), whole, whole, inner, "processors")
+        return self._plan(nest, position, sizes)
+
+    def _plan(self, nest: Nest, position: int, sizes: Mapping[str, int]) -> Plan:
         if position == len(nest.loops):
             return self._segments(nest, sizes) if nest.segments else self._body(0)
         if nest.loops[position].vectorize:
             axes = {loop.axis for loop in nest.loops[position:]}
             return self._body(math.prod(sizes[axis] for axis in axes))
-        group = parallel_group(nest.loops, position)
+        group = loop_group(nest, position)
         steps = {
             loop.axis: nest.step(position + place, sizes[loop.axis])
             for place, loop in enumerate(group)
@@ -115,8 +171,45 @@ class _Planner:
             even = sizes[uneven] - sizes[uneven] % steps[uneven]
             bounds = (0, even, sizes[uneven])
             return self._split(uneven, bounds, [(nest, position)] * 2, sizes)
+        if group[0].distribute:
+            return self._distributed(nest, position, group, sizes, steps)
         inner = self.plan(nest, position + len(group), {**sizes, **steps})
         return Loops(group, {axis: sizes[axis] for axis in steps}, steps, inner)
+
+    def _distributed(
+        self,
+        nest: Nest,
+        position: int,
+        group: tuple[NestLoop, ...],
+        sizes: Mapping[str, int],
+        steps: Mapping[str, int],
+    ) -> Plan:
+        """Every place of the mesh does as many iterations, one after the other where several."""
+        shares = {}
+        for loop in group:
+            step, places = steps[loop.axis], nest.space.mesh.size(loop.distribute)  # type: ignore[union-attr]
+            trips = sizes[loop.axis] // step
+            shares[loop.axis] = max(1, trips // places) * step
+            if trips > places and trips % places:
+                bounds = (0, places * shares[loop.axis], sizes[loop.axis])
+                return self._split(loop.axis, bounds, [(nest, position)] * 2, sizes)
+        inner = self.plan(nest, position + len(group), {**sizes, **steps})
+        leading = group[0] in leading_loops(nest)
+        last = replace(group[-1], distribute="", pack=group[-1].pack if leading else ())
+        plain = [NestLoop(one.axis, one.tile, one.name) for one in group]
+        again = [one for one in plain if shares[one.axis] > steps[one.axis]]
+        for loop in reversed(again):
+            what = last if loop is again[-1] else NestLoop(loop.axis)
+            one = replace(what, axis=loop.axis, tile=loop.tile, name=loop.name)
+            axis = loop.axis
+            inner = Loops((one,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
+        outer = (*plain[:-1], plain[-1] if again else last)
+        extents = {axis: sizes[axis] for axis in shares}
+        places = tuple(loop.distribute for loop in group)
+        if leading:
+            return Loops(outer, extents, shares, inner, "memories", places)
+        before = tuple(dict.fromkeys(operand for loop in group for operand in loop.pack))
+        return Loops(outer, extents, shares, inner, "processors", places, before)
 
     def _segments(self, nest: Nest, sizes: Mapping[str, int]) -> Plan:
         first = nest.segments[0]
@@ -145,6 +238,15 @@ class _Planner:
                 hints=["choose sizes that divide each other, or fewer tiles and segments"],
             )
         return Body(vector)
+
+
+def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
+    """The loop at `position`, with those after it that run as one with it."""
+    loop = nest.loops[position]
+    if not loop.distribute:
+        return parallel_group(nest.loops, position)
+    leading, trailing = leading_loops(nest), trailing_loops(nest)
+    return tuple(leading if loop in leading else trailing)
 
 
 def parallel_group(loops: Sequence[NestLoop], position: int) -> tuple[NestLoop, ...]:

@@ -7,14 +7,18 @@ two phases, on the operation that the phase before has marked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.loops.nest import NestLoop
-from xtc.core.loops.plan import Loops, Plan, Split
+from xtc.core.loops.plan import Level, Loops, Plan, Split
 
 VECTORIZE = "xtc.vectorize"
 UNROLL = "xtc.unroll"
+AXES = "xtc.axes"
+"""The attribute of a distributed loop that has the axes of the mesh it runs over."""
 ANY = "!transform.any_op"
+_MAPPINGS: dict[Level, str] = {"memories": "block", "processors": "thread"}
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,15 @@ class ScriptWriter:
     phases: list[Phase] = field(default_factory=lambda: [Phase()])
     _count: int = 0
 
-    def add(self, plan: Plan, axes: tuple[str, ...], mark: str) -> None:
-        """Transforms that make `plan` of the operation marked `mark`, which has these axes."""
-        _Walk(self, axes).plan(self.match(mark), plan)
+    def add(
+        self, plan: Plan, axes: tuple[str, ...], mark: str, before: tuple[int, ...] = ()
+    ) -> None:
+        """Transforms that make `plan` of the operation marked `mark`, which has these axes.
+
+        `before` are operands to pack first of all.
+        """
+        walk = _Walk(self, axes)
+        walk.plan(walk.packed(self.match(mark), before), plan)
 
     def line(self, text: str) -> None:
         """Append an operation without results."""
@@ -89,6 +99,12 @@ class ScriptWriter:
             return
         (number,) = self.new(f"transform.param.constant {value} : i64 -> !transform.param<i64>")
         self.line(f'transform.annotate {handle} "{name}" = {number} : {ANY}, !transform.param<i64>')
+
+    def annotate_texts(self, handle: str, name: str, texts: Sequence[str]) -> None:
+        """Put an attribute that is a list of texts on an operation."""
+        value = ", ".join(f'"{text}"' for text in texts)
+        (param,) = self.new(f"transform.param.constant [{value}] -> !transform.any_param")
+        self.line(f'transform.annotate {handle} "{name}" = {param} : {ANY}, !transform.any_param')
 
     def mark(self, handle: str) -> str:
         """Mark an operation under a new name, to find it again in a later phase."""
@@ -122,12 +138,13 @@ class _Walk:
         """A loop, unless it runs once and nothing is to be put into it."""
         writer = self.writer
         around = ""
-        if not plan.runs_once or any(loop.fuse for loop in plan.loops):
+        handle = self.packed(handle, plan.before)
+        if plan.level or not plan.runs_once or any(loop.fuse for loop in plan.loops):
             tiles = ", ".join(str(plan.steps.get(axis, 0)) for axis in self.axes)
-            form = "forall" if plan.loops[0].parallelize else "for"
+            form = "forall" if plan.loops[0].parallelize or plan.level else "for"
             handle, around = writer.new(
-                f"transform.structured.tile_using_{form} {handle} tile_sizes [{tiles}] : "
-                f"({ANY}) -> ({ANY}, {ANY})",
+                f"transform.structured.tile_using_{form} {handle} tile_sizes [{tiles}]"
+                f"{self._mapping(plan)} : ({ANY}) -> ({ANY}, {ANY})",
                 2,
             )
             self._name(around, plan)
@@ -135,7 +152,33 @@ class _Walk:
             handle = self._inside(handle, around, loop)
         self.plan(handle, plan.inner)
 
+    def packed(self, handle: str, operands: tuple[int, ...]) -> str:
+        """The operation with its tiles of these operands packed."""
+        return self._materialized(handle, operands, result=False) if operands else handle
+
+    def _materialized(self, handle: str, operands: tuple[int, ...], *, result: bool) -> str:
+        mark = self.writer.mark(handle)
+        self.writer.end_phase(Materialize(mark, operands, result))
+        return self.writer.match(mark)
+
+    def _mapping(self, plan: Loops) -> str:
+        """Who shares a distributed loop; the last one of several changes first."""
+        if not plan.level:
+            return ""
+        axes = [axis for axis in self.axes if axis in plan.steps]
+        order = [loop.axis for loop in plan.loops]
+        kind = _MAPPINGS[plan.level]
+        numbers = (len(order) - 1 - order.index(axis) for axis in axes)
+        return f" (mapping = [{', '.join(f'#gpu.{kind}<linear_dim_{n}>' for n in numbers)}])"
+
     def _name(self, around: str, plan: Loops) -> None:
+        if plan.level:
+            order = [loop.axis for loop in plan.loops]
+            named = [(axis, place) for axis, place in zip(order, plan.places, strict=False)]
+            named.sort(key=lambda pair: self.axes.index(pair[0]))
+            self.writer.annotate_texts(around, AXES, [place for _, place in named])
+            if not named:
+                return
         for loop in plan.loops:
             self.writer.annotate(around, f"./{loop.name}")
             trips = plan.trips(loop)
@@ -144,13 +187,10 @@ class _Walk:
 
     def _inside(self, handle: str, around: str, loop: NestLoop) -> str:
         """What the loop asks for inside of it: fused producers, then buffers."""
-        writer = self.writer
         for operand in loop.fuse:
             handle, around = self._fuse(handle, around, operand)
         if loop.pack or loop.buffer:
-            mark = writer.mark(handle)
-            writer.end_phase(Materialize(mark, loop.pack, loop.buffer))
-            handle = writer.match(mark)
+            handle = self._materialized(handle, loop.pack, result=loop.buffer)
         return handle
 
     def _fuse(self, handle: str, around: str, operand: int) -> tuple[str, str]:

@@ -87,6 +87,31 @@ def forall(count: int, mapping: str, outs: Sequence[Value], ip: InsertionPoint) 
     return Forall(op, body)
 
 
+def wrap(op: Operation, first: int, mappings: Sequence[str]) -> tuple[Operation, list[Operation]]:
+    """Put an operation that writes its operands from number `first` on into loops of one iteration.
+
+    Returns what it is inside, and the loops, outermost first.
+    """
+    outs = list(op.operands)[first : first + len(op.results)]
+    ip = InsertionPoint(op)
+    loops: list[Forall] = []
+    with op.location:
+        for mapping in mappings:
+            loops.append(forall(1, mapping, outs, ip))
+            outs, ip = loops[-1].shared, loops[-1].ip
+        inside = op.clone(ip=ip)
+        for number, shared in enumerate(outs):
+            inside.operands[first + number] = shared
+        results = list(inside.results)
+        for loop in reversed(loops):
+            loop.write_all(results)
+            results = list(loop.op.results)
+    for old, new in zip(op.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return inside, [loop.op for loop in loops]
+
+
 def apply(expression: AffineExpr, value: Value, ip: InsertionPoint) -> Value:
     """An affine expression of one index."""
     return _affine("affine.apply", [expression], value, ip)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""distribute-schedules: the user's schedules, with loops shared by clusters and their PEs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import UserError
+from xtc.core.loops import Mesh
+from xtc.core.mlir import Operation
+from xtc.core.passes import Pass
+from xtc_passes._options import require_positive
+from xtc_passes.apply_schedules import Distribution, apply_schedules
+from xtc_targets.mppa.passes._local import SMEM
+
+
+@dataclass(frozen=True)
+class DistributeSchedules(Pass):
+    """Do as `apply-schedules` does, with loops over meshes: memories are clusters' SMEM.
+
+    Loops over the leading axes of the processor mesh are shared by clusters, those over its other
+    axes by the PEs of a cluster. What is packed outside of the loops over PEs, or at them, is
+    copied to SMEM by the cluster before its PEs begin; inside of them, a PE copies to a part of
+    SMEM of its own. An operation without loops over clusters runs on one of them.
+
+    Before:
+        linalg.matmul {loop.dims = ["i", "j", "k"],
+                       loop.schedule = "{i: {distribute: psx}, j: {distribute: psy, pack: 1}}"}
+    After:
+        scf.forall (%c) in (1) { alloc_tensor copy(%b) {memory_space = 2}
+          scf.forall (%i, %j) in (2, 8) { ... } {mapping = [#gpu.thread<..>, ..], xtc.axes = [..]}
+        } {mapping = [#gpu.block<linear_dim_0>], xtc.axes = ["px", "py"]}
+
+    Attributes:
+        clusters: clusters that run a kernel.
+        pes: processing elements of each.
+    """
+
+    name: ClassVar[str] = "distribute-schedules"
+    clusters: int = 5
+    pes: int = 16
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        apply_schedules(module, Distribution(SMEM, self._check))
+
+    def _check(self, mesh: Mesh, title: str) -> None:
+        """Refuse a mesh that is larger than the machine."""
+        for axes, most, what in (
+            (mesh.leading, self.clusters, "clusters"),
+            (mesh.trailing, self.pes, "PEs of a cluster"),
+        ):
+            count = mesh.count(axes)
+            if count > most:
+                raise UserError(
+                    f"the schedule of {title} is for {count} {what}, of which there are {most}",
+                    notes=[f"axes {', '.join(axes)} of processor mesh '{mesh.name}'"],
+                    hints=[f"give these axes sizes whose product is {most} at most"],
+                )
