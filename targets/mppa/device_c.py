@@ -197,7 +197,8 @@ def _alloca(printer: Printer, op: Operation) -> None:
     is_tags = str(MemRefType(result.type).element_type) == "i32"
     name = printer.names.declare("transfers" if is_tags else "temporary")
     shape = list(MemRefType(result.type).shape)
-    printer.statement(f"{type} {name}{array_suffix(shape) or '[1]'};")
+    begins = " = {0}" if is_tags else ""
+    printer.statement(f"{type} {name}{array_suffix(shape) or '[1]'}{begins};")
     printer.set(result, Expression(name), f"{name}#")
 
 
