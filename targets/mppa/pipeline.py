@@ -19,8 +19,8 @@ from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
 from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
-from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
+from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules

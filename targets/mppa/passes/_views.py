@@ -21,7 +21,7 @@ from xtc_passes._build import Offset
 from xtc_targets.mppa.passes import _control as control
 
 DYNAMIC = -(1 << 63)
-_UNMOVED = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
+_FOLLOWED = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape")
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,20 @@ def element_bytes(memref: Value) -> int:
 
 def strides_of(memref: Value) -> tuple[int, ...] | None:
     """The distances between neighbours in elements; None where one is known at run time only."""
-    strides, _ = MemRefType(memref.type).get_strides_and_offset()
-    return None if DYNAMIC in strides else tuple(strides)
+    strides = _strides(memref)
+    return None if DYNAMIC in strides else strides
+
+
+def _strides(memref: Value) -> tuple[int, ...]:
+    return tuple(MemRefType(memref.type).get_strides_and_offset()[0])
 
 
 def is_placed(memref: Value) -> bool:
     """Whether `place` can say where a view is."""
     while strides_of(memref) is not None:
         if not isinstance(memref, OpResult) or memref.owner.name not in VIEWS:
-            return MemRefType(memref.type).get_strides_and_offset()[1] == 0
-        if memref.owner.name == "memref.reinterpret_cast":
+            return bool(MemRefType(memref.type).get_strides_and_offset()[1] == 0)
+        if memref.owner.name not in _FOLLOWED:
             return False
         memref = memref.owner.operands[0]
     return False
@@ -74,9 +78,7 @@ def is_placed(memref: Value) -> bool:
 
 def place(memref: Value) -> Place:
     """Where a view is that `is_placed`; computed at the current insertion point."""
-    strides = strides_of(memref)
-    assert strides is not None  # what is_placed says
-    return Place(root(memref), _offset(memref), sizes(memref), strides)
+    return Place(root(memref), _offset(memref), sizes(memref), _strides(memref))
 
 
 def _offset(memref: Value) -> Offset:
@@ -85,18 +87,15 @@ def _offset(memref: Value) -> Offset:
         op = memref.owner
         source = op.operands[0]
         if op.name == "memref.subview":
-            strides = strides_of(source)
-            assert strides is not None  # what is_placed says
-            for offset, stride in zip(mixed(op, "static_offsets", 1), strides, strict=True):
+            offsets = mixed(op, "static_offsets", 1)
+            for offset, stride in zip(offsets, _strides(source), strict=True):
                 total = control.add(total, control.multiply(offset, stride))
-        else:
-            assert op.name in _UNMOVED
         memref = source
     return total
 
 
 def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
-    """Offsets, sizes or strides of a subview (segments 1, 2 and 3), numbers where they are known."""
+    """Offsets, sizes or strides of a subview: its segments 1, 2 and 3."""
     segments = list(op.attributes["operandSegmentSizes"])
     begin = sum(segments[:segment])
     dynamic = iter(list(op.operands)[begin : begin + segments[segment]])
@@ -143,7 +142,7 @@ def subview(
     dynamic = [one for one in offsets if not isinstance(one, int)]
     start = DYNAMIC
     if not dynamic:
-        start = sum(a * b for a, b in zip(offsets, strides, strict=True))  # type: ignore[misc]
+        start = sum(a * b for a, b in zip(offsets, strides, strict=True))
     layout = StridedLayoutAttr.get(start, strides[dropped:])
     kept = list(shape[dropped:])
     return Operation.create(
@@ -223,7 +222,7 @@ def _restride(op: Operation) -> None:
         for stride, step in zip(strides, steps, strict=True)
     ]
     if start != DYNAMIC and all(isinstance(one, int) for one in offsets):
-        start += sum(a * b for a, b in zip(offsets, strides, strict=True))  # type: ignore[misc]
+        start += sum(a * b for a, b in zip(offsets, strides, strict=True))
     else:
         start = DYNAMIC
     layout = StridedLayoutAttr.get(start, [new[position] for position in kept])

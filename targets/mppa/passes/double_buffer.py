@@ -19,8 +19,15 @@ from xtc_targets.mppa.passes import _transfers as transfers
 from xtc_targets.mppa.passes import _views as views
 from xtc_targets.mppa.passes._effects import touchers, writers
 
-_PURE = ("arith.", "affine.", "memref.subview", "memref.cast", "memref.collapse_shape")
-_PURE += ("memref.expand_shape", "memref.dim")
+_PURE = (
+    "arith.",
+    "affine.",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.dim",
+    "memref.expand_shape",
+    "memref.subview",
+)
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,9 @@ class DoubleBuffer(Pass):
     """Overlap the transfers of a loop with its computation.
 
     Before:
-        scf.for %k = ... { %a = memref.alloc() : memref<8x8xf32, 2>; memref.copy %A[%k], %a; use(%a) }
+        scf.for %k = ... { %a = memref.alloc() : memref<8xf32, 2>; memref.copy %A[%k], %a; use(%a) }
     After:
-        %both = memref.alloc() : memref<2x8x8xf32, 2>;  start %A[first], %both[0], %tags[0]
+        %both = memref.alloc() : memref<2x8xf32, 2>;  start %A[first], %both[0], %tags[0]
         scf.for %k = ... { if %k + step < last { start %A[%k + step], %both[other], %tags[other] }
                            wait %tags[this]; use(%both[this]) }
 
@@ -202,7 +209,8 @@ class _Rewriting:
         with InsertionPoint(drain):
             with control.branch(control.less(self._lower, self._index)):
                 transfers.wait(tags, 0)
-            transfers.start(*drain.operands, tags, 0)
+            source, target = drain.operands
+            transfers.start(source, target, tags, 0)
         after = InsertionPoint.after(self._loop)
         with after, control.branch(control.less(self._lower, self._upper)):
             transfers.wait(tags, 0)

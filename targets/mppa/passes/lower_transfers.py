@@ -24,7 +24,7 @@ class LowerTransfers(Pass):
     """Say of each `memref.dma_start` which rows of bytes the DMA moves, and how far they are apart.
 
     Before:
-        memref.dma_start %A[..], %a[..], %n, %tags[%i] : memref<8x8xf32, strided<[64, 1], ..>, 1>, ..
+        memref.dma_start %A[..], %a[..], %n, %tags[%i] : memref<8x8xf32, strided<[64, 1]>, 1>, ..
     After:
         %t = call @dev_dma_2d(%get, %to, %c32, %from, %c256, %c32, %c8) : (i32, index, ..) -> i32
         memref.store %t, %tags[%i]
