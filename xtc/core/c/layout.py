@@ -33,10 +33,9 @@ def node_of(op: Operation) -> str:
     return str(location.name_str) if location.is_a_name() else ""
 
 
-def loop_path(op: Operation) -> str:
-    """The name that a schedule or an operator gives a loop: "k#32" of the attribute "./k#32"."""
-    paths = [name for name in op.attributes if name.startswith(_LOOP)]
-    return paths[0].removeprefix(_LOOP) if paths else ""
+def loop_paths(op: Operation) -> list[str]:
+    """The names that a schedule or an operator gives loops: "k#32" of the attribute "./k#32"."""
+    return [name.removeprefix(_LOOP) for name in op.attributes if name.startswith(_LOOP)]
 
 
 def user_line(op: Operation) -> str | None:
