@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xtc.core.cc import CCompiler
+from xtc.core.errors import CompileError
 from xtc.core.llvm import Machine, data_object
 from xtc.interfaces.target import BuildRequest
 from xtc_targets.host import pool_library
@@ -73,11 +74,16 @@ class CGenerator:
 
 
 def _source(lowered: Operation, request: BuildRequest) -> CSource:
+    """The C file. Raises CompileError, UserError for a name that C has taken."""
     from xtc.core.c import c_source
     from xtc_targets.host import c_parallel
 
     names = [argument.name for argument in request.arguments]
-    return c_source(lowered, {request.entry: names}, c_parallel.RULES, c_parallel.RESERVED)
+    try:
+        return c_source(lowered, {request.entry: names}, c_parallel.RULES, c_parallel.RESERVED)
+    except CompileError as error:
+        error.hints = (*error.hints, "use codegen='llvm', which takes what C has no words for")
+        raise
 
 
 def _is_parallel(lowered: Operation) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from xtc.core.blame import first_line, user_line
 from xtc.core.c.expression import Expression
-from xtc.core.c.layout import broken, first_line, node_of, user_line
+from xtc.core.c.layout import broken, node_of
 from xtc.core.c.names import Names
 from xtc.core.c.prelude import Prelude
 from xtc.core.c.types import CType
