@@ -35,7 +35,7 @@ def vectors(dtype: str) -> tuple[Graph, dict[str, Any]]:
             O.transpose(x, name="transposed"),
         ]
         O.outputs(*tensors)
-    schedule = {name: ROWS for name in ("masked", "tail", "broadcast", "transposed")}
+    schedule = dict.fromkeys(("masked", "tail", "broadcast", "transposed"), ROWS)
     return gb.graph, {**schedule, "strided": COLUMNS}
 
 

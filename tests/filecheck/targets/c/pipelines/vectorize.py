@@ -11,7 +11,11 @@ with O.graph(name="product") as gb:
     O.matmul(a, b, name="C")
 schedule = xtc.Schedule(gb.graph)
 schedule["C"].interchange(["i", "k", "j"]).vectorize(["j"])
-print(prepare(gb.graph, schedule=schedule, codegen="c", cpu="haswell", triple="x86_64-unknown-linux-gnu").stage_text("code"))
+print(
+    prepare(
+        gb.graph, schedule=schedule, codegen="c", cpu="haswell", triple="x86_64-unknown-linux-gnu"
+    ).stage_text("code")
+)
 
 # CHECK: typedef float f32x8 __attribute__((vector_size(32)));
 
