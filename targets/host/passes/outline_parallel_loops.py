@@ -78,10 +78,10 @@ def _outline(loop: Operation, function: Operation, number: int) -> None:
         with InsertionPoint(loop):
             call = Operation.create(
                 "func.call",
-                operands=[*values, _index(0), _index(math.prod(counts))],
+                operands=[*values, index(0), index(math.prod(counts))],
                 attributes={"callee": FlatSymbolRefAttr.get(name), PARALLEL: UnitAttr.get()},
             )
-            _copy_paths(loop, call)
+            copy_paths(loop, call)
         with InsertionPoint(function):
             outlined = _function(name, values)
         entry = outlined.regions[0].blocks[0]
@@ -117,8 +117,8 @@ def _function(name: str, values: list[Value]) -> Operation:
 
 def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
     """A plain loop over the range with the body of `loop`, which is left empty."""
-    chunk = Operation.create("scf.for", operands=[first, last, _index(1)], regions=1)
-    _copy_paths(loop, chunk)
+    chunk = Operation.create("scf.for", operands=[first, last, index(1)], regions=1)
+    copy_paths(loop, chunk)
     block = chunk.regions[0].blocks.append(IndexType.get())
     source = loop.regions[0].blocks[0]
     with InsertionPoint(block):
@@ -130,7 +130,7 @@ def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
     return chunk
 
 
-def _copy_paths(source: Operation, target: Operation) -> None:
+def copy_paths(source: Operation, target: Operation) -> None:
     """Let an operation have the paths of the loops that it stands for."""
     for name in (name for name in source.attributes if name.startswith("./")):
         target.attributes[name] = source.attributes[name]
@@ -168,11 +168,12 @@ def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:
 
 
 def _arith(name: str, value: Value, number: int) -> Value:
-    operands = [value, _index(number)]
+    operands = [value, index(number)]
     return Operation.create(f"arith.{name}", results=[value.type], operands=operands).results[0]
 
 
-def _index(number: int) -> Value:
+def index(number: int) -> Value:
+    """A constant, at the insertion point."""
     type = IndexType.get()
     attributes = {"value": IntegerAttr.get(type, number)}
     return Operation.create("arith.constant", results=[type], attributes=attributes).results[0]
