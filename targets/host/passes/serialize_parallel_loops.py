@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serialize-parallel-loops: parallel loops that one thread runs become loops with the same names."""
+"""serialize-parallel-loops: parallel loops that one thread runs become loops of the same name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from xtc.core.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Value
 from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
 from xtc_targets.host.passes.outline_parallel_loops import copy_paths, index
+
+_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,11 @@ class SerializeParallelLoops(Pass):
     name: ClassVar[str] = "serialize-parallel-loops"
 
     def run(self, module: Operation) -> None:
-        for op in all_operations(module):
-            if op.name == "scf.forall" and not len(op.operands):
-                bounds = [list(DenseI64ArrayAttr(op.attributes[name])) for name in _BOUNDS]
-                if len(bounds[0]) == 1:
-                    _replace(op, *(numbers[0] for numbers in bounds))
-
-
-_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
+        loops = [op for op in all_operations(module) if op.name == "scf.forall"]
+        for loop in loops:
+            bounds = [list(DenseI64ArrayAttr(loop.attributes[name])) for name in _BOUNDS]
+            if len(bounds[0]) == 1 and not len(loop.operands):
+                _replace(loop, *(numbers[0] for numbers in bounds))
 
 
 def _replace(loop: Operation, *bounds: int) -> None:
