@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from xtc.core.blame import first_line
 from xtc.core.c import arith, compare, convert, func, functions, math, memref, scf, vector
 from xtc.core.c.layout import symbol_of
 from xtc.core.c.names import Names, is_reserved
@@ -65,7 +66,7 @@ def c_source(
     tables = [op for op in top if op.name == "memref.global"]
     for op in top:
         if op not in found and op not in tables:
-            raise CompileError(f"{op.name} cannot be written in C", notes=[str(op)[:200]])
+            raise CompileError(f"{op.name} cannot be written in C", notes=[first_line(op)])
     symbols = _c_names(top, reserved)
     unit = _Unit({**RULES, **(rules or {})}, arguments or {}, symbols, found, reserved)
     return unit.source(tables)

@@ -35,3 +35,10 @@ refused({}, "", f'memref.global "private" constant @t : memref<5000xi32> = dense
 
 refused({}, "", 'memref.global "private" @t : memref<4xi32>')
 # CHECK:      the global t cannot be written in C
+
+refused(
+    {},
+    "",
+    'memref.global "private" constant @t : memref<2xi64> = dense_resource<x> {alignment = 8}',
+)
+# CHECK:      the global t has no table of numbers

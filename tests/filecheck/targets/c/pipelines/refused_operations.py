@@ -51,3 +51,11 @@ refused(
 )
 # CHECK:      a parallel loop over tensors or of unknown bounds is not for C
 # CHECK-NEXT:   note: scf.forall
+
+# What stands beside functions and tables, and what cannot be handed to a function.
+refused({}, "", "module {}")
+# CHECK:      builtin.module cannot be written in C
+# CHECK:        hint: use codegen='llvm'
+
+refused({}, "", "func.func private @g(complex<f32>)")
+# CHECK:      parameters of type complex<f32> cannot be written in C

@@ -29,3 +29,6 @@ refused({"v": V4}, f"%q = arith.trunci %v : {V4} to vector<4xi1>")
 
 refused({"v": V4, "n": "index"}, f"%q = vector.extract %v[%n] : i32 from {V4}")
 # CHECK:      only a lane at a constant position can be taken in C
+
+refused({"v": "vector<2xf32>"}, "%w = vector.broadcast %v : vector<2xf32> to vector<2xf32>")
+# CHECK:      a vector in every lane of another cannot be written in C
