@@ -165,3 +165,12 @@ def test_a_thread_without_memory_fails_the_call(
             pytest.raises(DeviceMemoryError, match="found no memory"),
         ):
             module(*samples(module))
+
+
+def test_code_for_another_system_has_the_source_of_the_runtime(tmp_path: Path) -> None:
+    graph, schedule = NESTS["one loop"]
+    compilation = prepare(
+        graph, schedule=schedule, codegen="c", triple="x86_64-unknown-freebsd", threads=4
+    )
+    files = compilation.build(tmp_path).manifest.files
+    assert set(files) == {"module.c", "module.o", "parallel.c", "parallel.h"}
