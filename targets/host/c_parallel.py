@@ -56,15 +56,9 @@ def _call(printer: Printer, op: Operation) -> None:
         func.RULES["func.call"](printer, op)
         return
     *values, _, count = op.operands
-    callee = callee_of(op)
-    body = printer.symbols[callee]
-    names = _names(printer, values)
-    printer.suggested[callee] = [*names, "first", "last"]
-    fields = _fields(printer, callee, dict(zip(names, values, strict=True)))
-    failing = callee in printer.fallible
-    chunk = printer.names.declare(f"{body}_chunk")
-    printer.definitions.append(_chunk(body, chunk, fields, failing))
-    printer.prelude.define("xtc_loops", _RUNTIME, "stdint.h")
+    body = printer.symbols[callee_of(op)]
+    failing = callee_of(op) in printer.fallible
+    chunk = _define_chunk(printer, callee_of(op), values)
     context = printer.names.declare("parallel_loop")
     parts = [*(printer.expression(value).text for value in values), *(["0"] if failing else [])]
     printer.flush()
@@ -76,6 +70,18 @@ def _call(printer: Printer, op: Operation) -> None:
     )
     if failing:
         fail_unless(printer, f"{context}.{_FAILED} != 0")
+
+
+def _define_chunk(printer: Printer, callee: str, values: Sequence[Value]) -> str:
+    """Define what the threads call before the function that is being written; returns its name."""
+    body = printer.symbols[callee]
+    names = _names(printer, values)
+    printer.suggested[callee] = [*names, "first", "last"]
+    fields = _fields(printer, callee, dict(zip(names, values, strict=True)))
+    chunk = printer.names.declare(f"{body}_chunk")
+    printer.definitions.append(_chunk(body, chunk, fields, callee in printer.fallible))
+    printer.prelude.define("xtc_loops", _RUNTIME, "stdint.h")
+    return chunk
 
 
 def _names(printer: Printer, values: Sequence[Value]) -> list[str]:
