@@ -30,7 +30,7 @@ title = @printf '== %s\n' '$@'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv links demo check check-fast check-long lint format types floors check-lit \
-  check-lit-fast check-lit-host unit unit-fast unit-long docs-paths update-checks docs clean
+  check-lit-fast check-lit-host check-lit-c unit unit-fast unit-long docs-paths update-checks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {sub("%", "<name>", $$1); \
@@ -88,6 +88,10 @@ check-lit-fast: $(READY) ## lit tests that look at IR and messages, and run noth
 check-lit-host: $(READY) ## lit tests of operators, passes, errors, command lines and the host
 	$(title)
 	@$(LIT) $(SHARED_LIT) $(wildcard $(TESTS)/targets/host)
+
+check-lit-c: $(READY) ## lit tests of the host's other code generator, C
+	$(title)
+	@$(LIT) $(TESTS)/targets/c
 
 check-lit-%: $(READY) ## lit tests of one target
 	$(title)
