@@ -18,10 +18,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.document_paths import documents
-from xtc.cli import compile, opt, run
+from xtc.cli import compile, loop, opt, run
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "xtc-compile": compile.run,
+    "xtc-loop": loop.run,
     "xtc-opt": opt.run,
     "xtc-run": run.run,
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,6 +40,11 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """Names of the axes in order."""
         return tuple(axis.name for axis in self.axes)
+
+    @property
+    def reduced(self) -> int:
+        """How many terms an element of the result is a sum of."""
+        return math.prod(axis.size for axis in self.axes if axis.reduction)
 
     def axis(self, name: str) -> Axis | None:
         """The axis called `name`, or None."""

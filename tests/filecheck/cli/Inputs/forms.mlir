@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every form of a schedule: a dictionary, with segments; text; a list of texts.
+
+func.func @chain(%a: tensor<12x8xf32>, %b: tensor<8x20xf32>) -> tensor<12x20xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<12x8xf32>
+  %1 = linalg.exp ins(%a : tensor<12x8xf32>) outs(%0 : tensor<12x8xf32>) -> tensor<12x8xf32>
+  %2 = tensor.empty() : tensor<12x20xf32>
+  %3 = linalg.fill ins(%zero : f32) outs(%2 : tensor<12x20xf32>) -> tensor<12x20xf32>
+  %4 = linalg.matmul {
+    loop.dims = ["i", "j", "k"],
+    loop.schedule = {
+      "i" = {"parallelize", "buffer", "pack" = 1, "fuse" = [0]},  // one thread for four rows
+        "j", "k",
+          "i#4" = {"unroll" = 2 : i64}
+    }
+  } ins(%1, %b : tensor<12x8xf32>, tensor<8x20xf32>) outs(%3 : tensor<12x20xf32>) -> tensor<12x20xf32>
+  return %4 : tensor<12x20xf32>
+}
+
+func.func @rows(%x: memref<5x6xf32>, %y: memref<5x6xf32>, %z: memref<5x6xf32>) {
+  linalg.exp {loop.dims = ["i", "j"], loop.schedule = {"i[0:2]" = {"i", "j"}, "i[2:]" = {"i", "j" = {"vectorize"}}}}
+    ins(%x : memref<5x6xf32>) outs(%y : memref<5x6xf32>)
+  linalg.exp {loop.dims = ["i", "j"], loop.schedule = "{j: {unroll: 3}, i: {}}"}
+    ins(%y : memref<5x6xf32>) outs(%y : memref<5x6xf32>)
+  linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}
+    ins(%y : memref<5x6xf32>) outs(%z : memref<5x6xf32>)
+    attrs = {loop.dims = ["r", "c"], loop.schedule = ["c", "r", "c#2=unroll"]} {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %in, %out : f32
+      linalg.yield %0 : f32
+  }
+  return
+}
