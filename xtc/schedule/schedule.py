@@ -66,6 +66,11 @@ class Schedule:
                     schedule._load(str(key.value), nest)
         return schedule
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Operators that can be scheduled, in the graph's order."""
+        return tuple(name for name, main in self._mains.items() if main.loops)
+
     def texts(self) -> dict[str, str]:
         """One line of YAML for each scheduled operator, by name."""
         return {name: node.data for name, node in self._nodes.items()}

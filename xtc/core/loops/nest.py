@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 Subscript = tuple[tuple[str, int], ...]
@@ -54,6 +54,14 @@ class Space:
         """Elements of the axis called `name`; 0 where there is none."""
         axis = self.axis(name)
         return axis.size if axis else 0
+
+    def renamed(self, names: Mapping[str, str]) -> Space:
+        """The same space with other names of axes."""
+        axes = tuple(replace(axis, name=names[axis.name]) for axis in self.axes)
+        subscripts = tuple(
+            tuple((names[axis], factor) for axis, factor in one) for one in self.subscripts
+        )
+        return replace(self, axes=axes, subscripts=subscripts)
 
     def resized(self, size_of: Callable[[Axis], int]) -> Space:
         """The same space with other sizes."""
@@ -197,6 +205,17 @@ class Nest:
     def _first_tile(self, axis: str) -> int:
         """The largest tile of `axis` that a segment begins with."""
         return max((_outer_tile(segment.nest, axis) for segment in self.segments), default=1)
+
+    def renamed(self, names: Mapping[str, str]) -> Nest:
+        """The same nest with other names of axes; those of loops stay."""
+        return Nest(
+            self.space.renamed(names),
+            tuple(replace(loop, axis=names[loop.axis]) for loop in self.loops),
+            tuple(
+                replace(one, axis=names[one.axis], nest=one.nest.renamed(names))
+                for one in self.segments
+            ),
+        )
 
     def walk(self) -> Iterator[Nest]:
         """This nest and those of all segments in it."""
