@@ -104,6 +104,8 @@ def place_of(op: Operation) -> SourceLocation | str:
     if isinstance(attribute, StringAttr):
         return _place_in(attribute.value)
     location = op.location
+    while location.is_a_name():
+        location = location.child_loc
     if not location.is_a_file():
         return str(location)
     return SourceLocation(location.filename, location.start_line, location.start_col)

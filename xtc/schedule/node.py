@@ -84,7 +84,10 @@ class NodeSchedule:
         def change() -> None:
             given = texts(names, "set_dims", "names")
             if len(given) != len(self.axes) or len(set(given)) != len(given):
-                raise UserError(f"{self.node} has {len(self.axes)} axes: {', '.join(self.dims)}")
+                raise UserError(
+                    f"set_dims of {self.node} takes {len(self.axes)} different names",
+                    notes=[f"its axes are {', '.join(self.dims)}"],
+                )
             if self._parent or self._parts or any(one.tile is not None for one in self._loops):
                 raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
             if given == self.dims:
@@ -108,20 +111,11 @@ class NodeSchedule:
                                          for i1 in 0..4       strip_mine("i", {"i1": 4})
         """
 
-        def change() -> None:
-            axis = self._axis(dim)
-            sizes = integers(tiles, "strip_mine", "tile sizes by name")
-            if not sizes:
-                raise UserError(f"strip_mine of '{dim}' of {self.node} names no tile")
-            for name, size in sizes.items():
-                self._check_new(name)
-                self._loops.append(NestLoop(axis, size, name))
-
-        return self._checked(change)
+        return self._tile("strip_mine", dim, tiles)
 
     def tile(self, dim: str, tiles: Mapping[str, int]) -> Self:
         """The same as `strip_mine`; XTC's other name for it."""
-        return self.strip_mine(dim, tiles)
+        return self._tile("tile", dim, tiles)
 
     def split(self, dim: str, segments: Mapping[str, int]) -> dict[str, NodeSchedule]:
         """Cut `dim` into segments that begin where `segments` says; each gets its own schedule.
@@ -251,6 +245,18 @@ class NodeSchedule:
 
     def __str__(self) -> str:
         return nest_text(self.nest, self.node)
+
+    def _tile(self, word: str, dim: str, tiles: Mapping[str, int]) -> Self:
+        def change() -> None:
+            axis = self._axis(dim)
+            sizes = integers(tiles, word, "tile sizes by name")
+            if not sizes:
+                raise UserError(f"{word} of '{dim}' of {self.node} names no tile")
+            for name, size in sizes.items():
+                self._check_new(name)
+                self._loops.append(NestLoop(axis, size, name))
+
+        return self._checked(change)
 
     def _annotate(
         self, names: Sequence[str], what: str, change: Callable[[NestLoop], NestLoop]

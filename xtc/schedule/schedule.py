@@ -110,7 +110,7 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
         return [_entry(name, nest) for name, nest in data.items()]
     else:
         raise UserError(
-            f"schedule={type(data).__name__} is no schedule",
+            f"schedule={shown(data)} is no schedule",
             hints=["pass an xtc.Schedule, a mapping, YAML text or a Path"],
         )
     if tree.value is None:

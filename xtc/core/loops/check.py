@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, shown
 from xtc.core.loops.check_operands import check_operands
-from xtc.core.loops.nest import Nest, NestLoop
+from xtc.core.loops.nest import Nest, NestLoop, Space
 from xtc.core.loops.plan import code_size, plan_nest
 
 MAX_UNROLLED = 512
@@ -50,6 +50,13 @@ def check_nest(nest: Nest, title: str) -> None:
         )
 
 
+def check_axis(name: str, space: Space, title: str) -> None:
+    """Raise UserError unless the space has an axis called `name`."""
+    if space.axis(name) is None:
+        hints = did_you_mean(name, space.names)
+        raise UserError(f"{title} has no axis {shown(name)}", hints=hints)
+
+
 def _check(nest: Nest, title: str, outside: Outside) -> None:
     for rule in _RULES:
         rule(nest, title, outside)
@@ -61,10 +68,7 @@ def _known_axes(nest: Nest, title: str, outside: Outside) -> None:
     if len(nest.loops) > MAX_LOOPS:
         raise UserError(f"the schedule of {title} has {len(nest.loops)} loops; at most {MAX_LOOPS}")
     for name in [loop.axis for loop in nest.loops] + [part.axis for part in nest.segments[:1]]:
-        if nest.space.axis(name) is None:
-            raise UserError(
-                f"{title} has no axis '{name}'", hints=did_you_mean(name, nest.space.names)
-            )
+        check_axis(name, nest.space, title)
 
 
 def _unique_loops(nest: Nest, title: str, outside: Outside) -> None:
@@ -86,17 +90,23 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
         )
     size, position = nest.space.size(name), 0
     for segment in nest.segments:
-        if segment.axis != name or segment.start != position or segment.stop <= segment.start:
+        if segment.axis != name or segment.start != position:
             raise UserError(
                 f"'{segment.name}' of {title} does not go on with the split of '{name}' "
                 f"at {position}",
                 notes=["segments follow each other and cover the axis"],
             )
+        if segment.stop <= segment.start:
+            raise UserError(
+                f"'{segment.name}' of {title} is empty",
+                notes=[f"'{name}' goes from 0 to {size}"],
+                hints=["begin each segment after the one before, the first at 0"],
+            )
         position = segment.stop
     if position != size:
         raise UserError(
             f"the split of '{name}' of {title} ends at {position}, not at {size}",
-            hints=[f"the last segment may be open: '{name}[{nest.segments[-1].start}:]'"],
+            hints=[f"add '{name}[{position}:]'"] if position < size else [],
         )
     if len(nest.segments) == 1:
         raise UserError(f"the split of '{name}' of {title} has one segment, which changes nothing")

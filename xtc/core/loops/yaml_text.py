@@ -76,11 +76,18 @@ def _where(mark: Any, origin: SourceLocation) -> SourceLocation | None:
 
 def _located(node: yaml.Node, origin: SourceLocation) -> Located:
     where = _where(node.start_mark, origin)
+    tag = _tag(node)
+    if not isinstance(node, yaml.ScalarNode) and tag not in ("map", "seq"):
+        raise UserError(f"{shown(tag)} has no meaning here", where=where)
     if isinstance(node, yaml.MappingNode):
         return Located(_mapping(node, origin), where)
     if isinstance(node, yaml.SequenceNode):
         return Located([_located(item, origin) for item in node.value], where)
     return Located(_scalar(node, where), where)
+
+
+def _tag(node: yaml.Node) -> str:
+    return str(node.tag).removeprefix("tag:yaml.org,2002:")
 
 
 def _mapping(node: yaml.MappingNode, origin: SourceLocation) -> dict[Located, Located]:
@@ -105,7 +112,7 @@ _TAGS: dict[str, Callable[[str], Any]] = {
 
 
 def _scalar(node: yaml.Node, where: SourceLocation | None) -> Any:
-    tag = node.tag.removeprefix("tag:yaml.org,2002:")
+    tag = _tag(node)
     if tag == "int":
         return _integer(node.value, where)
     if tag not in _TAGS:
