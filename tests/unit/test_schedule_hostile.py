@@ -95,6 +95,26 @@ def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
     assert str(node) == before
 
 
+NAMED = {"strip_mine's size": "'z'", "split's start": "'i[", "unroll's factor": "'i'"}
+
+
+@pytest.mark.parametrize(("primitive", "name"), NAMED.items())
+@pytest.mark.parametrize("value", [0, -4, 1 << 31, True, 2.5, float("nan")])
+def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: object) -> None:
+    node = xtc.Schedule(product())["Product"]
+    with pytest.raises(UserError) as caught:
+        PRIMITIVES[primitive](node, value)
+    assert name in caught.value.what or "'high'" in caught.value.what
+
+
+@pytest.mark.parametrize("split", [{}, {"all": 0}, {"low": 0, "high": 32}, {"low": 1}])
+def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
+    node = xtc.Schedule(product())["Product"]
+    with pytest.raises(UserError, match=r"'i(\[.*)?' of Product"):
+        node.split("i", split)
+    assert node.loops == ("i", "j", "k")
+
+
 @pytest.mark.parametrize("place", DATA)
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
 @pytest.mark.timeout(5)
