@@ -79,7 +79,7 @@ session(
     "xtc-loop beyond.mlir --run",
     # CHECK:      error: linalg.generic is not run: its indices wrap around
     "xtc-loop forms.mlir --run",
-    # CHECK:      error: the file has 2 functions
+    # CHECK:      error: the file has 3 functions
     # CHECK-NEXT:   hint: choose one: --function NAME
     "xtc-loop forms.mlir --run --function row",
     # CHECK:      error: the file has no function 'row'

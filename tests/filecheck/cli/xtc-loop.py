@@ -73,6 +73,10 @@ session(
     # CHECK:      linalg.generic (r: 5, c: 6)
     # CHECK: check argument1: all 30 elements agree
     # CHECK: check argument2: all 30 elements agree
+    "xtc-loop forms.mlir --run --function named",
+    # CHECK: check argument2: all 64 elements agree
+    # CHECK: check argument3: all 16 elements agree
+    # CHECK: check argument4: all 16 elements agree
     "xtc-loop product.mlir --nest -o ../nest",
     "cat ../nest",
     # CHECK-LABEL: $ cat ../nest

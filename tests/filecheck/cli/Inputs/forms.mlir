@@ -34,3 +34,20 @@ func.func @rows(%x: memref<5x6xf32>, %y: memref<5x6xf32>, %z: memref<5x6xf32>) {
   }
   return
 }
+
+func.func @named(%x: memref<1x8x8x4xf64>, %w: memref<2x2xf64>, %p: memref<1x4x4x4xf64>,
+                 %r: memref<1x4x4xf64>, %t: memref<4x4x1xf64>) {
+  %low = arith.constant -1.0e9 : f64
+  linalg.fill {loop.dims = ["n", "h", "w", "c"], loop.schedule = {"w", "n", "h", "c" = {"vectorize"}}}
+    ins(%low : f64) outs(%p : memref<1x4x4x4xf64>)
+  linalg.pooling_nhwc_max {
+    dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>,
+    loop.dims = ["n", "h", "w", "c", "r", "s"],
+    loop.schedule = {"h", "n", "w", "r", "s", "w#3" = {"unroll"}, "c" = {"vectorize"}}
+  } ins(%x, %w : memref<1x8x8x4xf64>, memref<2x2xf64>) outs(%p : memref<1x4x4x4xf64>)
+  linalg.reduce { arith.addf } ins(%p : memref<1x4x4x4xf64>) outs(%r : memref<1x4x4xf64>)
+    dimensions = [3] {loop.dims = ["n", "h", "w", "c"], loop.schedule = {"h", "c", "n", "w" = {"vectorize"}}}
+  linalg.transpose ins(%r : memref<1x4x4xf64>) outs(%t : memref<4x4x1xf64>)
+    permutation = [2, 1, 0] {loop.dims = ["w", "h", "n"], loop.schedule = {"h", "n", "w" = {"unroll"}}}
+  return
+}
