@@ -20,9 +20,28 @@ Call = Callable[[NodeSchedule, Any], object]
 LONG = "i" * 100_000
 INTEGERS = (0, -4, 1 << 31, 1 << 63, 10**30, 10**5000, -(10**5000))
 OTHERS = (True, 1.5, float("nan"), float("inf"), "4", "", LONG, b"i", object(), len, Ellipsis, type)
-COLLECTIONS = ([1], [None], [["i"]], {1: 1}, {None: 1}, {"z": None}, {"z": 2.5}, set(), range(3))
+COLLECTIONS: tuple[Any, ...] = (
+    [1],
+    [None],
+    [["i"]],
+    {1: 1},
+    {None: 1},
+    {"z": None},
+    {"z": 2.5},
+    set(),
+    range(3),
+)
 SIZES = ({"z": 0}, {"z": -4}, {"z": 1 << 31}, {"z": 1 << 63}, {"z": 10**30}, {"z": 10**5000})
-NAMES = ({LONG: 4}, {"x y": 4}, {"": 4}, {"i": 2.5}, {"unknown axis": 4}, {}, [], ())
+NAMES: tuple[Any, ...] = (
+    {LONG: 4},
+    {"x y": 4},
+    {"": 4},
+    {"i": 2.5},
+    {"unknown axis": 4},
+    {},
+    [],
+    (),
+)
 VALUES: tuple[Any, ...] = (*INTEGERS, *OTHERS, *COLLECTIONS, *SIZES, *NAMES)
 
 PRIMITIVES: dict[str, Call] = {

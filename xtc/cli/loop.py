@@ -96,16 +96,10 @@ def _results(args: argparse.Namespace, text: str) -> str:
         if args.stage or args.run or args.measure:
             own = find_function(module, args.function)
             parts = [one for one in found if one.function == name_of(own)]
-            function = MlirFunction(
-                module,
-                name_of(own),
-                arguments_of(own),
-                target,
-                options,
-                flops=sum(one.flops for one in parts),
-                reduction=max((one.nest.space.reduced for one in parts), default=1),
-            )
-            printed += _outcomes(function, args)
+            function = MlirFunction(module, name_of(own), arguments_of(own), target, options)
+            flops = sum(one.flops for one in parts)
+            reduction = max((one.nest.space.reduced for one in parts), default=1)
+            printed += _outcomes(replace(function, flops=flops, reduction=reduction), args)
     return "".join(f"{part.rstrip()}\n" for part in printed)
 
 

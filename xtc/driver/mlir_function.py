@@ -101,6 +101,8 @@ class MlirFunction:
 
     def arrays(self, seed: int) -> list[Array]:
         """Samples for all arguments: a function may add to what it writes."""
+        if not self.arguments:
+            raise UserError(f"function '{self.name}' takes no arrays: there is nothing to see")
         result = []
         for position, argument in enumerate(self.arguments):
             array = aligned_empty(argument.shape, argument.dtype)

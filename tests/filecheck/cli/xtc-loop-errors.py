@@ -21,7 +21,7 @@ session(
     # CHECK:      error: text.mlir:2:3: linalg.matmul: not YAML: expected the node content
     # CHECK-NEXT:   note: line 1, column 13 of its schedule
     "xtc-loop axis.mlir --nest",
-    # CHECK:      error: axis.mlir:3:50: linalg.matmul has no axis 'jj'
+    # CHECK:      error: axis.mlir:3:56: linalg.matmul has no axis 'jj'
     # CHECK-NEXT:   hint: did you mean 'j'?
     "xtc-loop large.mlir --nest",
     # CHECK:      error: large.mlir:3:50: 'i#5' of linalg.matmul covers 5 elements of 4: this is no tile
