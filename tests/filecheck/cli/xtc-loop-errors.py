@@ -8,7 +8,7 @@ from session import session
 
 loop_mistakes.write()
 session(
-    # What a schedule says is refused where it stands, or where the schedule begins.
+    # What a schedule says is refused where it stands.
     "xtc-loop word.mlir --nest",
     # CHECK:      xtc-loop: error: word.mlir:4:13: linalg.matmul: 'k' cannot be 'vectorise'
     # CHECK-NEXT:   hint: did you mean 'vectorize'?
@@ -24,14 +24,14 @@ session(
     # CHECK:      error: axis.mlir:3:56: linalg.matmul has no axis 'jj'
     # CHECK-NEXT:   hint: did you mean 'j'?
     "xtc-loop large.mlir --nest",
-    # CHECK:      error: large.mlir:3:50: 'i#5' of linalg.matmul covers 5 elements of 4: this is no tile
+    # CHECK:      error: large.mlir:3:66: 'i#5' of linalg.matmul covers 5 elements of 4: this is no tile
     # CHECK-NEXT:   hint: choose a size from 1 to 3
     "xtc-loop reduced.mlir --stage code",
-    # CHECK:      error: reduced.mlir:3:50: 'k' of linalg.matmul cannot be vectorized: 'k' is reduced
+    # CHECK:      error: reduced.mlir:3:61: 'k' of linalg.matmul cannot be vectorized: 'k' is reduced
     # CHECK-NEXT:   note: the sum's order would change
     # CHECK-NEXT:   hint: vectorize a parallel axis
     "xtc-opt large.mlir --memref-signature --apply-schedules",
-    # CHECK:      xtc-opt: error: large.mlir:3:50: 'i#5' of linalg.matmul covers 5 elements of 4
+    # CHECK:      xtc-opt: error: large.mlir:3:66: 'i#5' of linalg.matmul covers 5 elements of 4
     #
     # So are attributes of other forms.
     "xtc-loop number.mlir --nest",

@@ -75,7 +75,10 @@ def _unique_loops(nest: Nest, title: str, outside: Outside) -> None:
     seen: set[str] = set()
     for loop in nest.loops:
         if loop.name in seen:
-            raise UserError(f"the schedule of {title} has two loops '{loop.name}'")
+            raise UserError(
+                f"the schedule of {title} has two loops '{loop.name}'",
+                where=loop.where,
+            )
         seen.add(loop.name)
 
 
@@ -121,11 +124,15 @@ def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
         if loop.tile is None:
             _check_whole(nest, loop, title, outside, again=again)
         elif loop.tile < 1:
-            raise UserError(f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least")
+            raise UserError(
+                f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least",
+                where=loop.where,
+            )
         elif loop.tile > outer or (loop.tile == outer and (again or loop.axis not in outside.axes)):
             raise UserError(
                 f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: this is no tile",
                 hints=[f"choose a size from 1 to {outer - 1}" if outer > 1 else "leave it away"],
+                where=loop.where,
             )
         covered[loop.axis] = outer if loop.tile is None else loop.tile
         looped.add(loop.axis)
@@ -145,6 +152,7 @@ def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, ag
         raise UserError(
             f"'{loop.name}' of {title} is looped over outside of the segment already",
             hints=["leave it away in the segment, or outside of it"],
+            where=loop.where,
         )
 
 
@@ -157,12 +165,16 @@ def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
             continue
         _check_vector(nest, position, title)
         if extent.size == 1:
-            raise UserError(f"'{loop.name}' of {title} has one element; nothing to vectorize")
+            raise UserError(
+                f"'{loop.name}' of {title} has one element; nothing to vectorize",
+                where=loop.where,
+            )
         if loop.axis in vectorized:
             raise UserError(
                 f"'{loop.name}' of {title} is inside '{vectorized[loop.axis].name}', "
                 "which is vectorized as a whole",
                 hints=[f"vectorize '{loop.name}' alone"],
+                where=loop.where,
             )
         vectorized[loop.axis] = loop
         elements *= extent.size
@@ -182,15 +194,20 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{inside}' is inside it",
             hints=["interchange the loops so that vectorized ones are innermost"],
+            where=loop.where,
         )
     if _is_reduction(nest, loop):
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
             notes=["the sum's order would change"],
             hints=["vectorize a parallel axis"],
+            where=loop.where,
         )
     if loop.unroll:
-        raise UserError(f"'{loop.name}' of {title} is both vectorized and unrolled")
+        raise UserError(
+            f"'{loop.name}' of {title} is both vectorized and unrolled",
+            where=loop.where,
+        )
 
 
 def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
@@ -207,6 +224,7 @@ def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -
             f"'{loop.name}' of {title} cannot be vectorized: an operand is indexed by {index}",
             notes=["its elements are not neighbours"],
             hints=["vectorize an axis that indexes every operand alone"],
+            where=loop.where,
         )
 
 
@@ -220,6 +238,7 @@ def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
                 f"'{loop.name}' of {title} cannot be parallelized: '{loop.axis}' is reduced",
                 notes=["threads would add to one element at the same time"],
                 hints=["parallelize an axis of the result"],
+                where=loop.where,
             )
         around = [one for one in nest.loops[:position] if not one.parallelize]
         around += [outside.loop] if outside.loop else []
@@ -228,9 +247,13 @@ def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
             raise UserError(
                 f"'{loop.name}' of {title} cannot be parallelized inside '{outer}'",
                 hints=["interchange the loops so that parallel ones are outermost"],
+                where=loop.where,
             )
         if loop.vectorize or loop.unroll:
-            raise UserError(f"'{loop.name}' of {title} is parallel and vectorized or unrolled")
+            raise UserError(
+                f"'{loop.name}' of {title} is parallel and vectorized or unrolled",
+                where=loop.where,
+            )
         axes.add(loop.axis)
     _check_parallel_counts(nest, title)
 
@@ -239,7 +262,10 @@ def _check_parallel_counts(nest: Nest, title: str) -> None:
     parallel = [extent for extent in nest.extents() if extent.loop.parallelize]
     for extent in parallel:
         if extent.trips == 1:
-            raise UserError(f"'{extent.loop.name}' of {title} runs once; nothing to parallelize")
+            raise UserError(
+                f"'{extent.loop.name}' of {title} runs once; nothing to parallelize",
+                where=extent.loop.where,
+            )
     for extent in parallel[:-1]:
         loop = extent.loop
         if loop.pack or loop.fuse or loop.buffer:
@@ -247,6 +273,7 @@ def _check_parallel_counts(nest: Nest, title: str) -> None:
                 f"'{loop.name}' and '{parallel[-1].loop.name}' of {title} run as one parallel "
                 "loop; nothing can be put between them",
                 hints=[f"put it inside '{parallel[-1].loop.name}'"],
+                where=loop.where,
             )
 
 
@@ -261,6 +288,7 @@ def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
             raise UserError(
                 f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}: it runs {times}",
                 hints=[f"a factor from 2 to {trips}" if trips > 1 else "leave it away"],
+                where=loop.where,
             )
         copies *= loop.unroll
     if copies > MAX_UNROLLED:

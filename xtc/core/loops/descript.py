@@ -73,7 +73,8 @@ class _Reader:
                         hints=["put it inside the segments, or before them"],
                     )
                 else:
-                    loops.append(self._loop(text, value, axes))
+                    loop = self._loop(text, value, axes)
+                    loops.append(replace(loop, where=key.where))
         return Nest(Space(axes), tuple(loops), tuple(segments))
 
     def _count_one(self) -> None:

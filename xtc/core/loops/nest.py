@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+from xtc.core.location import SourceLocation
 
 Subscript = tuple[tuple[str, int], ...]
 """One index of an operand as axes with their factors: `w * 2 + s` is `(("w", 2), ("s", 1))`."""
@@ -82,6 +84,7 @@ class NestLoop:
         buffer: the result's tile inside this loop is computed in a buffer of its own.
         pack: operands whose tile inside this loop is copied to a buffer first.
         fuse: operands whose producer is computed inside this loop, tile by tile.
+        where: where a text has it, for messages.
     """
 
     axis: str
@@ -93,6 +96,7 @@ class NestLoop:
     buffer: bool = False
     pack: tuple[int, ...] = ()
     fuse: tuple[int, ...] = ()
+    where: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -14,6 +14,16 @@ refused_text("C:\n  i:\n  j: vectorise")
 refused_text("C:\n  i:\n  jj:\n")
 # CHECK:      <schedule>:3:3: C has no axis 'jj'
 # CHECK-NEXT:   hint: did you mean 'j'?
+refused_text("C:\n  i:\n  j:\n  k: vectorize")
+# CHECK:      <schedule>:4:3: 'k' of C cannot be vectorized: 'k' is reduced
+# CHECK-NEXT:   note: the sum's order would change
+# CHECK-NEXT:   hint: vectorize a parallel axis
+refused_text("C: [i, j, k, i#40]")
+# CHECK:      <schedule>:1:14: 'i#40' of C covers 40 elements of 32: this is no tile
+# CHECK-NEXT:   hint: choose a size from 1 to 31
+refused_text("C: {'i[:16]': {i: {unroll: 20}}, 'i[16:]': {}}")
+# CHECK:      <schedule>:1:16: 'i' of C cannot be unrolled by 20: it runs 16 times
+# CHECK-NEXT:   hint: a factor from 2 to 16
 refused_text("C: {i: {}, i: {}}")
 # CHECK:      <schedule>:1:12: 'i' is written twice
 refused_text("C: &a {i: *a}")
