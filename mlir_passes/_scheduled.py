@@ -15,9 +15,7 @@ from xtc.core.loops.attribute_text import NAME as SCHEDULE
 from xtc.core.loops.attribute_text import PLACE
 from xtc.core.loops.yaml_text import UNNAMED, parse_yaml
 from xtc.core.mlir import (
-    AffineMapAttr,
     ArrayAttr,
-    Attribute,
     DictAttr,
     Operation,
     RankedTensorType,
@@ -66,8 +64,7 @@ def title_of(op: Operation) -> str:
 def check_schedulable(op: Operation) -> None:
     """Raise UserError unless `op` is a linalg operation on tensors of known sizes."""
     with located(place_of(op)):
-        maps = get_indexing_maps(op)
-        if maps is None:
+        if get_indexing_maps(op) is None:
             raise UserError(
                 f"{op.name} has {SCHEDULE}, but no loops that a schedule can be made of",
                 hints=["schedule linalg.generic, or a named operation that is a form of it"],
@@ -84,18 +81,6 @@ def check_schedulable(op: Operation) -> None:
                     notes=[f"an operand is {value.type}"],
                     hints=["write the function for static shapes"],
                 )
-        _check_maps(op, maps)
-
-
-def _check_maps(op: Operation, maps: Sequence[Attribute]) -> None:
-    """Every loop has to be an index by itself somewhere, where its size is read."""
-    plain = [AffineMapAttr(one).value for one in maps]
-    found = {position for one in plain for position in linalg.plain_loops(one)}
-    missing = [f"d{n}" for n in range(plain[0].n_dims) if n not in found]
-    if missing:
-        raise UserError(
-            f"{title_of(op)} has a schedule, but the size of its loop {missing[0]} cannot be told"
-        )
 
 
 def place_of(op: Operation) -> SourceLocation | str:

@@ -59,6 +59,15 @@ session(
     "xtc-opt axis.mlir --apply-schedules",
     # CHECK:      error: axis.mlir:3:50: linalg.matmul has loop.schedule, but does not compute one tensor
     # CHECK-NEXT:   hint: --memref-signature rewrites functions on memrefs
+    "xtc-loop softmax.mlir --nest",
+    # CHECK:      error: softmax.mlir:2:59: linalg.softmax has loop.schedule, but no loops that a schedule
+    # CHECK-NEXT:   hint: schedule linalg.generic, or a named operation that is a form of it
+    "xtc-opt open.mlir --apply-schedules",
+    # CHECK:      error: open.mlir:2:55: linalg.exp has a schedule, but its sizes are not all known
+    # CHECK-NEXT:   note: an operand is tensor<?xf32>
+    "xtc-loop body.mlir --stage scheduled",
+    # CHECK:      error: body.mlir:6:49: linalg.generic cannot be vectorized: its body has no form on
+    # CHECK:        hint: leave its loops scalar, or write the body with arith and math operations
     #
     # Functions that cannot be brought to the form of the stage source.
     "xtc-loop dynamic.mlir --nest",
@@ -78,6 +87,12 @@ session(
     # CHECK:      error: function 'system' is not run: it has no body
     "xtc-loop beyond.mlir --run",
     # CHECK:      error: linalg.generic is not run: its indices wrap around
+    "xtc-loop number_argument.mlir --run",
+    # CHECK:      error: argument0 is i32, which is no array
+    "xtc-loop truth.mlir --run",
+    # CHECK:      error: argument0 has elements i1
+    "xtc-loop nothing.mlir --run",
+    # CHECK:      error: function 'f' takes no arrays: there is nothing to see
     "xtc-loop forms.mlir --run",
     # CHECK:      error: the file has 3 functions
     # CHECK-NEXT:   hint: choose one: --function NAME

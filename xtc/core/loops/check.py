@@ -139,10 +139,6 @@ def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
 
 
 def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, again: bool) -> None:
-    if again and any(
-        one.tile is None and one.axis == loop.axis and one != loop for one in nest.loops
-    ):
-        raise UserError(f"axis '{loop.axis}' of {title} has two loops over all of it")
     if again:
         raise UserError(
             f"the loop over all of '{loop.axis}' of {title} is inside a tile of it",

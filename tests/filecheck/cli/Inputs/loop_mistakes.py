@@ -11,6 +11,13 @@ func.func @f(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {{
   return
 }}
 """
+EXP = """\
+func.func @f({more}%a: memref<4x{type}>) {{
+  linalg.exp {{loop.dims = ["i"], loop.schedule = {{"i"}}}}
+    ins(%a : memref<4x{type}>) outs(%a : memref<4x{type}>)
+  return
+}}
+"""
 DIMS = 'loop.dims = ["i", "j", "k"]'
 ATTRIBUTES = {
     "axis": f'{DIMS}, loop.schedule = {{"i", "jj", "k"}}',
@@ -56,6 +63,44 @@ func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
     ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<4xf32>
   func.call @system(%0) : (tensor<4xf32>) -> ()
   return %0 : tensor<4xf32>
+}
+""",
+    "softmax": """\
+func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.softmax {loop.dims = ["i"], loop.schedule = {"i"}} dimension(0)
+    ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+""",
+    "open": """\
+func.func private @f(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.exp {loop.dims = ["i"], loop.schedule = {"i"}}
+    ins(%a : tensor<?xf32>) outs(%a : tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+""",
+    "body": """\
+func.func private @g(f32) -> f32
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+    outs(%a : tensor<4xf32>)
+    attrs = {loop.dims = ["i"], loop.schedule = {"i" = {"vectorize"}}} {
+    ^bb0(%out: f32):
+      %1 = func.call @g(%out) : (f32) -> f32
+      linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+""",
+    "number_argument": EXP.format(more="%n: i32, ", type="f32"),
+    "truth": EXP.format(more="%n: memref<4xi1>, ", type="f32"),
+    "nothing": """\
+func.func @f() {
+  %0 = tensor.empty() : tensor<4xf32>
+  %1 = linalg.exp {loop.dims = ["i"], loop.schedule = {"i"}}
+    ins(%0 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+  return
 }
 """,
     "beyond": """\

@@ -44,5 +44,16 @@ for _ in range(20):
     nested = {"i[0:32]": nested}
 refused_data(nested)
 # CHECK:      the schedule of C is nested too deep
+inside = []
+inside.append(inside)
+refused_data(inside)
+# CHECK:      C: the data is nested too deep
+wide = ["i"]
+for _ in range(10):
+    wide = [wide] * 10
+refused_data(wide)
+# CHECK:      C: the data has more than 65536 parts
+refused_data({"i": {"unroll": 10**30}})
+# CHECK:      C: 1000000000000000000000000000000 is beyond any size
 refused_data([f"i#{n}" for n in range(2000, 0, -1)])
 # CHECK:      the schedule of C has more than 1024 loops

@@ -55,6 +55,11 @@ C.split("i", {"low": 0, "high": 16})
 refused(lambda: C.split("i", {"low": 0, "high": 8}))
 # CHECK:      axis 'i' of C has no loop here
 # CHECK-NEXT:   note: the loops here: none
+C = new()
+C.split("j", {"low": 0, "high": 16})
+refused(lambda: C.split("i", {"low": 0, "high": 8}))
+# CHECK:      C is split already
+# CHECK-NEXT:   hint: split its segments
 refused_data({"i#8": {}, "j[:16]": {"i": {}}, "j[16:]": {}})
 # CHECK:      'i' of C is looped over outside of the segment already
 # CHECK-NEXT:   hint: leave it away in the segment, or outside of it
