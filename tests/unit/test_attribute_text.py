@@ -6,6 +6,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -102,3 +103,11 @@ def test_a_printed_module_is_read_again() -> None:
         assert str(parse_module(once, "g.mlir")) == once
     assert 'loop.schedule = "{\\22j\\22, \\22i\\22 : {\\22unroll\\22}}"' in once
     assert 'loop.schedule_at = "f.mlir:1:52"' in once
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", ["loop.schedule={}", "loop.schedule = {", "loop.schedule={a,a,a,"])
+def test_long_text_takes_time_by_its_length(part: str) -> None:
+    lifted, found = lift_schedules(f"{part}\n" * 50_000, "f.mlir")
+    assert lifted.count("\n") == 50_000
+    assert len(found) == (50_000 if part.endswith("}") else 0)

@@ -43,17 +43,20 @@ def lift_schedules(text: str, file: str) -> tuple[str, list[AttributeText]]:
     brackets is left to MLIR.
     """
     found: list[AttributeText] = []
-    pieces, position = [], 0
+    pieces, position, line = [], 0, 1
     for match in _VALUE.finditer(text):
         if match["attribute"] is None or match.start() < position:
             continue
         start = match.end()
-        value = _dictionary(text, start)
-        if value is None:
-            continue
-        yaml, stop = value
-        found.append(AttributeText(yaml, _place(text, start, file)))
-        pieces += [text[position:start], _standing_for(len(found), text[start:stop])]
+        yaml, stop = _dictionary(text, start)
+        line += text.count("\n", position, start)
+        value = text[start:stop]
+        if yaml is not None:
+            column = start - text.rfind("\n", 0, start)
+            found.append(AttributeText(yaml, SourceLocation(file, line, column)))
+            value = _standing_for(len(found), value)
+        pieces += [text[position:start], value]
+        line += value.count("\n")
         position = stop
     return "".join([*pieces, text[position:]]), found
 
@@ -65,13 +68,8 @@ def _standing_for(number: int, value: str) -> str:
     return f"{digits}{first[len(digits) :]}{newline}{rest}"
 
 
-def _place(text: str, position: int, file: str) -> SourceLocation:
-    line_start = text.rfind("\n", 0, position) + 1
-    return SourceLocation(file, text.count("\n", 0, position) + 1, position - line_start + 1)
-
-
-def _dictionary(text: str, start: int) -> tuple[str, int] | None:
-    """The YAML of what begins at `start`, and where it ends; None where it is something else."""
+def _dictionary(text: str, start: int) -> tuple[str | None, int]:
+    """The YAML of what begins at `start`, None where it is something else, and how far it goes."""
     pieces, position, depth = [], start, 0
     while match := _TOKEN.match(text, position):
         position = match.end()
@@ -81,7 +79,7 @@ def _dictionary(text: str, start: int) -> tuple[str, int] | None:
             return "".join(pieces), position
         if depth > MAX_DEPTH:
             break
-    return None
+    return None, position
 
 
 def _yaml(token: re.Match[str], follows: str) -> str:
