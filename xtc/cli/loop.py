@@ -107,11 +107,15 @@ def _nests(module: Operation, function: str | None) -> list[Any]:
     """Scheduled operations, of one function or of all. Raises UserError where there are none."""
     from xtc.core.mlir import copied
 
+    if function is not None:
+        find_function(module, function)
     apply: Any = discover.passes()[_APPLY]()
-    found: list[Any] = apply.nests(copied(module))
+    scheduled: list[Any] = apply.nests(copied(module))
+    found = [one for one in scheduled if function in (None, one.function)]
     if not found:
-        raise UserError(f"no operator of the file has {SCHEDULE}", hints=[_EXAMPLE])
-    return [one for one in found if function in (None, one.function)]
+        where = "the file" if function is None else f"'{function}'"
+        raise UserError(f"no operator of {where} has {SCHEDULE}", hints=[_EXAMPLE])
+    return found
 
 
 def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:

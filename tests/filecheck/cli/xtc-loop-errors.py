@@ -94,8 +94,12 @@ session(
     "xtc-loop nothing.mlir --run",
     # CHECK:      error: function 'f' takes no arrays: there is nothing to see
     "xtc-loop forms.mlir --run",
-    # CHECK:      error: the file has 3 functions
+    # CHECK:      error: the file has 4 functions
     # CHECK-NEXT:   hint: choose one: --function NAME
+    "xtc-loop forms.mlir --nest --function row",
+    # CHECK:      error: the file has no function 'row'
+    "xtc-loop forms.mlir --nest --function plain",
+    # CHECK:      error: no operator of 'plain' has loop.schedule
     "xtc-loop forms.mlir --run --function row",
     # CHECK:      error: the file has no function 'row'
     # CHECK-NEXT:   hint: did you mean 'rows'?

@@ -51,3 +51,8 @@ func.func @named(%x: memref<1x8x8x4xf64>, %w: memref<2x2xf64>, %p: memref<1x4x4x
     permutation = [2, 1, 0] {loop.dims = ["w", "h", "n"], loop.schedule = {"h", "n", "w" = {"unroll"}}}
   return
 }
+
+func.func @plain(%x: memref<4xf32>) {
+  linalg.exp ins(%x : memref<4xf32>) outs(%x : memref<4xf32>)
+  return
+}
