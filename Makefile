@@ -20,7 +20,7 @@ LINKS := .types/xtc_passes .types/xtc_targets
 READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
 PYTEST := $(PY) -m pytest -n $(JOBS)
-SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes errors cli))
+SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
 TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
 # The checkout itself is what runs, whichever environment runs it.
@@ -85,7 +85,7 @@ check-lit-fast: $(READY) ## lit tests that look at IR and messages, and run noth
 	$(title)
 	@$(LIT) --filter-out '/run/' $(TESTS)
 
-check-lit-host: $(READY) ## lit tests of operators, passes, errors, command lines and the host
+check-lit-host: $(READY) ## lit tests of operators, passes, schedules, errors, commands and the host
 	$(title)
 	@$(LIT) $(SHARED_LIT) $(wildcard $(TESTS)/targets/host)
 
