@@ -33,6 +33,7 @@ from xtc.core.loops.attribute_text import NAME as SCHEDULE
 from xtc.core.pipeline import STAGES, run_steps
 from xtc.driver import IrOptions
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
+from xtc.driver.parts import program_target
 from xtc.interfaces.target import DEFAULT_TARGET
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _results(args: argparse.Namespace, text: str) -> str:
     """The text to print; for the child process."""
     from xtc.core import mlir  # loaded in the child alone
 
-    target = discover.target(args.target)
+    target = program_target(args.target)
     options = target.options(**parse_options(args.option, args.target))
     with mlir.single_threaded_context(), named_places(str(args.file)):
         module = parse_module(text, str(args.file))

@@ -23,7 +23,7 @@ from xtc.driver.arguments import aligned_empty
 from xtc.evaluate import Comparison, Measurement, compare, measure, sample
 from xtc.interfaces.artifact import Argument
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import BuildRequest, Target
+from xtc.interfaces.target import BuildRequest, ProgramTarget
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation, Value
@@ -49,7 +49,7 @@ class MlirFunction:
     module: Operation
     name: str
     arguments: tuple[Argument, ...]
-    target: Target
+    target: ProgramTarget
     options: Any
     flops: int = 0
     reduction: int = 1
@@ -123,7 +123,7 @@ class MlirFunction:
         PassRunner().run(module, self.target.pipeline(self.options))
         artifact = self.target.build_in_memory(module, self.request, self.options)
         with self.target.runtime(self.options) as runtime:
-            loaded = runtime.load(artifact, {})
+            loaded = runtime.load(artifact)
             try:
                 yield loaded.bind([array.ctypes.data for array in arrays]), runtime
             finally:
