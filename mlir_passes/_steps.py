@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences of MLIR's passes that pipelines have in common."""
+"""Sequences of passes that pipelines have in common."""
+
+from xtc_passes.bf16_to_bits import Bf16ToBits
+from xtc_passes.expand_bf16 import ExpandBf16
 
 TO_MEMREFS = (
     # Results are computed where the caller wants them, not in one more buffer and a copy.
@@ -11,6 +14,13 @@ TO_MEMREFS = (
     "cse",
 )
 """Tensors become buffers, also those that functions take."""
+
+NO_BF16 = (
+    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
+    ExpandBf16(roundings=True),
+    Bf16ToBits(),
+)
+"""LLVM is shown no bfloat16: what is computed in it without rounding, as maxima, is in float32."""
 
 TO_LLVM = (
     # Strided views become plain addresses, which leaves affine arithmetic behind.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -49,10 +49,13 @@ class InsertTransfers(Pass):
     What a device function reads is copied in if its device has no valid copy; what it writes is
     copied out only when the host or another device reads it, or when the function returns it. An
     argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
-    copied for functions of that device.
+    copied for functions of that device. Where it does not name the device, that is the only one of
+    `devices`, or of the module's functions.
     """
 
     name: ClassVar[str] = "insert-transfers"
+
+    devices: tuple[str, ...] = ()
 
     def run(self, module: Operation) -> None:
         functions = {
@@ -64,7 +67,7 @@ class InsertTransfers(Pass):
         with module.context:
             for op in functions.values():
                 if DEVICE not in op.attributes and op.regions[0].blocks:
-                    _Transfers(module, op, kernels).insert()
+                    _Transfers(module, op, kernels, self.devices).insert()
             for kernel in kernels.values():
                 _move_arguments(kernel)
 
@@ -90,18 +93,21 @@ class _Transfers:
     """Walks one host function from top to bottom and keeps track of where contents are valid."""
 
     def __init__(
-        self, module: Operation, function: Operation, kernels: dict[str, Operation]
+        self,
+        module: Operation,
+        function: Operation,
+        kernels: dict[str, Operation],
+        devices: Sequence[str],
     ) -> None:
         self._module = module
         self._function = function
         self._kernels = kernels
+        self._devices = devices
         self._block: Block = function.regions[0].blocks[0]
         self._buffers: list[_Buffer] = []
         self._allocated: list[tuple[Value, dict[str, Attribute]]] = []
 
     def insert(self) -> None:
-        if not any(self._kernel(op.operation) for op in self._block.operations):
-            return
         _write_results_directly(self._block)
         operations = [op.operation for op in self._block.operations]
         self._find_arguments()
@@ -125,7 +131,7 @@ class _Transfers:
         attributes = self._function.attributes
         described = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
         for position, argument in enumerate(self._block.arguments):
-            home = _home(described[position], self._only_device()) if described else None
+            home = _home(described[position], self._only_device) if described else None
             if home is None:
                 self._buffers.append(_Buffer(argument, valid={None}))
             else:
@@ -140,7 +146,7 @@ class _Transfers:
             return
         symbol = FlatSymbolRefAttr(op.attributes["name"]).value
         declared = next(one for one in self._globals() if _symbol(one) == symbol)
-        home = _home(declared.attributes, self._only_device())
+        home = _home(declared.attributes, self._only_device)
         if home is None:
             self._buffers.append(_Buffer(memref, valid={None}))
             return
@@ -256,8 +262,8 @@ class _Transfers:
         return (op for op in operations if op.name == "memref.global")
 
     def _only_device(self) -> str:
-        devices = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
-        return str(sorted(devices)[0])
+        named = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
+        return str(sorted(self._devices or named)[0])
 
 
 def _write_results_directly(block: Block) -> None:
@@ -278,12 +284,12 @@ def _is_allocation(value: Value) -> bool:
     return not isinstance(value.owner, Block) and value.owner.operation.name == "memref.alloc"
 
 
-def _home(attributes: object, only: str) -> str | None:
+def _home(attributes: object, only: Callable[[], str]) -> str | None:
     """The device a `memref.on_device` attribute means, unit where there is but one device."""
     if ON_DEVICE not in attributes:  # type: ignore[operator]
         return None
     value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
-    return str(value.value) if isinstance(value, StringAttr) else only
+    return str(value.value) if isinstance(value, StringAttr) else only()
 
 
 def _copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:

@@ -13,6 +13,7 @@ from xtc.core.mlir import (
     ArrayAttr,
     Block,
     DenseI32ArrayAttr,
+    DictAttr,
     FlatSymbolRefAttr,
     FunctionType,
     IndexType,
@@ -36,7 +37,7 @@ from xtc_passes.insert_transfers import DEVICE_MEMORY
 from xtc_passes.overlap_copies import PARALLEL
 
 KERNELS, RESIDENTS = "xtc.kernels", "xtc.residents"
-_SIGNATURES = {
+SIGNATURES = {
     "xtc_allocate": (2, 1),  # device, bytes -> address
     "xtc_free": (2, 0),  # device, address
     "xtc_resident": (1, 1),  # number -> address
@@ -47,7 +48,7 @@ _SIGNATURES = {
     "xtc_after": (2, 0),  # device, the device it waits for
     "xtc_wait": (1, 0),  # device
 }
-"""Functions that `csrc/xtc_program.c` defines: how many words they take, and give."""
+"""The functions of `program.h`, in its order: how many words they take, and give."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class _Program:
                 op.erase()
         word = IntegerType.get_signless(64)
         for name in sorted(self.used):
-            takes, gives = _SIGNATURES[name]
+            takes, gives = SIGNATURES[name]
             Operation.create(
                 "func.func",
                 attributes={
@@ -136,7 +137,8 @@ class _Function:
 
     def lower(self) -> None:
         operations = [op.operation for op in self._block.operations]
-        self._retype_arguments()
+        addresses = [argument for argument in self._block.arguments if _on_device(argument)]
+        self._words = dict(zip(addresses, addresses, strict=True))
         done = []
         for op in operations:
             with op.location:
@@ -147,6 +149,7 @@ class _Function:
                     self._run_on_host(op, ip)
         for op in reversed(done):
             op.erase()
+        self._retype(addresses)
 
     def _lower_one(self, op: Operation, ip: InsertionPoint) -> bool:
         device = device_of(op)
@@ -237,7 +240,7 @@ class _Function:
         operands = [self._constant(w, ip) if isinstance(w, int) else w for w in words]
         call = Operation.create(
             "func.call",
-            results=[self._word] * _SIGNATURES[name][1],
+            results=[self._word] * SIGNATURES[name][1],
             operands=operands,
             attributes={"callee": FlatSymbolRefAttr.get(name)},
             ip=ip,
@@ -262,14 +265,19 @@ class _Function:
     def _index(self, number: int, ip: InsertionPoint) -> Value:
         return _constant(number, IndexType.get(), ip)
 
-    def _retype_arguments(self) -> None:
-        for argument in self._block.arguments:
-            if _on_device(argument):
-                argument.set_type(self._word)
-                self._words[argument] = argument
+    def _retype(self, addresses: Sequence[Value]) -> None:
+        for argument in addresses:
+            argument.set_type(self._word)
         kind = FunctionType(TypeAttr(self._function.attributes["function_type"]).value)
         new = FunctionType.get([one.type for one in self._block.arguments], kind.results)
         self._function.attributes["function_type"] = TypeAttr.get(new)
+        if "arg_attrs" in self._function.attributes:
+            described = list(self._function.attributes["arg_attrs"])
+            for argument in addresses:  # an address is no pointer that can alias another
+                kept = {one.name: one.attr for one in described[argument.arg_number]}
+                kept.pop("llvm.noalias", None)
+                described[argument.arg_number] = DictAttr.get(kept)
+            self._function.attributes["arg_attrs"] = ArrayAttr.get(described)
 
 
 def _constant(number: int, type: Type, ip: InsertionPoint) -> Value:
@@ -289,4 +297,4 @@ def _on_device(value: Value) -> bool:
 
 def _nbytes(memref: Value) -> int:
     type = MemRefType(memref.type)
-    return math.prod(type.shape) * element_bytes(type.element_type)
+    return int(math.prod(type.shape)) * element_bytes(type.element_type)

@@ -29,7 +29,7 @@ _READ_ONLY = "{bufferization.writable = false}"
 Use = tuple[Operation, int]
 """An operation and the number of its operand."""
 
-_CLONED = ("arith.constant", "tensor.empty")
+_REMADE = ("arith.constant", "tensor.empty", "linalg.fill")
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class OutlineDeviceRegions(Pass):
     `xtc.results` counts the results, which bufferization turns into trailing arguments; it must not
     write to the others.
 
-    Operations are taken in an order that stays on a device as long as operands allow. Constants and
-    empty tensors are made anew where they are used.
+    Operations are taken in an order that stays on a device as long as operands allow. Constants,
+    empty and filled tensors are made anew where they are used.
     """
 
     name: ClassVar[str] = "outline-device-regions"
@@ -77,7 +77,7 @@ def _outline(module: Operation, function: Operation) -> None:
 
 def _stays(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
     """Operations in an order in which they can run, grouped by device; None is the host."""
-    left = [op.operation for op in block.operations if op.operation.name not in _CLONED]
+    left = [op.operation for op in block.operations if not _is_remade(op.operation)]
     waiting = set(left)
     while left:
         device = device_of(left[0])
@@ -154,8 +154,11 @@ def _new_function(module: Operation, name: str, kind: FunctionType, place: Strin
 
 
 def _copy_of(value: Value, body: Block) -> Value:
-    """A constant or an empty tensor made anew at the head of `body`."""
-    return value.owner.operation.clone(InsertionPoint.at_block_begin(body)).results[0]
+    """A constant, an empty or a filled tensor made anew at the head of `body`."""
+    copy = value.owner.operation.clone(InsertionPoint.at_block_begin(body))
+    for number, operand in enumerate(copy.operands):
+        copy.operands[number] = _copy_of(operand, body)
+    return copy.results[0]
 
 
 def _uses(value: Value) -> list[Use]:
@@ -190,4 +193,9 @@ def _captured(ordered: Sequence[Operation], inside: set[Operation]) -> list[Valu
 
 
 def _is_cloned(value: Value) -> bool:
-    return not isinstance(value.owner, Block) and value.owner.operation.name in _CLONED
+    return not isinstance(value.owner, Block) and _is_remade(value.owner.operation)
+
+
+def _is_remade(op: Operation) -> bool:
+    """Whether `op` is made anew where its result is used: it takes nothing that is not."""
+    return op.name in _REMADE and all(_is_cloned(value) for value in op.operands)

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, Location, Operation, StringAttr
-from xtc.core.parts import DEVICE, device_of, top_level
+from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Location, Operation, StringAttr
+from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class SeparateDevices(Pass):
                         op.detach_from_parent()
                         del op.attributes["sym_visibility"]
                         inner.regions[0].blocks[0].append(op)
+                _copy_constants(module, inner)
 
 
 def _new_module(module: Operation, device: str) -> Operation:
@@ -52,6 +54,18 @@ def _new_module(module: Operation, device: str) -> Operation:
     )
     inner.regions[0].blocks.append()
     return inner
+
+
+def _copy_constants(module: Operation, inner: Operation) -> None:
+    """Small constants, those whose values are in the IR, belong to the code that uses them."""
+    used = {
+        FlatSymbolRefAttr(op.attributes["name"]).value
+        for op in all_operations(inner)
+        if op.name == "memref.get_global"
+    }
+    for op in top_level(module):
+        if op.name == "memref.global" and symbol_of(op) in used:
+            op.clone(InsertionPoint.at_block_begin(inner.regions[0].blocks[0]))
 
 
 def _declare(function: Operation) -> None:

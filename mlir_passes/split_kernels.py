@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import root
 from xtc.core.mlir import (
     Block,
     FlatSymbolRefAttr,
@@ -23,7 +22,7 @@ from xtc.core.mlir import (
 )
 from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
-from xtc_passes._effects import is_allocation, is_memref, is_view, memrefs_of, written_memrefs
+from xtc_passes._effects import is_allocation, is_view, memrefs_of, written_memrefs
 from xtc_passes._linalg import all_operations
 from xtc_passes.outline_device_regions import RESULTS
 
@@ -75,13 +74,14 @@ def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) 
     for argument, value in zip(block.arguments, list(call.operands), strict=True):
         argument.replace_all_uses_with(value)
     moved = [op.operation for op in block.operations if op.name != "func.return"]
+    own = {result for op in moved for result in op.results}
     for op in moved:
         op.move_before(call)
     for op in moved:
         if _does_something(op):
             number = counts.get(prefix, 0)
             counts[prefix] = number + 1
-            _outline(op, f"{prefix}.{number}", function.attributes[DEVICE])
+            _outline(op, own, f"{prefix}.{number}", function.attributes[DEVICE])
     for op in reversed(moved):
         if not _does_something(op) and not any(True for one in op.results for _ in one.uses):
             op.erase()
@@ -94,12 +94,16 @@ def _does_something(op: Operation) -> bool:
     return not passive and bool(memrefs_of(op))
 
 
-def _outline(nest: Operation, name: str, device: StringAttr) -> None:
-    """Move a nest, with the views and constants it uses, into a kernel, and call that."""
-    prelude = _prelude(nest)
+def _outline(nest: Operation, own: set[Value], name: str, device: StringAttr) -> None:
+    """Move a nest, with the views and constants it uses, into a kernel, and call that.
+
+    `own` are the values of the function: others come from the caller, and are never made anew.
+    """
+    prelude = _prelude(nest, own)
+    made = {result for op in prelude for result in op.results}
     used = [value for op in (*prelude, nest) for value in _captured(op)]
-    buffers = list(dict.fromkeys(one for one in used if is_memref(one) and root(one) == one))
-    written = {root(value) for value in written_memrefs(nest)}
+    buffers = list(dict.fromkeys(value for value in used if value not in made))
+    written = {_buffer(value, buffers) for value in written_memrefs(nest)}
     order = [*(b for b in buffers if b not in written), *(b for b in buffers if b in written)]
     Operation.create(
         "func.call",
@@ -119,13 +123,13 @@ def _outline(nest: Operation, name: str, device: StringAttr) -> None:
         _replace(op, values)
 
 
-def _prelude(nest: Operation) -> list[Operation]:
+def _prelude(nest: Operation, own: set[Value]) -> list[Operation]:
     """What `nest` uses and is no buffer: views, constants, sizes; in the order of the text."""
     found: list[Operation] = []
 
     def visit(op: Operation) -> None:
         for value in _captured(op):
-            if isinstance(value, OpResult) and not is_allocation(value.owner.operation):
+            if value in own and not is_allocation(value.owner.operation):
                 producer = value.owner.operation
                 if not any(producer == one for one in found):
                     visit(producer)
@@ -133,6 +137,13 @@ def _prelude(nest: Operation) -> list[Operation]:
 
     visit(nest)
     return found
+
+
+def _buffer(value: Value, buffers: Sequence[Value]) -> Value:
+    """The one of `buffers` that `value` is a view of; what is none of them, where it is none."""
+    while value not in buffers and isinstance(value, OpResult) and is_view(value.owner.operation):
+        value = value.owner.operation.operands[0]
+    return value
 
 
 def _captured(op: Operation) -> list[Value]:

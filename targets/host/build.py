@@ -90,7 +90,7 @@ def write_artifact(
     for name, content in written.items():
         (folder / name).write_bytes(content)
     names = [*written, *_write_code(code, machine, folder)]
-    names += [image.file for image in request.offload.images.values()]
+    names += request.offload.files
     files = {name: file_hash(folder / name) for name in names}
     manifest = manifest_of(code, request, versions, files)
     (folder / MANIFEST_FILE).write_text(manifest.to_json())

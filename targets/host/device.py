@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from xtc.core.errors import ArtifactError, DeviceMemoryError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import CommonRuntimeInterface, HostRuntime, LoadedModule
+from xtc.interfaces.runtime import HostRuntime, LoadedModule
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import LIBRARY
 from xtc_targets.host.pool import Pool, pool
@@ -58,6 +58,16 @@ class HostModule:
             return lambda: _check_status(entry(*arguments), self.artifact)
         return lambda: entry(*arguments)
 
+    def set_address(self, variable: str, address: int) -> None:
+        """Write an address into a variable of the code."""
+        if self._library is not None:
+            place = _address(self._library, variable)
+        elif self._objects is not None:
+            place = self._objects.address(variable)
+        else:
+            _closed()
+        ctypes.c_void_p.from_address(place).value = address
+
     def close(self) -> None:
         """Unmap the code, and let its threads go where no other module uses them."""
         if self._library is not None:
@@ -80,7 +90,7 @@ def _check_status(status: int, artifact: Artifact) -> None:
         )
 
 
-def _closed(*_arguments: object) -> None:
+def _closed(*_arguments: object) -> NoReturn:
     raise UserError("the module is closed", hints=["compile or load it again"])
 
 
@@ -111,9 +121,7 @@ class LocalHost(HostRuntime):
     def device_id(self) -> int:
         return self._id
 
-    def load(
-        self, artifact: Artifact, devices: Mapping[str, CommonRuntimeInterface] | None = None
-    ) -> HostModule:
+    def load(self, artifact: Artifact) -> HostModule:
         _check_runs_here(artifact)
         module = _from_memory(artifact) if artifact.objects else _from_file(artifact)
         self._loaded.add(module)

@@ -7,12 +7,10 @@ from typing import Literal
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import TO_LLVM, TO_MEMREFS
+from xtc_passes._steps import NO_BF16, TO_LLVM, TO_MEMREFS
 from xtc_passes.apply_schedules import ApplySchedules
-from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
-from xtc_passes.expand_bf16 import ExpandBf16
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_rows import FuseRows
 from xtc_passes.hoist_accumulators import HoistAccumulators
@@ -80,14 +78,6 @@ _INDICES = (
 )
 
 
-# LLVM is shown no bfloat16. What is computed in it without rounding, as maxima, moves to float32.
-_NO_BF16 = (
-    "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
-    ExpandBf16(roundings=True),
-    Bf16ToBits(),
-)
-
-
 _LOWERED_TO_LLVM = Stage(
     "lowered",
     (
@@ -97,7 +87,7 @@ _LOWERED_TO_LLVM = Stage(
         "convert-linalg-to-loops",
         KeepOuterLoops(),
         ContractMultiplyAdds(),
-        *_NO_BF16,
+        *NO_BF16,
         *TO_LLVM,
         # Calls of parallel bodies go through the pool, whose address the runtime writes.
         DispatchParallelCalls(),

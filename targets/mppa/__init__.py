@@ -3,21 +3,95 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xtc.core.errors import UserError
+from xtc.core.pipeline import Pipeline
+from xtc.core.versions import toolchain_versions
+from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.target import AcceleratorTarget
+from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa.options import MppaOptions
 
 if TYPE_CHECKING:
-    from xtc_targets.mppa.config import MppaConfig
+    from xtc.core.mlir import Operation
     from xtc_targets.mppa.device import MppaDevice
 
-__all__ = ["MppaConfig", "MppaDevice"]
+__all__ = ["TARGET", "MppaConfig", "MppaDevice", "MppaOptions", "MppaTarget"]
+
+
+class MppaTarget(AcceleratorTarget):
+    """Compiles kernels for clusters of PEs that share a memory."""
+
+    name: ClassVar[str] = "mppa"
+    Options: ClassVar[type[MppaOptions]] = MppaOptions
+
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> MppaOptions:
+        from xtc_targets.mppa.device import MppaDevice
+
+        if not isinstance(device, MppaDevice):
+            raise UserError(f"{device.device_name} is no MPPA")
+        config = device.config
+        machine = {
+            "platform": config.platform,
+            "arch": config.arch,
+            "clusters": config.clusters,
+            "pes": config.pes,
+        }
+        for name in machine.keys() & given.keys():
+            if given[name] != machine[name]:
+                raise UserError(
+                    f"option {name}={given[name]!r} does not fit {device.device_name}",
+                    notes=[f"its configuration says {name}={machine[name]!r}"],
+                    hints=["leave the option away: code is compiled for the device"],
+                )
+        options: MppaOptions = self.options(**{**given, **machine})
+        return options
+
+    def pipeline(self, options: MppaOptions) -> Pipeline:
+        from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not
+
+        return mppa_pipeline(options)
+
+    def build_image(self, lowered: Operation, options: MppaOptions, folder: Path, stem: str) -> str:
+        from xtc_targets.mppa.build import build_image
+
+        return build_image(lowered, options, folder, stem)
+
+    def image_text(self, lowered: Operation, options: MppaOptions) -> str:
+        from xtc_targets.mppa.build import code
+
+        return code(lowered, options, self.name)
+
+    def toolchain(self, options: MppaOptions) -> Mapping[str, str]:
+        from xtc_targets.mppa.build import toolchain
+
+        return {**toolchain_versions(), **toolchain(options)}
+
+    def runtime(self, options: MppaOptions) -> MppaDevice:
+        from xtc_targets.mppa.device import MppaDevice
+
+        config = MppaConfig(
+            platform=options.platform,
+            arch=options.arch,
+            clusters=options.clusters,
+            pes=options.pes,
+        )
+        return MppaDevice(config)
+
+    def unavailable(self) -> str | None:
+        from xtc_targets.mppa.device import MppaDevice
+
+        return MppaDevice.detect_accelerator()
+
+
+TARGET = MppaTarget()
 
 
 def __getattr__(name: str) -> Any:
-    """The runtime's names are imported when they are asked for."""
-    if name == "MppaConfig":
-        from xtc_targets.mppa.config import MppaConfig
-
-        return MppaConfig
+    """The device is imported when it is asked for: it builds and loads code."""
     if name == "MppaDevice":
         from xtc_targets.mppa.device import MppaDevice
 

@@ -4,25 +4,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from xtc.core.errors import UserError
+from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.offload import DriverDevice, DriverQueue, OpenDevice
 from xtc.core.types import element_type
 from xtc.core.workspace import private_folder
-from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import (
-    AcceleratorDevice,
-    CommandQueue,
-    CommonRuntimeInterface,
-    LoadedModule,
-)
+from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.counters import MppaCounters
 from xtc_targets.mppa.description import CoolidgeDescription
-from xtc_targets.mppa.module import MppaModule
 from xtc_targets.mppa.simulator import open_simulator, unavailable
 from xtc_targets.mppa.vendor import open_vendor
 
@@ -69,17 +62,18 @@ class MppaDevice(DriverDevice, AcceleratorDevice):
     def detect_accelerator(cls) -> str | None:
         return unavailable()
 
-    def load(
-        self, artifact: Artifact, devices: Mapping[str, CommonRuntimeInterface] | None = None
-    ) -> MppaModule:
-        return MppaModule(artifact, self, devices or {})
-
-    def unload(self, module: LoadedModule) -> None:
-        if isinstance(module, MppaModule):
-            module.close()
-
-    def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
-        module.bind(addresses)()
+    def check_code(self, toolchain: Mapping[str, str]) -> None:
+        machine = {
+            "arch": self.machine.arch,
+            "clusters": str(self.config.cluster_count),
+            "pes": str(self.config.pe_count),
+        }
+        for name, here in machine.items():
+            built = toolchain.get(name)
+            if built != here:
+                raise ArtifactError(
+                    f"the code was compiled for {name} {built}, and {self.device_name} has {here}"
+                )
 
     def counters(self) -> MppaCounters:
         return MppaCounters(self.opened().counters(), self.config.clock)

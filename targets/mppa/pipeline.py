@@ -1,34 +1,178 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device's stages: what clusters and PEs run, from linalg on tensors on."""
+"""The stages of device code, from linalg on tensors to what becomes machine code or C."""
 
 from __future__ import annotations
 
-from xtc.core.pipeline import Step
+from xtc.core.pipeline import Pipeline, Stage, Step
+from xtc_passes._steps import NO_BF16, TO_LLVM
+from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.drop_memory_spaces import DropMemorySpaces
 from xtc_passes.fuse_elementwise import FuseElementwise
-from xtc_targets.mppa.description import COOLIDGE_V2, CoolidgeDescription
+from xtc_passes.hoist_accumulators import HoistAccumulators
+from xtc_passes.keep_outer_loops import KeepOuterLoops
+from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
+from xtc_passes.split_vectors import SplitVectors
+from xtc_passes.unroll_loops import UnrollLoops
+from xtc_passes.unroll_reductions import UnrollReductions
+from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.options import MppaOptions
+from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
+from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
+from xtc_targets.mppa.passes.count_operations import CountOperations
+from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
+from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
+from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
+from xtc_targets.mppa.passes.export_kernels import ExportKernels
+from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
+from xtc_targets.mppa.passes.outline_pe_functions import OutlinePeFunctions
+from xtc_targets.mppa.passes.place_local_buffers import PlaceLocalBuffers
+from xtc_targets.mppa.passes.start_transfers import StartTransfers
 
+_REGISTER_BITS = 256  # of a vector register of a PE
 
-def scheduled_steps(
-    machine: CoolidgeDescription = COOLIDGE_V2,
-    clusters: int | None = None,
-    pes: int | None = None,
-) -> tuple[Step, ...]:
-    """From operations on tensors to loops over clusters and PEs, buffers in SMEM included.
-
-    `clusters` and `pes` are those that run a kernel, where that is not all of the machine's.
-    """
-    clusters = machine.clusters if clusters is None else clusters
-    pes = machine.pes if pes is None else pes
-    return (
-        # The user's schedules first: what follows decides for operations that have none.
-        DistributeSchedules(clusters, pes),
-        # Reshapes that cancel out, as around a sum that keeps its dimension, would part a chain.
+BUFFERIZED = Stage(
+    "bufferized",
+    (
+        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        UnrollLoops(),
         "canonicalize",
-        # One member of a nest for a chain of elementwise operations.
-        FuseElementwise(),
-        DistributeByDefault(machine.arch, clusters, pes, machine.smem_usable_bytes),
+        "cse",
+        # After it every allocation has a static size, which what follows needs.
+        BoundLocalBuffers(),
+    ),
+)
+
+
+def offloaded(
+    machine: CoolidgeDescription, clusters: int, pes: int, *, double_buffer: bool = True
+) -> Stage:
+    """Each cluster's share of the work, and every transfer between DDR and SMEM."""
+    overlap = (DoubleBuffer(smem_bytes=machine.smem_usable_bytes, pes=pes),)
+    return Stage(
+        "offloaded",
+        (
+            # First, as the loop over a cluster's share can have its transfers overlapped too.
+            DistributeClusters(clusters=clusters),
+            "canonicalize",
+            # One subview for equal ones: copies show what they have in common.
+            "cse",
+            # While copies are still one operation each; the rest are waited for where they are.
+            *(overlap if double_buffer else ()),
+            StartTransfers(),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
+def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...]:
+    """Functions of control code and of PEs, with every buffer at its place."""
+    return (
+        # While it can still be seen what an operation computes.
+        CountOperations(),
+        # Before views of SMEM and DDR are taken apart: tiles are cut by their strides.
+        CallMicroKernels(),
+        "canonicalize",
+        "cse",
+        # What is equal inside and outside of a PE's function was found before.
+        OutlinePeFunctions(pes=pes),
+        DropMemorySpaces(),
+        # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
+        PlaceLocalBuffers(smem_bytes=machine.smem_usable_bytes),
+        LowerTransfers(),
+        # Parallel loops that have no mapping, and such inside others.
+        "scf-forall-to-for",
         "canonicalize",
         "cse",
     )
+
+
+def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
+    """The llvm dialect, for the simulator."""
+    return Stage(
+        "lowered",
+        (
+            *_device_functions(machine, pes),
+            CopyByLoops(),
+            # On buffers, where strided views are free; on tensors they would burden bufferization.
+            UnrollReductions(),
+            "convert-linalg-to-loops",
+            DefineMicroKernels(),
+            KeepOuterLoops(),
+            ContractMultiplyAdds(),
+            *NO_BF16,
+            *TO_LLVM,
+            # Kernels and PEs' functions get the signatures of dev.h.
+            ExportKernels(),
+        ),
+    )
+
+
+_INDICES = (
+    # Views become indices of the buffers that they look at, so that C has plain arrays.
+    "fold-memref-alias-ops",
+    "canonicalize",
+    "cse",
+    # An accumulator's address is known not to change once it is computed outside of the loop.
+    "loop-invariant-code-motion",
+    HoistAccumulators(),
+    "affine-expand-index-ops",
+    "lower-affine",
+    "canonicalize",
+    "cse",
+)
+
+
+def lowered_to_c(machine: CoolidgeDescription, pes: int) -> Stage:
+    """Loops over arrays, which become C for the vendor's compiler."""
+    return Stage(
+        "lowered",
+        (
+            *_device_functions(machine, pes),
+            CopyByLoops(parts=True),
+            UnrollReductions(),
+            LinalgToNamedLoops(),
+            ContractMultiplyAdds(),
+            SplitVectors(bits=_REGISTER_BITS),
+            *_INDICES,
+        ),
+    )
+
+
+def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
+    """The stages after bufferization."""
+    machine, pes = options.machine, options.pe_count
+    lowered = lowered_to_c if options.by_c else lowered_to_llvm
+    return (
+        BUFFERIZED,
+        offloaded(machine, options.cluster_count, pes, double_buffer=options.double_buffer),
+        lowered(machine, pes),
+    )
+
+
+def scheduled(options: MppaOptions) -> Stage:
+    """From operations on tensors to loops over clusters and PEs, buffers in SMEM included."""
+    machine, clusters, pes = options.machine, options.cluster_count, options.pe_count
+    return Stage(
+        "scheduled",
+        (
+            # The user's schedules first: what follows decides for operations that have none.
+            DistributeSchedules(clusters, pes),
+            # Reshapes that cancel out, as around a sum that keeps its dimension, would part a
+            # chain.
+            "canonicalize",
+            # One member of a nest for a chain of elementwise operations.
+            FuseElementwise(),
+            DistributeByDefault(machine.arch, clusters, pes, machine.smem_usable_bytes),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
+def mppa_pipeline(options: MppaOptions) -> Pipeline:
+    """All stages of device code, in order."""
+    return Pipeline((Stage("source"), scheduled(options), *device_stages(options)))

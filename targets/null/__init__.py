@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An accelerator that runs nothing: the smallest target, to be read before writing another one."""
+"""An accelerator without hardware: the smallest target, to be read before writing another one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xtc.core.errors import UserError
 from xtc.core.pipeline import Pipeline
 from xtc.core.versions import toolchain_versions
-from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.target import BuildRequest, Target
+from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.target import AcceleratorTarget
 from xtc_targets.null.description import NULL
-from xtc_targets.null.device import NullDevice
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
+    from xtc_targets.null.device import NullDevice
 
 __all__ = ["TARGET", "NullDevice", "NullOptions", "NullTarget"]
 
@@ -37,35 +37,61 @@ class NullOptions:
             raise UserError(f"memory_bytes={self.memory_bytes} is not 1 or more")
 
 
-class NullTarget(Target):
-    """Compiles to MLIR text; its device keeps memory and commands, and runs nothing."""
+class NullTarget(AcceleratorTarget):
+    """Compiles kernels for this processor, which its device runs one after the other."""
 
     name: ClassVar[str] = "null"
     Options: ClassVar[type[NullOptions]] = NullOptions
+    splits_kernels: ClassVar[bool] = False
+
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NullOptions:
+        options: NullOptions = self.options(**given)
+        return options
 
     def pipeline(self, options: NullOptions) -> Pipeline:
         from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not
 
         return null_pipeline()
 
-    def build(
-        self, lowered: Operation, request: BuildRequest, options: NullOptions, folder: Path
-    ) -> Artifact:
-        from xtc_targets.null.build import write_artifact
+    def build_image(self, lowered: Operation, options: NullOptions, folder: Path, stem: str) -> str:
+        from xtc_targets.null.build import write_image
 
-        return write_artifact(lowered, request, self.toolchain(options), folder)
+        return write_image(lowered, folder, stem)
 
-    def code(self, lowered: Operation, request: BuildRequest, options: NullOptions) -> str:
-        return str(lowered)
+    def image_text(self, lowered: Operation, options: NullOptions) -> str:
+        from xtc_targets.null.build import image_text
+
+        return image_text(lowered)
 
     def toolchain(self, options: NullOptions) -> Mapping[str, str]:
-        return toolchain_versions()
+        from xtc.core.llvm import Machine
+
+        machine = Machine.host()
+        return {
+            **toolchain_versions(),
+            "triple": machine.triple,
+            "cpu": machine.cpu,
+            "features": machine.features,
+        }
 
     def runtime(self, options: NullOptions) -> NullDevice:
+        from xtc_targets.null.device import NullDevice
+
         return NullDevice(options.memory_bytes)
 
     def unavailable(self) -> str | None:
+        from xtc_targets.null.device import NullDevice
+
         return NullDevice.detect_accelerator()
 
 
 TARGET = NullTarget()
+
+
+def __getattr__(name: str) -> Any:
+    """The device is imported when it is asked for: it builds and loads code."""
+    if name == "NullDevice":
+        from xtc_targets.null.device import NullDevice
+
+        return NullDevice
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,13 +12,9 @@ class NullDescription:
 
     Attributes:
         memory_bytes: size of the device memory.
-        alignment: every allocation starts at a multiple of this many bytes.
     """
 
     memory_bytes: int
-    alignment: int
 
 
-CODE = "module.mlir"  # the artefact's file with the code
-
-NULL = NullDescription(memory_bytes=1 << 30, alignment=64)
+NULL = NullDescription(memory_bytes=1 << 30)

@@ -1,54 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages, each with the passes that lead there from the one before."""
+"""The stages of a device's code, each with the passes that lead there from the one before."""
 
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes._steps import NO_BF16, TO_LLVM
 from xtc_passes.apply_schedules import ApplySchedules
-from xtc_passes.insert_transfers import InsertTransfers
-from xtc_passes.outline_device_regions import OutlineDeviceRegions
+from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.drop_memory_spaces import DropMemorySpaces
+from xtc_passes.take_words import TakeWords
 from xtc_passes.unroll_loops import UnrollLoops
 
-SCHEDULED = Stage(
-    "scheduled",
-    (
-        # First of all, so that nothing fuses or moves across the border of a device.
-        OutlineDeviceRegions(),
-        ApplySchedules(),
-    ),
-)
+# What users schedule; a real machine distributes the rest over its cores here.
+SCHEDULED = Stage("scheduled", (ApplySchedules(), "canonicalize", "cse"))
 
 BUFFERIZED = Stage(
     "bufferized",
     (
-        # Results are computed where the caller wants them, not in one more buffer and a copy.
-        "eliminate-empty-tensors",
-        "empty-tensor-to-alloc-tensor",
-        "one-shot-bufferize{bufferize-function-boundaries "
-        "function-boundary-type-conversion=identity-layout-map}",
-        # A device function writes its results where the caller says.
-        "buffer-results-to-out-params{hoist-static-allocs=true}",
-        "canonicalize",
-        "cse",
+        # One core runs every loop.
+        "scf-forall-to-for",
         # What a schedule wants unrolled; before, each copy of a body would be bufferized.
         UnrollLoops(),
-    ),
-)
-
-OFFLOADED = Stage(
-    "offloaded",
-    (
-        # Device buffers and copies become explicit on the host side. Arguments marked
-        # `memref.on_device` need neither.
-        InsertTransfers(),
         "canonicalize",
         "cse",
-        # Frees go in last, when it is settled which buffers exist.
-        "buffer-deallocation-pipeline",
     ),
 )
 
-LOWERED = Stage("lowered", ("convert-linalg-to-loops",))
+# Nothing between main memory and the core: no on-chip buffers to place.
+OFFLOADED = Stage("offloaded", ("buffer-deallocation-pipeline",))
+
+LOWERED = Stage(
+    "lowered",
+    (
+        # The device's memory is this process's.
+        DropMemorySpaces(),
+        CopyByLoops(),
+        "convert-linalg-to-loops",
+        ContractMultiplyAdds(),
+        *NO_BF16,
+        *TO_LLVM,
+        # Kernels get their arguments as words, whatever their number.
+        TakeWords(),
+    ),
+)
 
 
 def null_pipeline() -> Pipeline:

@@ -16,7 +16,8 @@ from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from xtc.core.errors import UserError
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
-from xtc_targets.mppa.pipeline import scheduled_steps
+from xtc_targets.mppa import MppaOptions
+from xtc_targets.mppa.pipeline import scheduled
 
 COUNT = max(5, settings().max_examples // 16)
 
@@ -73,7 +74,7 @@ def test_distribution_changes_no_result(family: str) -> None:
         outcomes["tried"] += 1
         inputs = random_inputs(rng, graph)
         with (
-            on_the_host(scheduled_steps()),
+            on_the_host(scheduled(MppaOptions()).steps),
             xtc.compile(graph, schedule=schedule, in_memory=True, opt_level=0) as module,
         ):
             computed = module(*inputs)

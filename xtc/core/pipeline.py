@@ -61,6 +61,10 @@ class Pipeline:
         """The stages that follow `stage`, to restart from its IR."""
         return Pipeline(self.stages[self._position(stage) + 1 :])
 
+    def steps(self, *stages: str) -> tuple[Step, ...]:
+        """The steps of these stages, one after the other. Raises UserError where one is missing."""
+        return tuple(step for stage in stages for step in self.stages[self._position(stage)].steps)
+
     def _position(self, stage: str) -> int:
         names = [one.name for one in self.stages]
         if stage not in names:

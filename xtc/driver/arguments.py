@@ -14,7 +14,14 @@ import numpy as np
 
 from xtc.core.call import match_names
 from xtc.core.errors import UserError
+from xtc.core.offload import DeviceArray
 from xtc.core.types import element_type
+from xtc.driver.device_arguments import (
+    Devices,
+    check_type,
+    output_device_array,
+    read_device_array,
+)
 from xtc.driver.dlpack import from_dlpack
 from xtc.interfaces.artifact import Argument, Manifest
 
@@ -23,18 +30,23 @@ ALIGNMENT = 64
 
 
 def bind_arguments(
-    manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any]
-) -> list[Array]:
+    manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any], devices: Devices
+) -> list[Array | DeviceArray]:
     """The input arrays in order, ready to be read. Raises UserError where they do not fit."""
     names = [argument.name for argument in manifest.inputs]
     given = match_names(f"'{manifest.entry}'", names, args, arrays)
-    return [read_array(given[argument.name], argument) for argument in manifest.inputs]
+    return [
+        read_array(given[argument.name], argument)
+        if argument.device is None
+        else read_device_array(given[argument.name], argument, devices)
+        for argument in manifest.inputs
+    ]
 
 
 def read_array(value: Any, argument: Argument) -> Array:
     """`value` as a dense, aligned array of the argument's type; the same memory where it is one."""
     array = _as_array(value, argument)
-    _check_type(array, argument)
+    check_type(array, argument)
     if array.flags.c_contiguous and array.flags.aligned:
         return array
     dense = aligned_empty(argument.shape, argument.dtype)
@@ -42,26 +54,48 @@ def read_array(value: Any, argument: Argument) -> Array:
     return dense
 
 
-def output_arrays(manifest: Manifest, out: Any, inputs: Sequence[Array]) -> list[Array]:
+def host_arrays(manifest: Manifest, args: Sequence[Any], arrays: Mapping[str, Any]) -> list[Array]:
+    """The input arrays in order, all on the host: those on devices are copied from there."""
+    names = [argument.name for argument in manifest.inputs]
+    given = match_names(f"'{manifest.entry}'", names, args, arrays)
+    return [read_array(given[argument.name], argument) for argument in manifest.inputs]
+
+
+def empty_outputs(manifest: Manifest) -> list[Array]:
+    """New host arrays for the outputs."""
+    return [aligned_empty(argument.shape, argument.dtype) for argument in manifest.outputs]
+
+
+def output_arrays(
+    manifest: Manifest, out: Any, inputs: Sequence[Array | DeviceArray], devices: Devices
+) -> list[Array | DeviceArray]:
     """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit."""
-    if out is None:
-        return [aligned_empty(argument.shape, argument.dtype) for argument in manifest.outputs]
     given = list(out) if isinstance(out, list | tuple) else [out]
+    if out is None:
+        given = [None] * len(manifest.outputs)
     if len(given) != len(manifest.outputs):
         raise UserError(
             f"'{manifest.entry}' writes {len(manifest.outputs)} arrays; out= has {len(given)}"
         )
     pairs = zip(given, manifest.outputs, strict=True)
-    arrays = [_writable(value, argument) for value, argument in pairs]
+    arrays = [_output(value, argument, devices) for value, argument in pairs]
     for position, array in enumerate(arrays):
         _check_apart(array, manifest.outputs[position], [*inputs, *arrays[:position]])
     return arrays
 
 
+def _output(value: Any, argument: Argument, devices: Devices) -> Array | DeviceArray:
+    if argument.device is not None:
+        return output_device_array(value, argument, devices)
+    if value is None:
+        return aligned_empty(argument.shape, argument.dtype)
+    return _writable(value, argument)
+
+
 def _writable(value: Any, argument: Argument) -> Array:
     if not isinstance(value, np.ndarray):
         raise UserError(f"out= for '{argument.name}' is {type(value).__name__}, not a NumPy array")
-    _check_type(value, argument)
+    check_type(value, argument)
     flags = {
         "read-only": not value.flags.writeable,
         "not dense in row-major order": not value.flags.c_contiguous,
@@ -76,12 +110,20 @@ def _writable(value: Any, argument: Argument) -> Array:
     return value
 
 
-def _check_apart(array: Array, argument: Argument, others: Sequence[Array]) -> None:
-    if any(np.may_share_memory(array, other) for other in others):
+def _check_apart(
+    array: Array | DeviceArray, argument: Argument, others: Sequence[Array | DeviceArray]
+) -> None:
+    if any(_overlap(array, other) for other in others):
         raise UserError(
             f"out= for '{argument.name}' overlaps another argument",
             notes=["the compiled code assumes that what it writes is nowhere else"],
         )
+
+
+def _overlap(one: Array | DeviceArray, other: Array | DeviceArray) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.may_share_memory(one, other)
+    return one is other
 
 
 def _as_array(value: Any, argument: Argument) -> Array:
@@ -96,21 +138,6 @@ def _as_array(value: Any, argument: Argument) -> Array:
             notes=[str(error)],
             hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
         ) from None
-
-
-def _check_type(array: Array, argument: Argument) -> None:
-    expected = element_type(argument.dtype).numpy
-    if array.dtype != expected:
-        order = " in the other byte order" if array.dtype.newbyteorder() == expected else ""
-        raise UserError(
-            f"'{argument.name}' is {expected}, not {array.dtype}{order}",
-            hints=[f"convert it: array.astype({str(expected)!r})"],
-        )
-    if array.shape != argument.shape:
-        raise UserError(
-            f"'{argument.name}' has shape {argument.shape}, not {array.shape}",
-            notes=["nothing is broadcast or reshaped at a call"],
-        )
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> Array:

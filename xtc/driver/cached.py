@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from xtc.core.cache import (
     configured_cache,
 )
 from xtc.core.passes import Pass
-from xtc.core.pipeline import Pipeline
+from xtc.core.pipeline import Part, Pipeline, Step
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
     """
     source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
-    pipeline = target.pipeline(options)
-    code = code_fingerprint(_packages(target, options, pipeline))
+    pipeline = compilation.pipeline()
+    devices = compilation.devices
+    compilers = [target, *(one.target for one in devices.values())]
+    code = code_fingerprint(_packages([*compilers, options], pipeline))
     call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
     parts = {
         "code": code.digest,
@@ -90,6 +93,12 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
         "toolchain": canonical_text(target.toolchain(options)),
         "options": canonical_text(options),
         "pipeline": canonical_text(pipeline),
+        "devices": canonical_text(
+            {
+                name: (one.target.name, one.options, one.target.toolchain(one.options))
+                for name, one in devices.items()
+            }
+        ),
         "source": source,
         "call": canonical_text(call),
         "constants": canonical_text(
@@ -107,11 +116,17 @@ def _key_or_none(compilation: Compilation) -> CompilationKey | None:
         return None
 
 
-def _packages(target: object, options: object, pipeline: Pipeline) -> set[str]:
+def _packages(compilers: Sequence[object], pipeline: Pipeline) -> set[str]:
     """Packages whose code shapes the artefact: ours, and those of others' targets and passes."""
-    passes = [step for stage in pipeline.stages for step in stage.steps if isinstance(step, Pass)]
-    modules = {type(one).__module__ for one in (target, options, *passes)}
+    passes = (one for stage in pipeline.stages for step in stage.steps for one in _passes(step))
+    modules = {type(one).__module__ for one in (*compilers, *passes)}
     return {*_OWN_PACKAGES, *(module.partition(".")[0] for module in modules)}
+
+
+def _passes(step: Step) -> list[Pass]:
+    if isinstance(step, Part):
+        return [one for inner in step.steps for one in _passes(inner)]
+    return [step] if isinstance(step, Pass) else []
 
 
 def _array_hash(array: np.ndarray[Any, Any]) -> str:

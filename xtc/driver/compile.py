@@ -8,26 +8,31 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xtc.core import discover, knobs
+from xtc.core import knobs
 from xtc.core.errors import UserError
-from xtc.core.pipeline import PassRunner, print_banner
+from xtc.core.pipeline import PassRunner, Pipeline, print_banner
 from xtc.core.workspace import private_folder
 from xtc.driver.cached import Built, build_or_fetch
+from xtc.driver.images import build_devices, device_texts
 from xtc.driver.module import Module
-from xtc.driver.placements import check_placements, live_devices
+from xtc.driver.parts import DeviceCode, parts_of
+from xtc.driver.pipelines import whole_pipeline
+from xtc.driver.placements import accelerator, live_devices
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
-from xtc.graph.placement import placement
 from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
-from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, Target
+from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
+from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
 from xtc.schedule import schedule_texts
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
 
 
 @dataclass(frozen=True)
@@ -53,27 +58,39 @@ class IrOptions:
 
 @dataclass
 class Compilation:
-    """A graph on its way through one target's stages; `xtc-compile` walks it step by step."""
+    """A graph on its way through the stages of its machines; `xtc-compile` walks it step by step.
+
+    Attributes:
+        graph: with its dimensions fixed.
+        target: of the program.
+        options: the program's.
+        runner: of the passes.
+        schedules: of operators, as text.
+        devices: how the kernels of each device are compiled.
+    """
 
     graph: Graph
-    target: Target
+    target: ProgramTarget
     options: Any
     runner: PassRunner = field(default_factory=PassRunner)
     schedules: Mapping[str, str] = field(default_factory=dict)
+    devices: Mapping[str, DeviceCode] = field(default_factory=dict)
+
+    def pipeline(self) -> Pipeline:
+        """The stages, those of the devices included."""
+        return whole_pipeline(self.target.pipeline(self.options), self.devices)
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
         from xtc.core import mlir
 
-        pipeline = self.target.pipeline(self.options)
+        pipeline = self.pipeline()
         if stage != "code":
             pipeline = pipeline.until(stage)
         with mlir.Context():
             module = mlir.Module.parse(self.source()).operation
             self.runner.run(module, pipeline)
-            if stage == "code":
-                return self.target.code(module, self.request(), self.options)
-            return str(module)
+            return self._code_text(module) if stage == "code" else str(module)
 
     def build(self, folder: Path | None) -> Artifact:
         """Run all stages and build into `folder`, or in memory where it is None."""
@@ -84,15 +101,21 @@ class Compilation:
         with mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
-            self.runner.run(module, self.target.pipeline(self.options))
+            self.runner.run(module, self.pipeline())
             start = time.perf_counter()
             request = self.request()
+            if self.devices:
+                request = build_devices(module, request, self.devices, folder)
             if folder is None:
                 artifact = self.target.build_in_memory(module, request, self.options)
             else:
                 artifact = self.target.build(module, request, self.options, folder)
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
+
+    def _code_text(self, module: Operation) -> str:
+        texts = device_texts(module, self.devices)
+        return "".join([self.target.code(module, self.request(), self.options), *texts])
 
     def source(self, *, locations: bool = True) -> str:
         """The source stage as text, schedules included, with or without the user's lines."""
@@ -154,15 +177,14 @@ def compile(
     """
     ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
     compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
-    devices = live_devices(compilation.graph)
     with ExitStack() as resources:
-        runtime = _runtime(target, devices, compilation, resources)
+        host, devices = _runtimes(target, compilation, resources)
         if in_memory:
             built = Built(compilation.build(None), cached=False)
         else:
             folder = Path(resources.enter_context(private_folder("module-")))
             built = build_or_fetch(compilation, folder, cache)
-        return Module(compilation, built.artifact, runtime, devices, resources, cached=built.cached)
+        return Module(compilation, built.artifact, host, devices, resources, cached=built.cached)
 
 
 def prepare(
@@ -178,33 +200,36 @@ def prepare(
     plain = graph.graph if isinstance(graph, GraphBuilder) else graph
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
-    chosen = discover.target(_target_name(target))
-    bound = plain.bind(dims)
-    check_placements(bound, chosen.name)
-    texts = schedule_texts(bound, schedule)
+    parts = parts_of(plain.bind(dims), target, options)
+    texts = schedule_texts(parts.graph, schedule)
     runner = (ir or IrOptions()).runner()
-    return Compilation(bound, chosen, chosen.options(**options), runner, texts)
+    return Compilation(parts.graph, parts.target, parts.options, runner, texts, parts.devices)
 
 
-def _runtime(
-    target: object,
-    devices: Mapping[str, CommonRuntimeInterface],
-    compilation: Compilation,
-    resources: ExitStack,
-) -> CommonRuntimeInterface:
-    """The device the user gave, as target or in the graph, or one that `resources` closes."""
-    if isinstance(target, CommonRuntimeInterface):
-        return target
-    if devices:
-        return next(iter(devices.values()))
-    return resources.enter_context(compilation.target.runtime(compilation.options))
+def _runtimes(
+    target: object, compilation: Compilation, resources: ExitStack
+) -> tuple[ProgramRuntime, dict[str, AcceleratorDevice]]:
+    """What runs the program, and the devices: those that the user gave, the others opened here.
 
-
-def _target_name(target: object) -> str:
-    if isinstance(target, str):
-        return target
-    place = placement(target)
-    return place.target if place else DEFAULT_TARGET
+    `resources` closes what is opened.
+    """
+    if isinstance(target, ProgramRuntime):
+        host = target
+    else:
+        host = resources.enter_context(compilation.target.runtime(compilation.options))
+    live = live_devices(compilation.graph)
+    names = list(compilation.devices)
+    if isinstance(target, AcceleratorDevice):
+        matching = [one for one in names if one == target.device_name] or names
+        if len(matching) == 1:
+            live.setdefault(matching[0], target)
+    devices = {}
+    for name, code in compilation.devices.items():
+        device = live.get(name)
+        if device is None:
+            device = resources.enter_context(code.target.runtime(code.options))
+        devices[name] = accelerator(name, code.target.name, device)
+    return host, devices
 
 
 def _argument(tensor: Tensor, role: Any) -> Argument:

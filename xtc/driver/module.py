@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import ArtifactError, UserError
+from xtc.core.offload import DeviceArray
 from xtc.core.pipeline import PassRunner
-from xtc.driver.arguments import bind_arguments, output_arrays
+from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.folders import new_folder
-from xtc.driver.placements import Devices, by_name, devices_of
+from xtc.driver.offloaded import load_artifact
+from xtc.driver.placements import by_name, device_targets, devices_of
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
+from xtc.interfaces.target import ProgramTarget
 
 if TYPE_CHECKING:
     from xtc.driver.compile import Compilation
@@ -40,7 +43,8 @@ class Module:
 
     Attributes:
         artifact: the files or objects, with their manifest.
-        runtime: what runs them.
+        host: what runs the program.
+        devices: what runs its kernels, by the names that the graph has for them.
         compile_seconds: wall time in seconds by stage, and by "stage/pass" where asked for; "cache"
             is what the cache took, all there is for a module that comes from it; empty for one
             that was loaded.
@@ -51,8 +55,8 @@ class Module:
         self,
         compilation: Compilation | None,
         artifact: Artifact,
-        runtime: CommonRuntimeInterface,
-        devices: Devices,
+        host: ProgramRuntime,
+        devices: Mapping[str, AcceleratorDevice],
         resources: ExitStack,
         *,
         cached: bool = False,
@@ -60,12 +64,12 @@ class Module:
         """Load `artifact`; takes over `resources`, what to release when the module is closed."""
         self._compilation = compilation
         self.artifact = artifact
-        self.runtime = runtime
+        self.host = host
+        self.devices = devices
         self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
-        self._devices = devices_of(artifact.manifest, runtime, devices)
-        self._loaded = runtime.load(artifact, self._devices)
-        resources.callback(runtime.unload, self._loaded)
+        self._loaded, unload = load_artifact(artifact, host, devices)
+        resources.callback(unload)
         self._resources = resources.pop_all()
         self._closed = False
 
@@ -73,6 +77,11 @@ class Module:
     def name(self) -> str:
         """The name of the compiled function."""
         return self.artifact.manifest.entry
+
+    @property
+    def runtime(self) -> CommonRuntimeInterface:
+        """The only device, or what runs the program where there is none, or several."""
+        return next(iter(self.devices.values())) if len(self.devices) == 1 else self.host
 
     @property
     def graph(self) -> Graph:
@@ -94,10 +103,14 @@ class Module:
         return Schedule.of(graph, "\n".join(f"{name}: {text}" for name, text in texts.items()))
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
-        """Run on arrays. Raises UserError where they do not fit the graph's inputs."""
+        """Run on arrays. Raises UserError where they do not fit the graph's inputs.
+
+        Arguments that live on a device are device arrays, `device.array(values)`, and so are such
+        results; `result.numpy()` copies one to the host.
+        """
         self._require_open()
-        inputs = bind_arguments(self.artifact.manifest, args, arrays)
-        outputs = output_arrays(self.artifact.manifest, out, inputs)
+        inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
+        outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices)
         with self._bound(inputs, outputs) as call:
             call()
         if out is not None:
@@ -122,7 +135,7 @@ class Module:
         inputs = self._inputs(args, arrays, seed)
         precise = self._reference(inputs, precise=True)
         rounded = self._reference(inputs, precise=False)
-        outputs = output_arrays(self.artifact.manifest, None, inputs)
+        outputs = empty_outputs(self.artifact.manifest)
         with self._bound(inputs, outputs) as call:
             call()
         comparisons = [
@@ -166,10 +179,12 @@ class Module:
 
         self._require_open()
         inputs = self._inputs(args, arrays, seed)
-        outputs = output_arrays(self.artifact.manifest, None, inputs)
+        outputs = empty_outputs(self.artifact.manifest)
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
-        real = not self.runtime.is_modelled  # else wall time says nothing, and gives no rate
+        real = not any(
+            one.is_modelled for one in self.devices.values()
+        )  # else wall time says nothing, and gives no rate
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
         with self._bound(inputs, outputs) as call:
@@ -241,22 +256,25 @@ class Module:
 
         manifest = self.artifact.manifest
         if args or arrays or not manifest.inputs:
-            return bind_arguments(manifest, args, arrays)
+            return host_arrays(manifest, args, arrays)
         return [
             sample(argument.shape, argument.dtype, seed + position)
             for position, argument in enumerate(manifest.inputs)
         ]
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
-        """What the device's model says of one call."""
-        if not self.runtime.is_modelled:
+        """What the models of the devices say of one call, by device where there are several."""
+        modelled = {name: one for name, one in self.devices.items() if one.is_modelled}
+        if not modelled:
             return {}
-        before = self.runtime.counters()
+        before = {name: one.counters() for name, one in modelled.items()}
         call()
         return {
-            name.removeprefix("modelled."): value - before.get(name, 0.0)
-            for name, value in self.runtime.counters().items()
-            if name.startswith("modelled.")
+            (f"{name}." if len(modelled) > 1 else "") + counter.removeprefix("modelled."): value
+            - before[name].get(counter, 0.0)
+            for name, one in modelled.items()
+            for counter, value in one.counters().items()
+            if counter.startswith("modelled.")
         }
 
     def _require_open(self) -> None:
@@ -265,20 +283,20 @@ class Module:
 
     @contextmanager
     def _bound(
-        self, inputs: Sequence[Array], outputs: Sequence[Array]
+        self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
     ) -> Iterator[Callable[[], None]]:
         """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
-        with argument_addresses(self.artifact.manifest, self._devices, arrays) as addresses:
+        with argument_addresses(self.artifact.manifest, self.devices, arrays) as addresses:
             yield self._loaded.bind(addresses)
 
 
 def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = False) -> Module:
     """The module that `Module.save` wrote; its code runs in this process.
 
-    `devices` are what it runs on, the first one, and where its arguments live; without them a
-    device is opened. Raises UserError where another user could have written the files, unless
-    `trust` says that this is no danger, and ArtifactError where one is not what it was.
+    `devices` are those that its kernels run on and its arguments live on, by their names; those
+    that are missing are opened. Raises UserError where another user could have written the files,
+    unless `trust` says that this is no danger, and ArtifactError where one is not what it was.
     """
     from xtc.core import discover
 
@@ -286,9 +304,13 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
         check_trusted(Path(folder))
     artifact = Artifact.read(Path(folder))
     with ExitStack() as resources:
-        if devices:
-            runtime = devices[0]
-        else:
-            target = discover.target(artifact.manifest.target)
-            runtime = resources.enter_context(target.runtime(target.options()))
-        return Module(None, artifact, runtime, by_name(devices), resources)
+        target = discover.target(artifact.manifest.target)
+        if not isinstance(target, ProgramTarget):
+            raise ArtifactError(f"'{target.name}' runs no programs", where=artifact.folder)
+        host = resources.enter_context(target.runtime(target.options()))
+        given = devices_of(artifact.manifest, by_name(devices))
+        for name, kind in device_targets(artifact.manifest).items():
+            if name not in given:
+                opened = discover.target(kind)
+                given[name] = resources.enter_context(opened.runtime(opened.options()))
+        return Module(None, artifact, host, given, resources)

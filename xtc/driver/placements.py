@@ -16,21 +16,19 @@ from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface
 Devices = Mapping[str, CommonRuntimeInterface]
 
 
-def check_placements(graph: Graph, target: str) -> None:
-    """Raise UserError where something is placed on a device of another target."""
+def placed_devices(graph: Graph) -> dict[str, Placement]:
+    """The devices that the graph uses, by name. Raises UserError for one of an unknown target."""
+    found: dict[str, Placement] = {}
     for name, place, where in _placements(graph):
-        if place.target != target:
+        if place.target not in discover.targets():
             raise UserError(
-                f"'{name}' is on {place}, but the graph is compiled for '{target}'",
+                f"'{name}' is on {place}, and there is no target '{place.target}'",
                 where=where,
-                hints=_hints(place.target),
+                hints=did_you_mean(place.target, discover.targets()),
             )
-
-
-def _hints(target: str) -> list[str]:
-    if target in discover.targets():
-        return [f"compile it for the device: target='{target}'"]
-    return [f"there is no target '{target}'", *did_you_mean(target, discover.targets())]
+        if found.get(place.name, place).device is None or place.name not in found:
+            found[place.name] = place
+    return found
 
 
 def live_devices(graph: Graph) -> dict[str, CommonRuntimeInterface]:
@@ -52,33 +50,35 @@ def by_name(devices: Iterable[CommonRuntimeInterface]) -> dict[str, CommonRuntim
     return found
 
 
-def devices_of(
-    manifest: Manifest, runtime: CommonRuntimeInterface, live: Devices
-) -> dict[str, AcceleratorDevice]:
-    """The device behind each name in the manifest; a name alone may stand for the runtime.
+def devices_of(manifest: Manifest, live: Devices) -> dict[str, AcceleratorDevice]:
+    """The device given for each name in the manifest; missing ones are left out.
 
-    Raises UserError for a name that no device given has, and for devices without own memory.
+    One device alone may stand for the only name. Raises UserError for one that has no memory, or of
+    another target.
     """
-    names = dict.fromkeys(one.device for one in manifest.arguments if one.device is not None)
-    if len(names) == 1:
-        name = next(iter(names))
-        if live.get(name, runtime) is not runtime:
-            raise UserError(f"'{manifest.entry}' has arguments on {name}, but runs on {runtime!r}")
-        return {name: _accelerator(name, {name: runtime})}
-    known = {runtime.device_name: runtime, **live}
-    return {name: _accelerator(name, known) for name in names}
+    places = _targets(manifest)
+    if len(places) == 1 and len(live) == 1:
+        live = dict.fromkeys(places, next(iter(live.values())))
+    return {name: accelerator(name, places[name], live[name]) for name in places if name in live}
 
 
-def _accelerator(name: str, known: Devices) -> AcceleratorDevice:
-    device = known.get(name)
-    if device is None:
-        raise UserError(
-            f"no device given is called {name}",
-            notes=[f"there are: {', '.join(known)}"],
-            hints=["where a graph uses several devices, give them as objects: device=..."],
-        )
+def device_targets(manifest: Manifest) -> dict[str, str]:
+    """Names of the devices that an artefact needs, and their targets."""
+    return dict(_targets(manifest))
+
+
+def _targets(manifest: Manifest) -> dict[str, str]:
+    return {name: image.target for name, image in manifest.offload.images.items()}
+
+
+def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> AcceleratorDevice:
+    """`device`, which stands for `name`. Raises UserError where it cannot."""
     if not isinstance(device, AcceleratorDevice):
         raise UserError(f"{device.device_name} has no memory of its own: nothing can live there")
+    if device.target_name != target:
+        raise UserError(
+            f"{device.device_name} cannot stand for {name}, whose code is for '{target}'"
+        )
     return device
 
 
@@ -87,3 +87,6 @@ def _placements(graph: Graph) -> Iterator[tuple[str, Placement, SourceLocation |
     for tensor in tensors:
         if tensor.placement is not None:
             yield str(tensor.name), tensor.placement, tensor.where
+    for node in graph.nodes:
+        if node.placement is not None:
+            yield node.name, node.placement, node.where

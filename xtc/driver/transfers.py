@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from xtc.core.offload import DeviceArray
 from xtc.interfaces.artifact import Argument, Manifest
 from xtc.interfaces.runtime import AcceleratorDevice
 
@@ -29,29 +30,35 @@ class _Loan:
 
 @contextmanager
 def argument_addresses(
-    manifest: Manifest, devices: Mapping[str, AcceleratorDevice], arrays: Sequence[Array]
+    manifest: Manifest,
+    devices: Mapping[str, AcceleratorDevice],
+    arrays: Sequence[Array | DeviceArray],
 ) -> Iterator[list[int]]:
     """The addresses to call with: the arrays' own, or those of copies on the arguments' devices.
 
-    Inputs are copied to a device at the start of the block. Outputs are copied back at its end,
-    unless there was an error; then all device memory is freed.
+    Device arrays are where they should be. Host arrays are copied: inputs when the block starts,
+    outputs back when it ends, unless there was an error; then all device memory is freed.
     """
     with ExitStack() as frees:
         lent = {
             position: _lend(argument, devices[argument.device], frees)
             for position, argument in enumerate(manifest.arguments)
-            if argument.device is not None
+            if argument.device is not None and isinstance(arrays[position], np.ndarray)
         }
         for position, loan in lent.items():
             if loan.argument.role == "input":
                 loan.device.memory_copy_to(loan.address, _bytes(arrays[position]))
         yield [
-            lent[position].pointer if position in lent else array.ctypes.data
+            lent[position].pointer if position in lent else _address(array)
             for position, array in enumerate(arrays)
         ]
         for position, loan in lent.items():
             if loan.argument.role == "output":
                 loan.device.memory_copy_from(_bytes(arrays[position]), loan.address)
+
+
+def _address(array: Array | DeviceArray) -> int:
+    return array.address if isinstance(array, DeviceArray) else array.ctypes.data
 
 
 def _lend(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _Loan:
@@ -60,6 +67,6 @@ def _lend(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _L
     return _Loan(argument, device, address)
 
 
-def _bytes(array: Array) -> memoryview:
+def _bytes(array: Array | DeviceArray) -> memoryview:
     """The memory of a dense array of any element type."""
-    return array.reshape(-1).view(np.uint8).data
+    return np.asarray(array).reshape(-1).view(np.uint8).data

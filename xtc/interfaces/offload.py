@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from xtc.interfaces.checked import text, texts
+from xtc.interfaces import checked
+
+RESIDENTS = "residents.bin"
+"""The artefact's file with the constants that live on devices."""
+PROGRAM = "xtc.program"
+"""The variable of the program's code through which it reaches its devices."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,20 @@ class DeviceImage:
 
 
 @dataclass(frozen=True)
-class OnDevice:
-    """A kernel's symbol, or a constant's, and the name of its device."""
+class Kernel:
+    """A function that the program starts: its device's name, and its symbol in the image."""
 
     device: str
     symbol: str
+
+
+@dataclass(frozen=True)
+class Resident:
+    """A constant that lives on a device; the file `RESIDENTS` has all of them, in order."""
+
+    device: str
+    symbol: str
+    nbytes: int
 
 
 @dataclass(frozen=True)
@@ -39,23 +53,36 @@ class Offload:
 
     Attributes:
         images: code by device name; the code numbers devices in the order of their names.
-        kernels: functions of the images that the program starts.
-        residents: constants that are uploaded when the program is loaded.
+        kernels: what it starts.
+        residents: what is uploaded when it is loaded.
     """
 
     images: Mapping[str, DeviceImage] = field(default_factory=dict)
-    kernels: tuple[OnDevice, ...] = ()
-    residents: tuple[OnDevice, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    residents: tuple[Resident, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The artefact's files with images and constants."""
+        images = (image.file for image in self.images.values())
+        return (*images, *([RESIDENTS] if self.residents else []))
 
     @staticmethod
     def from_data(data: Any) -> Offload:
         """Read what `dataclasses.asdict` gave. Raises ValueError and its like for anything else."""
-        images = {text(name): DeviceImage(**image) for name, image in data.pop("images").items()}
+        images = {
+            checked.text(name): DeviceImage(**image) for name, image in data.pop("images").items()
+        }
         for image in images.values():
-            texts([image.target, image.file, *image.toolchain, *image.toolchain.values()])
-        lists = {name: tuple(OnDevice(**one) for one in data.pop(name)) for name in tuple(data)}
-        for one in (one for found in lists.values() for one in found):
-            text(one.symbol)
-            if one.device not in images:
-                raise ValueError(f"no device {one.device!r}")
-        return Offload(images, **lists)
+            checked.texts([image.target, image.file, *image.toolchain, *image.toolchain.values()])
+        kernels = tuple(Kernel(**one) for one in data.pop("kernels"))
+        residents = tuple(Resident(**one) for one in data.pop("residents"))
+        named = [(one.device, one.symbol) for one in kernels]
+        named += [(one.device, one.symbol) for one in residents]
+        for device, symbol in named:
+            checked.text(symbol)
+            if device not in images:
+                raise ValueError(f"no device {device!r}")
+        for resident in residents:
+            checked.number(resident.nbytes)
+        return Offload(images, kernels, residents, **data)

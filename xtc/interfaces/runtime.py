@@ -30,6 +30,13 @@ class LoadedModule(Protocol):
         """
 
 
+class HostCode(LoadedModule, Protocol):
+    """Code in this process."""
+
+    def set_address(self, variable: str, address: int) -> None:
+        """Write an address into a variable of the code. Raises ArtifactError where it has none."""
+
+
 class CommonRuntimeInterface(ABC):
     """What every runtime offers. Use it as a context manager, or call `close`."""
 
@@ -59,26 +66,6 @@ class CommonRuntimeInterface(ABC):
         return False
 
     @abstractmethod
-    def load(
-        self, artifact: Artifact, devices: Mapping[str, CommonRuntimeInterface] | None = None
-    ) -> LoadedModule:
-        """Make code callable. Raises ArtifactError where it is damaged or for another machine.
-
-        Args:
-            artifact: what a target's `build` made.
-            devices: the device that each device name in the artefact stands for; a name that is
-                not in it, or None, stands for this runtime.
-        """
-
-    @abstractmethod
-    def unload(self, module: LoadedModule) -> None:
-        """Release what `load` took; calls that were bound must not run afterwards."""
-
-    @abstractmethod
-    def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
-        """Run the entry point once and wait. Raises a DeviceError where the run fails."""
-
-    @abstractmethod
     def counters(self) -> Mapping[str, float]:
         """Counts since the runtime was opened; names of modelled ones begin with "modelled."."""
 
@@ -102,8 +89,28 @@ class CommonRuntimeInterface(ABC):
         self.close()
 
 
-class HostRuntime(CommonRuntimeInterface):
+class ProgramRuntime(CommonRuntimeInterface):
+    """What runs whole programs. An accelerator runs kernels, which a program starts."""
+
+    @abstractmethod
+    def load(self, artifact: Artifact) -> LoadedModule:
+        """Make code callable. Raises ArtifactError where it is damaged or for another machine."""
+
+    @abstractmethod
+    def unload(self, module: LoadedModule) -> None:
+        """Release what `load` took; calls that were bound must not run afterwards."""
+
+    @abstractmethod
+    def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
+        """Run the entry point once and wait. Raises a DeviceError where the run fails."""
+
+
+class HostRuntime(ProgramRuntime):
     """Runs code in this process; arguments are ordinary memory."""
+
+    @abstractmethod
+    def load(self, artifact: Artifact) -> HostCode:
+        """Map code into this process. Raises ArtifactError as `ProgramRuntime.load` does."""
 
 
 class Event(Protocol):
@@ -221,7 +228,7 @@ class AcceleratorDevice(CommonRuntimeInterface):
         """A new command queue."""
 
 
-class EmbeddedDevice(CommonRuntimeInterface):
+class EmbeddedDevice(ProgramRuntime):
     """A bare-metal board: an image is flashed, symbols are written, it runs, symbols are read."""
 
     @abstractmethod

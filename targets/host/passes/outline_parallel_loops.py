@@ -27,7 +27,7 @@ from xtc.core.mlir import (
     WalkResult,
 )
 from xtc.core.passes import Pass
-from xtc_targets.host.passes._captures import argument_attributes, captured, redirect
+from xtc_passes._captures import argument_attributes, captured, redirect
 
 PARALLEL = "xtc.parallel"
 """Marks a call whose last arguments, 0 and a count, are a range that threads may share."""

@@ -9,8 +9,8 @@
 // CHECK:   linalg.exp
 // CHECK:   return
 // CHECK: func.func @f(
-// CHECK:   %[[E:.*]] = call @f.npu0.0(%{{.*}}) {xtc.device = "npu0"}
 // CHECK:   linalg.abs
+// CHECK:   %[[E:.*]] = call @f.npu0.0(%{{.*}}) {xtc.device = "npu0"}
 // CHECK:   linalg.add ins(%[[E]],
 // CHECK-NOT: linalg.exp
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {

@@ -12,7 +12,8 @@ module {
   // CHECK:       %[[V:.*]] = memref.expand_shape %[[T]]
   // CHECK:       scf.forall
   // CHECK:         memref.load %[[V]]
-  // CHECK:         memref.store %{{.*}}, %[[R]]
+  // CHECK:         %[[PART:.*]] = memref.subview %[[R]]
+  // CHECK:         memref.store %{{.*}}, %[[PART]]
   func.func private @f.npu0.0(%a: memref<4xf32>, %r: memref<4xf32>)
       attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
     %c0 = arith.constant 0 : index
@@ -21,7 +22,8 @@ module {
     linalg.exp ins(%a : memref<4xf32>) outs(%t : memref<4xf32>)
     scf.forall (%i) in (4) {
       %x = memref.load %v[%i, %c0] : memref<4x1xf32>
-      memref.store %x, %r[%i] : memref<4xf32>
+      %part = memref.subview %r[%i] [1] [1] : memref<4xf32> to memref<1xf32, strided<[1], offset: ?>>
+      memref.store %x, %part[%c0] : memref<1xf32, strided<[1], offset: ?>>
     } {mapping = [#gpu.block<linear_dim_0>]}
     return
   }

@@ -25,6 +25,7 @@ from xtc.core.mlir import (
     WalkResult,
 )
 
+_GIVEN_AWAY = ("func.call", "memref.extract_aligned_pointer_as_index")
 _WRITES = {"memref.store": 1, "vector.store": 1, "memref.copy": 1}
 
 
@@ -68,12 +69,12 @@ def _callee(op: Operation) -> str:
 
 
 def constant_buffers(function: Operation) -> frozenset[Value]:
-    """The arguments that a function never writes; a call may write what it is given."""
+    """The arguments that a function never writes; what is given away may be written."""
     written = set()
     for op in operations_in(function):
         if op.name in _WRITES:
             written.add(root(op.operands[_WRITES[op.name]]))
-        elif op.name == "func.call":
+        elif op.name in _GIVEN_AWAY:
             written.update(root(operand) for operand in op.operands)
     return frozenset(set(function.regions[0].blocks[0].arguments) - written)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xtc.core.c import arith, compare, convert, func, math, memref, scf, vector
@@ -47,6 +47,7 @@ def c_source(
     module: Operation,
     arguments: Mapping[str, Sequence[str]] | None = None,
     rules: Mapping[str, Rule] | None = None,
+    provided: Collection[str] = (),
 ) -> CSource:
     """The C file of a module, whose functions take and keep buffers of static shape.
 
@@ -54,6 +55,7 @@ def c_source(
         module: functions, and globals of constant data.
         arguments: what a function's parameters are called, by its symbol.
         rules: how operations are written that only one target has, by their names.
+        provided: functions without a body that a header of the caller's declares.
 
     Raises:
         CompileError: C cannot express an operation; names it and the node it came from.
@@ -65,7 +67,7 @@ def c_source(
         if op not in functions and op not in tables:
             raise CompileError(f"{op.name} cannot be written in C", notes=[str(op)[:200]])
     unit = _Unit({**RULES, **(rules or {})}, arguments or {}, _c_names(top), functions)
-    return unit.source(functions, tables)
+    return unit.source([one for one in functions if symbol_of(one) not in provided], tables)
 
 
 def _c_names(top: Sequence[Operation]) -> dict[str, str]:

@@ -8,8 +8,8 @@ A target brings a driver library (its own C, and that in `csrc/` here) and a dev
 from xtc.core.offload.array import DeviceArray
 from xtc.core.offload.device import DeviceFunction, DeviceImage, DriverDevice
 from xtc.core.offload.driver import Driver, OpenDevice
-from xtc.core.offload.library import HostLibrary
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
+from xtc.core.offload.program import DeviceProgram
 from xtc.core.offload.queue import DriverEvent, DriverQueue
 
 __all__ = [
@@ -17,11 +17,11 @@ __all__ = [
     "DeviceArray",
     "DeviceFunction",
     "DeviceImage",
+    "DeviceProgram",
     "Driver",
     "DriverDevice",
     "DriverEvent",
     "DriverQueue",
-    "HostLibrary",
     "NativeUnit",
     "OpenDevice",
     "build_native",

@@ -11,7 +11,7 @@ import operator
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import Array as CArray
 from ctypes import c_uint64
 from dataclasses import dataclass
@@ -63,6 +63,10 @@ class DriverDevice(ABC):
     @abstractmethod
     def _connect(self, name: str) -> OpenDevice:
         """Open the driver and the device. Raises DeviceNotFound."""
+
+    @abstractmethod
+    def check_code(self, toolchain: Mapping[str, str]) -> None:
+        """Raise ArtifactError where code that was made with this toolchain cannot run here."""
 
     @property
     def target_name(self) -> str:

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of dev.h on the machine itself. Experimental: written from public sources, never compiled
+// by the vendor's compiler and never run. The DMA and the start of PEs have no public interface, so
+// transfers are copies by control code, and PEs are the threads of ClusterOS.
+#include "dev.h"
+
+#include <pthread.h>
+#include <string.h>
+
+// PCR_CID and __builtin_kvx_get as github.com/kalray/newlib, libgloss/kvx-elf uses them.
+#include <kv3/registers.h>
+
+#define SMEM_BYTES (3840 << 10)
+#define MAX_PES 16
+
+// Where the linker of the vendor's offloading puts data: whether that is SMEM is not known.
+static char smem[SMEM_BYTES] __attribute__((aligned(64)));
+
+typedef struct {
+    dev_pe_function *function;
+    void *argument;
+    uint32_t pe;
+} start;
+
+uint32_t dev_cluster_id(void)
+{
+    return (uint32_t)KVX_SFR_GET_FIELD(__builtin_kvx_get(KVX_SFR_PCR), PCR_CID);
+}
+
+void *dev_smem(void)
+{
+    return smem;
+}
+
+uint32_t dev_dma_2d(dev_direction direction, void *near, size_t near_stride, void *ddr,
+                    size_t ddr_stride, size_t row_bytes, size_t rows)
+{
+    for (size_t row = 0; row < rows; row++) {
+        char *here = (char *)near + row * near_stride, *there = (char *)ddr + row * ddr_stride;
+        memcpy(direction == DEV_GET ? here : there, direction == DEV_GET ? there : here, row_bytes);
+    }
+    return 1;
+}
+
+void dev_dma_wait(uint32_t transfer)
+{
+    (void)transfer;
+    dev_fence();
+}
+
+static void *run(void *argument)
+{
+    const start *one = argument;
+    one->function(one->pe, one->argument);
+    dev_fence();
+    return NULL;
+}
+
+// A PE that has no thread to run on is run by control code: the result is the same.
+void dev_pe_launch(dev_pe_function *function, void *argument, uint32_t pes)
+{
+    start starts[MAX_PES];
+    pthread_t threads[MAX_PES];
+    int started[MAX_PES] = {0};
+    for (uint32_t pe = 0; pe < pes; pe++)
+        starts[pe] = (start){function, argument, pe};
+    for (uint32_t pe = 1; pe < pes; pe++)
+        started[pe] = pthread_create(&threads[pe], NULL, run, &starts[pe]) == 0;
+    run(&starts[0]);
+    for (uint32_t pe = 1; pe < pes; pe++) {
+        if (started[pe])
+            pthread_join(threads[pe], NULL);
+        else
+            run(&starts[pe]);
+    }
+}
+
+void dev_fence(void)
+{
+    __builtin_kvx_fence();
+}
+
+void dev_count_macs(dev_type type, uint64_t count)
+{
+    (void)type;
+    (void)count;
+}

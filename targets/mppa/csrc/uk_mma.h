@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Micro-kernels in plain C, whose inner loops the compiler makes vector instructions of. A faster
+// one for a machine takes the place of one of these under the same name.
+#ifndef UK_MMA_H
+#define UK_MMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// c[i * c_row + j] += a[i * a_row + p * a_k] * b[p * b_k + j] for i < ROWS, j < COLUMNS and p < k;
+// strides in elements.
+#define UK_MMA(NAME, ROWS, COLUMNS, FACTOR, SUM)                                                   \
+    static void NAME(size_t k, const FACTOR *a, ptrdiff_t a_row, ptrdiff_t a_k, const FACTOR *b,   \
+                     ptrdiff_t b_k, SUM *c, ptrdiff_t c_row)                                       \
+    {                                                                                              \
+        SUM sums[ROWS][COLUMNS];                                                                   \
+        for (int i = 0; i < ROWS; i++)                                                             \
+            for (int j = 0; j < COLUMNS; j++)                                                      \
+                sums[i][j] = c[i * c_row + j];                                                     \
+        for (size_t p = 0; p < k; p++, a += a_k, b += b_k)                                         \
+            for (int i = 0; i < ROWS; i++)                                                         \
+                for (int j = 0; j < COLUMNS; j++)                                                  \
+                    sums[i][j] += (SUM)a[i * a_row] * (SUM)b[j];                                   \
+        for (int i = 0; i < ROWS; i++)                                                             \
+            for (int j = 0; j < COLUMNS; j++)                                                      \
+                c[i * c_row + j] = sums[i][j];                                                     \
+    }
+
+#endif

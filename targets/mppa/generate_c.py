@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device code by way of C: for Kalray's compiler, and for this machine's to be simulated."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.core import tool
+from xtc.core.llvm import Machine, compile_shared
+from xtc_targets.mppa import commands
+from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa.options import MppaOptions
+from xtc_targets.mppa.simulator import OWN_CSRC
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+HEADERS = ("dev.h", "uk_mma.h")
+HAL = "dev_kvx.c"
+# What the printed C relies on: sums and products that contract, integers that wrap, and no effect
+# of arithmetic but its result.
+SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-errno")
+
+
+def source(lowered: Operation) -> str:
+    """The C file."""
+    from xtc_targets.mppa.device_c import device_source
+
+    return device_source(lowered)
+
+
+def build_for_simulator(code: Path, options: MppaOptions, output: Path) -> None:
+    """Compile a C file by the compiler that XTC_CC names. Raises ToolError where it fails."""
+    flags = ("-std=c11", f"-O{options.opt_level}", *SEMANTICS, f"-I{OWN_CSRC}")
+    compile_shared([code], output, Machine.host(), flags=flags)
+
+
+def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
+    """Compile and link a C file, and the device's side of dev.h, by Kalray's compiler.
+
+    Experimental: the commands have been compared with public uses, and never been run. The folder
+    gets the headers and objects too. Raises DeviceNotFound where the toolchain is not there,
+    ToolError where it fails.
+    """
+    toolchain = MppaConfig(platform=options.platform, arch=options.arch).toolchain()
+    folder = code.parent
+    for name in (*HEADERS, HAL):
+        shutil.copyfile(OWN_CSRC / name, folder / name)
+    objects = []
+    for one in (code, folder / HAL):
+        objects.append(one.with_suffix(".o"))
+        _run(commands.compile_kernel(toolchain, options.arch, one, objects[-1]))
+    _run(commands.link_kernels(toolchain, options.arch, objects, output))
+
+
+def _run(words: commands.Words) -> None:
+    what = f"compiling device code by {Path(words[0]).name}"
+    tool.run(words, what=what, install_hint="install Kalray's toolchain completely")

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""call-micro-kernels: small functions with all sums in registers compute matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._build import Offset
+from xtc_passes._linalg import all_operations
+from xtc_passes._options import require_positive
+from xtc_targets.mppa.passes import _control as control
+from xtc_targets.mppa.passes import _device as device
+from xtc_targets.mppa.passes import _views as views
+from xtc_targets.mppa.passes._contraction import Contraction, contraction, parts
+
+PREFIX = "uk_mma_"
+"""How the names of micro-kernels begin; `uk_mma_4x16_f32` has 4 rows and 16 columns."""
+
+
+@dataclass(frozen=True)
+class CallMicroKernels(Pass):
+    """Cut sums of products into tiles that micro-kernels compute.
+
+    Before:
+        linalg.matmul ins(%a, %b) outs(%c)         // 8x64 by 64x16
+    After:
+        scf.for %i = 0 to 8 step 4 {
+          call @uk_mma_4x16_f32(%c64, %a_i, %c64, %c1, %b, %c16, %c_i, %c16) : (index, ..) -> () }
+
+    A micro-kernel takes the number of products in each sum, then addresses and strides in
+    elements: of a along rows and along the sum, of b along the sum, of c along rows. Columns are
+    neighbours in b and c. Convolutions fit too, with loops around the calls. What does not fit, as
+    a product with a transposed second factor, stays for plain loops. At the end of a dimension
+    there are smaller micro-kernels. `targets/mppa/csrc/uk_mma.h` has them in C,
+    define-micro-kernels for LLVM.
+
+    Attributes:
+        rows: of a micro-kernel, at most.
+        columns: the same; 16 sums of 4 rows fill 8 of a PE's 48 registers.
+    """
+
+    name: ClassVar[str] = "call-micro-kernels"
+    rows: int = 4
+    columns: int = 16
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for function in device.functions(module):
+                for op in all_operations(function):
+                    found = contraction(op)
+                    if found is not None:
+                        with op.location, InsertionPoint(op):
+                            _Tiling(self, module, found).build()
+                        op.erase()
+
+
+class _Tiling:
+    """Makes the calls of one operation."""
+
+    def __init__(self, owner: CallMicroKernels, module: Operation, found: Contraction) -> None:
+        self._owner, self._module, self._found = owner, module, found
+        operands = list(found.nest.op.operands)
+        self._numbers = (found.a, found.b, 2)
+        self._places = [views.place(operands[number]) for number in self._numbers]
+        self._extents = found.nest.extents() or []
+
+    def build(self) -> None:
+        found = self._found
+        rows: Offset = 1 if found.rows is None else self._extents[found.rows]
+        with self._loops(found.around, [0, 0, 0]) as ahead:
+            for first, count, height in parts(rows, self._owner.rows):
+                with self._tiles(found.rows, first, count, height, ahead) as moved:
+                    self._row(height, moved)
+
+    def _row(self, height: int, ahead: Sequence[Offset]) -> None:
+        columns = self._found.columns
+        for first, count, width in parts(self._extents[columns], self._owner.columns):
+            with self._tiles(columns, first, count, width, ahead) as moved:
+                self._call(height, width, moved)
+
+    @contextmanager
+    def _loops(self, loops: Sequence[int], ahead: Sequence[Offset]) -> Iterator[Sequence[Offset]]:
+        if not loops:
+            yield ahead
+            return
+        with (
+            self._tiles(loops[0], 0, self._extents[loops[0]], 1, ahead) as moved,
+            self._loops(loops[1:], moved) as all_moved,
+        ):
+            yield all_moved
+
+    @contextmanager
+    def _tiles(
+        self, loop: int | None, first: Offset, count: Offset, size: int, ahead: Sequence[Offset]
+    ) -> Iterator[Sequence[Offset]]:
+        """A loop over tiles; gives how far operands are ahead of their beginnings, in elements."""
+        if count == 1:
+            yield self._moved(loop, first, ahead)
+            return
+        with control.loop(0, count, 1) as number:
+            index = control.add(first, control.multiply(number, size))
+            yield self._moved(loop, index, ahead)
+
+    def _moved(self, loop: int | None, index: Offset, ahead: Sequence[Offset]) -> list[Offset]:
+        strides = (self._found.stride(number, loop) for number in self._numbers)
+        return [
+            control.add(one, control.multiply(index, stride))
+            for one, stride in zip(ahead, strides, strict=True)
+        ]
+
+    def _call(self, height: int, width: int, ahead: Sequence[Offset]) -> None:
+        name = f"{PREFIX}{height}x{width}_{self._found.dtype}"
+        device.declare(self._module, name, [IndexType.get()] * 8)
+        device.call(name, self._arguments(ahead))
+
+    def _arguments(self, ahead: Sequence[Offset]) -> list[Value]:
+        found = self._found
+        a, b, c = (place.address(moved) for place, moved in zip(self._places, ahead, strict=True))
+        a_row, c_row = (found.stride(number, found.rows) for number in (found.a, 2))
+        a_k, b_k = (found.stride(number, found.depth) for number in (found.a, found.b))
+        values = (self._extents[found.depth], a, a_row, a_k, b, b_k, c, c_row)
+        return list(map(control.value, values))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""distribute-clusters: each cluster runs its share of a kernel's outer loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError
+from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_passes._options import require_positive
+from xtc_targets.mppa.passes import _control as control
+from xtc_targets.mppa.passes import _device as device
+from xtc_targets.mppa.passes._forall import dimensions, move_body, total
+
+_PURE = (
+    "arith.",
+    "affine.",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.dim",
+    "memref.expand_shape",
+    "memref.get_global",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "ub.",
+)
+
+
+@dataclass(frozen=True)
+class DistributeClusters(Pass):
+    """Make the forall over clusters code that every cluster runs, with its own number.
+
+    Before:
+        scf.forall (%i) in (12) { body(%i) } {mapping = [#gpu.block<linear_dim_0>]}
+    After:
+        %id = call @dev_cluster_id() : () -> i32
+        scf.for %i = %id to 12 step 5 { body(%i) }      // where 5 are enough: scf.if %id < 3
+
+    A kernel without such a loop runs on cluster 0. All functions that have a body when this pass
+    begins are marked as kernels; their arguments are `llvm.noalias`, as they are on the host.
+
+    Attributes:
+        clusters: how many run a kernel.
+    """
+
+    name: ClassVar[str] = "distribute-clusters"
+    clusters: int = 5
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        device.mark_kernels(module)
+        with module.context:
+            for kernel in device.kernels(module):
+                _check(kernel)
+                device.declare(module, device.CLUSTER_ID, [], [device.i32()])
+                loops = [op for op in device.body(kernel) if device.has_mapping(op, "block")]
+                with kernel.location:
+                    for loop in loops:
+                        self._distribute(loop)
+                    if not loops:
+                        _run_on_one(kernel)
+
+    def _distribute(self, loop: Operation) -> None:
+        with loop.location, InsertionPoint(loop):
+            dims = dimensions(loop)
+            count = total(dims)
+            first = _cluster()
+            if isinstance(count, int) and count <= self.clusters:
+                enough = True if count == self.clusters else control.less(first, count)
+                with control.branch(enough):
+                    end = Operation.create("ub.poison", results=[IndexType.get()])
+                    move_body(loop, dims, first, end)
+                    end.erase()
+            else:
+                made = control.for_loop(first, count, self.clusters)
+                end = device.body(made)[-1]
+                move_body(loop, dims, made.regions[0].blocks[0].arguments[0], end)
+        loop.erase()
+
+
+def _cluster() -> Value:
+    number = device.call(device.CLUSTER_ID, [], [device.i32()]).results[0]
+    return control.index_cast(number, IndexType.get())
+
+
+def _run_on_one(kernel: Operation) -> None:
+    """Put all that the kernel does into a branch that only cluster 0 takes."""
+    ops = device.body(kernel)[:-1]
+    if not ops:
+        return
+    with InsertionPoint(ops[0]), control.branch(control.equal(_cluster(), 0)):
+        last = Operation.create("ub.poison", results=[IndexType.get()])
+    for op in ops:
+        op.move_before(last)
+    last.erase()
+
+
+def _check(kernel: Operation) -> None:
+    """Raise CompileError where clusters would have to wait for each other inside a kernel."""
+    top = device.body(kernel)
+    loops = [op for op in all_operations(kernel) if device.has_mapping(op, "block")]
+    hint = "make each of its loop nests a kernel of its own"
+    if any(loop not in top for loop in loops) or len(loops) > 1:
+        raise CompileError(
+            f"kernel '{device.symbol(kernel)}': a loop over clusters is not its only nest",
+            where=str(loops[0].location),
+            hints=[hint],
+        )
+    if not loops:
+        return
+    for op in top[:-1]:
+        if op not in loops and not op.name.startswith(_PURE):
+            raise CompileError(
+                f"kernel '{device.symbol(kernel)}': {op.name} is beside its loop over clusters",
+                where=str(op.location),
+                hints=[hint],
+            )

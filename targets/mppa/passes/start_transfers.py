@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""start-transfers: copies between DDR and SMEM are the DMA's work, all others are loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.buffers import root
+from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation
+from xtc.core.passes import Pass
+from xtc_passes._build import body_of
+from xtc_passes._linalg import all_operations
+from xtc_targets.mppa.passes import _device as device
+from xtc_targets.mppa.passes import _transfers as transfers
+from xtc_targets.mppa.passes._effects import conflicts
+
+
+@dataclass(frozen=True)
+class StartTransfers(Pass):
+    """Make each `memref.copy` a transfer that is waited for as late as can be, or a linalg.copy.
+
+    Before:
+        memref.copy %A, %a;  memref.copy %B, %b;  use(%a, %b)     // A, B in DDR; a, b in SMEM
+    After:
+        memref.dma_start %A, %a, %tags;  memref.dma_start %B, %b, %more_tags
+        memref.dma_wait %tags;  memref.dma_wait %more_tags;  use(%a, %b)
+
+    Only control code may use the DMA: what a PE copies becomes loops, as do copies within one
+    memory and of constants. A wait is put before the first operation of its block that touches the
+    transfer's target or writes its source, or at the end of the block.
+    """
+
+    name: ClassVar[str] = "start-transfers"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in device.kernels(module):
+                for copy in all_operations(kernel):
+                    if copy.name != "memref.copy":
+                        continue
+                    with copy.location:
+                        if transfers.is_transfer(copy):
+                            _start(kernel, copy)
+                        else:
+                            _copy_by_loops(copy)
+
+
+def _start(kernel: Operation, copy: Operation) -> None:
+    source, target = copy.operands
+    tags = transfers.new_tags(kernel, 1)
+    block = [op.operation for op in copy.block.operations]
+    *others, end = block[block.index(copy) + 1 :]
+    roots = [root(source)], [root(target)]
+    first = next((op for op in others if conflicts(op, *roots)), end)
+    with InsertionPoint(copy):
+        transfers.start(source, target, tags, 0)
+    with InsertionPoint(first):
+        transfers.wait(tags, 0)
+    copy.erase()
+
+
+def _copy_by_loops(copy: Operation) -> None:
+    source, target = copy.operands
+    with InsertionPoint(copy):
+        made = Operation.create(
+            "linalg.copy",
+            operands=[source, target],
+            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([1, 1])},
+            regions=1,
+        )
+        block = body_of(made, [source, target])
+        Operation.create("linalg.yield", [], [block.arguments[0]], ip=InsertionPoint(block))
+    copy.erase()

@@ -1,0 +1,23 @@
+// RUN: xtc-opt %s --place-operations | FileCheck %s
+// RUN: not xtc-opt %s --place-operations{devices=npu1} 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// The fill goes with its only user, the reshape with the fill. What a host operation uses too stays.
+
+// CHECK:      tensor.expand_shape %arg0 {{.*}} {xtc.device = "npu0"}
+// CHECK:      linalg.fill {xtc.device = "npu0"}
+// CHECK-NOT:  linalg.fill {xtc.device
+// CHECK:      linalg.fill
+// CHECK:      linalg.add {xtc.device = "npu0"}
+
+// UNKNOWN: an operation 'linalg.add' is on 'npu0', which the module does not use
+// UNKNOWN: note: there are: npu1
+func.func @f(%a: tensor<4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x4xf32>
+  %b = tensor.expand_shape %a [[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+  %mine = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %both = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %sum = linalg.add {xtc.device = "npu0"} ins(%b, %both : tensor<1x4xf32>, tensor<1x4xf32>) outs(%mine : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %host = linalg.exp ins(%both : tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %sum, %host : tensor<1x4xf32>, tensor<1x4xf32>
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random graphs over the host and several devices compute what NumPy computes, and leak nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import xtc
+from tests.unit.random_graphs import graphs, inputs_of
+from xtc.core.offload import DriverDevice
+from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.null import NullDevice
+
+# 150 graphs in every run, 1,000 in a long one.
+COUNT = max(150, settings().max_examples // 2)
+
+
+@pytest.fixture(scope="module")
+def devices() -> Iterator[list[DriverDevice]]:
+    """Two of one target, with races and late transfers made visible on one, and another one."""
+    exposing = MppaConfig(sim_schedule="shuffled", dma_mode="deferred", clusters=3)
+    with MppaDevice() as one, MppaDevice(exposing) as two, NullDevice() as three:
+        yield [one, two, three]
+
+
+@settings(
+    max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_placed_graphs_agree_with_numpy(
+    devices: list[DriverDevice], data: st.DataObject, seed: int
+) -> None:
+    places = [None, *devices]
+    graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
+    with xtc.compile(graph) as module:
+        module.check(*inputs_of(graph, seed))
+    assert [device.memory_info()[0] for device in devices] == [0, 0, 0]

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of program.h, by the driver tables of the devices.
+#include "program.h"
+
+static word allocate(const xtc_program *program, word device, word nbytes)
+{
+    const xtc_program_device *on = &program->devices[device];
+    xtc_address address = 0;
+    on->driver->alloc(on->device, on->queue, nbytes ? nbytes : 1, &address);
+    return address;
+}
+
+static void free_memory(const xtc_program *program, word device, word address)
+{
+    const xtc_program_device *on = &program->devices[device];
+    if (address)
+        on->driver->free(on->device, address);
+}
+
+static word resident(const xtc_program *program, word number)
+{
+    return program->residents[number];
+}
+
+static void copy_to(const xtc_program *program, word device, word address, word host, word nbytes,
+                    word flags)
+{
+    const xtc_program_device *on = &program->devices[device];
+    on->driver->copy_to(on->device, on->queue, address, (const void *)host, nbytes,
+                        (uint32_t)flags, NULL);
+}
+
+static void copy_from(const xtc_program *program, word device, word host, word address, word nbytes,
+                      word flags)
+{
+    const xtc_program_device *on = &program->devices[device];
+    on->driver->copy_from(on->device, on->queue, (void *)host, address, nbytes, (uint32_t)flags,
+                          NULL);
+}
+
+static void copy_within(const xtc_program *program, word device, word to, word from, word nbytes,
+                        word flags)
+{
+    const xtc_program_device *on = &program->devices[device];
+    on->driver->copy_within(on->device, on->queue, to, from, nbytes, (uint32_t)flags, NULL);
+}
+
+static void launch(const xtc_program *program, word kernel, word words, word count)
+{
+    const xtc_program_kernel *which = &program->kernels[kernel];
+    const xtc_program_device *on = &program->devices[which->device];
+    on->driver->launch(on->device, on->queue, which->function, (const uint64_t *)words,
+                       (uint32_t)count, NULL);
+}
+
+static void after(const xtc_program *program, word device, word other)
+{
+    const xtc_program_device *on = &program->devices[device], *from = &program->devices[other];
+    xtc_event reached;
+    if (from->driver->event(from->device, from->queue, &reached) == XTC_OK)
+        on->driver->after(on->device, on->queue, from->driver, from->device, from->queue, reached,
+                          NULL);
+}
+
+static void wait_for(const xtc_program *program, word device)
+{
+    const xtc_program_device *on = &program->devices[device];
+    on->driver->wait(on->device, on->queue, 0);
+}
+
+void xtc_program_init(xtc_program *program)
+{
+    program->allocate = allocate;
+    program->free = free_memory;
+    program->resident = resident;
+    program->copy_to = copy_to;
+    program->copy_from = copy_from;
+    program->copy_within = copy_within;
+    program->launch = launch;
+    program->after = after;
+    program->wait = wait_for;
+}

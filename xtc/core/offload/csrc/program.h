@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compiled host code commands devices by. It has one variable, `xtc.program`, into which the
+// loader writes the address of a `struct xtc_program`, and calls the functions there with words of 64
+// bits. Devices, kernels and constants on devices have numbers, which the artefact's manifest
+// explains. No function says whether it succeeded: a queue that failed runs nothing more, and the
+// loader waits for all queues after the entry point.
+#ifndef XTC_PROGRAM_H
+#define XTC_PROGRAM_H
+
+#include "xtc_driver.h"
+
+typedef struct xtc_program xtc_program;
+typedef uint64_t word;
+
+typedef struct {
+    const xtc_driver *driver;
+    xtc_device *device;
+    xtc_queue queue;
+} xtc_program_device;
+
+typedef struct {
+    uint64_t device;
+    xtc_function function;
+} xtc_program_kernel;
+
+struct xtc_program {
+    word (*allocate)(const xtc_program *, word device, word nbytes);
+    void (*free)(const xtc_program *, word device, word address);
+    word (*resident)(const xtc_program *, word number);
+    void (*copy_to)(const xtc_program *, word device, word address, word host, word nbytes,
+                    word flags);
+    void (*copy_from)(const xtc_program *, word device, word host, word address, word nbytes,
+                      word flags);
+    void (*copy_within)(const xtc_program *, word device, word to, word from, word nbytes,
+                        word flags);
+    void (*launch)(const xtc_program *, word kernel, word words, word count);
+    void (*after)(const xtc_program *, word device, word other);
+    void (*wait)(const xtc_program *, word device);
+    xtc_program_device *devices;
+    xtc_program_kernel *kernels;
+    xtc_address *residents;
+};
+
+// Fill in the functions.
+__attribute__((visibility("default"))) void xtc_program_init(xtc_program *program);
+
+#endif

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a loaded program has on its devices: queues, kernels, constants."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+from collections.abc import Mapping, Sequence
+from ctypes import POINTER, c_uint64, c_void_p
+from typing import Any
+
+from xtc.core.errors import DeviceLost
+from xtc.core.offload.device import DeviceImage, DriverDevice
+from xtc.core.offload.native import CSRC, NativeUnit, build_native
+from xtc.core.offload.queue import DriverQueue
+
+_UNIT = NativeUnit("libxtc_program.so", "library", (CSRC / "program.c",))
+_FUNCTIONS = 9
+
+
+class _Device(ctypes.Structure):
+    """`xtc_program_device` of `csrc/program.h`."""
+
+    _fields_ = (("driver", c_void_p), ("device", c_void_p), ("queue", c_uint64))
+
+
+class _Kernel(ctypes.Structure):
+    """`xtc_program_kernel`."""
+
+    _fields_ = (("device", c_uint64), ("function", c_uint64))
+
+
+class _Program(ctypes.Structure):
+    """`struct xtc_program`."""
+
+    _fields_ = (
+        ("functions", c_void_p * _FUNCTIONS),
+        ("devices", POINTER(_Device)),
+        ("kernels", POINTER(_Kernel)),
+        ("residents", POINTER(c_uint64)),
+    )
+
+
+class DeviceProgram:
+    """Loads a program's kernels and constants onto its devices; frees them when closed.
+
+    Each device has a queue of the program's own. The program's host code gives it commands whose
+    status it does not look at: `wait` raises the first failure.
+
+    Args:
+        devices: by the names that the program has for them, in their order.
+        images: their code, by the same names.
+        kernels: device name and symbol of each kernel, in the program's order.
+        residents: device name and contents of each constant on a device, in the program's order.
+    """
+
+    def __init__(
+        self,
+        devices: Mapping[str, DriverDevice],
+        images: Mapping[str, bytes],
+        kernels: Sequence[tuple[str, str]],
+        residents: Sequence[tuple[str, memoryview]],
+    ) -> None:
+        self._devices = dict(devices)
+        self._queues: dict[str, DriverQueue] = {}
+        self._images: dict[str, DeviceImage] = {}
+        self._memory: list[tuple[DriverDevice, int]] = []
+        self._program = _Program()
+        _library().xtc_program_init(ctypes.byref(self._program))
+        self._bindings = (_Device * max(len(devices), 1))()
+        try:
+            for name, device in self._devices.items():
+                self._images[name] = device.load_module(images[name])
+                self._open_queue(name)
+            self._kernels = self._find_kernels(kernels)
+            self._residents = self._upload(residents)
+        except BaseException:
+            self.close()
+            raise
+        self._program.devices = self._bindings
+        self._program.kernels = self._kernels
+        self._program.residents = self._residents
+
+    @property
+    def address(self) -> int:
+        """Where the `struct xtc_program` is, which lives as long as this object."""
+        return ctypes.addressof(self._program)
+
+    def wait(self) -> None:
+        """Wait for all queues, then raise what failed first; queues that failed are replaced."""
+        errors: list[Exception] = []
+        for name, queue in tuple(self._queues.items()):
+            try:
+                queue.wait()
+            except Exception as error:
+                errors.append(error)
+                queue.close()
+                with contextlib.suppress(DeviceLost):  # then the next call says so
+                    self._open_queue(name)
+        if errors:
+            raise errors[0]
+
+    def close(self) -> None:
+        """Release queues, memory and images; closing twice is allowed."""
+        for queue in self._queues.values():
+            queue.close()
+        for device, address in self._memory:
+            with contextlib.suppress(DeviceLost):  # its memory went with it
+                device.memory_free(address)
+        for name, image in self._images.items():
+            with contextlib.suppress(DeviceLost):
+                self._devices[name].unload_module(image)
+        self._queues, self._images, self._memory = {}, {}, []
+
+    def _open_queue(self, name: str) -> None:
+        device = self._devices[name]
+        opened = device.opened()
+        queue = device.new_queue(DriverQueue)
+        self._queues[name] = queue
+        binding = self._bindings[list(self._devices).index(name)]
+        binding.driver = opened.driver.table_address
+        binding.device = opened.address
+        binding.queue = queue.number
+
+    def _find_kernels(self, kernels: Sequence[tuple[str, str]]) -> Any:
+        names = list(self._devices)
+        found = (_Kernel * max(len(kernels), 1))()
+        for position, (name, symbol) in enumerate(kernels):
+            function = self._devices[name].get_module_function(self._images[name], symbol)
+            found[position] = _Kernel(names.index(name), function.address)
+        return found
+
+    def _upload(self, residents: Sequence[tuple[str, memoryview]]) -> Any:
+        addresses = (c_uint64 * max(len(residents), 1))()
+        for position, (name, contents) in enumerate(residents):
+            device = self._devices[name]
+            addresses[position] = address = device.memory_allocate(contents.nbytes)
+            self._memory.append((device, address))
+            device.memory_copy_to(address, contents)
+        return addresses
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build_native([_UNIT]) / _UNIT.name))
+    library.xtc_program_init.restype = None
+    return library

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that live on a device when a call starts: the caller gives, and gets, device arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.core.offload import DeviceArray, DriverDevice
+from xtc.core.types import element_type
+from xtc.interfaces.artifact import Argument
+from xtc.interfaces.runtime import AcceleratorDevice
+
+Devices = Mapping[str, AcceleratorDevice]
+
+
+def read_device_array(value: Any, argument: Argument, devices: Devices) -> DeviceArray:
+    """`value`, an array on the argument's device. Raises UserError for any other one."""
+    device = _device(argument, devices)
+    if not isinstance(value, DeviceArray):
+        raise UserError(
+            f"'{argument.name}' lives on {argument.device}, and {type(value).__name__} does not",
+            notes=["the compiled code neither allocates nor copies it"],
+            hints=[f"move it there once, before the call: {argument.device}.array(...)"],
+        )
+    if value.device is not device:
+        raise UserError(
+            f"'{argument.name}' lives on {argument.device}, and {value!r} elsewhere",
+            hints=[f"move it there: {argument.device}.array(that.numpy())"],
+        )
+    value.address  # noqa: B018  # raises for one that was freed
+    check_type(value, argument)
+    return value
+
+
+def output_device_array(value: Any, argument: Argument, devices: Devices) -> DeviceArray:
+    """The array to write: a new one where `value` is None. Raises UserError for an unfit one."""
+    if value is not None:
+        return read_device_array(value, argument, devices)
+    return _device(argument, devices).empty(argument.shape, argument.dtype)
+
+
+def check_type(array: Any, argument: Argument) -> None:
+    """Raise UserError unless the element type and the shape are the argument's."""
+    expected = element_type(argument.dtype).numpy
+    if array.dtype != expected:
+        order = " in the other byte order" if array.dtype.newbyteorder() == expected else ""
+        raise UserError(
+            f"'{argument.name}' is {expected}, not {array.dtype}{order}",
+            hints=[f"convert it: array.astype({str(expected)!r})"],
+        )
+    if array.shape != argument.shape:
+        raise UserError(
+            f"'{argument.name}' has shape {argument.shape}, not {array.shape}",
+            notes=["nothing is broadcast or reshaped at a call"],
+        )
+
+
+def _device(argument: Argument, devices: Devices) -> DriverDevice:
+    device = devices[str(argument.device)]
+    if not isinstance(device, DriverDevice):
+        raise UserError(f"{device.device_name} has no device arrays")
+    return device

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The devices' share of an artefact: an image for each, and the constants that live there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.core.errors import UserError
+from xtc.core.parts import device_module
+from xtc.driver.parts import DeviceCode
+from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
+from xtc.interfaces.target import BuildRequest, kernel_symbol
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+
+def build_devices(
+    module: Operation,
+    request: BuildRequest,
+    devices: Mapping[str, DeviceCode],
+    folder: Path | None,
+) -> BuildRequest:
+    """Build the code of every device into `folder`, and take it out of `module`.
+
+    Returns the request for what is left, the program. Raises UserError without a folder.
+    """
+    if folder is None:
+        raise UserError(
+            f"'{request.entry}' uses devices, whose code is loaded from files",
+            hints=["compile without in_memory=True"],
+        )
+    images = {}
+    for name, code, part in _separated(module, devices):
+        file = code.target.build_image(part, code.options, folder, name)
+        toolchain = code.target.toolchain(code.options)
+        images[name] = DeviceImage(code.target.name, file, toolchain)
+    residents = _write_residents(module, request, folder)
+    kernels = tuple(
+        Kernel(device, kernel_symbol(name)) for device, name in _pairs(module, "xtc.kernels")
+    )
+    constants = {
+        symbol: data
+        for symbol, data in request.constants.items()
+        if symbol not in {one.symbol for one in residents}
+    }
+    return replace(request, constants=constants, offload=Offload(images, kernels, residents))
+
+
+def device_texts(module: Operation, devices: Mapping[str, DeviceCode]) -> Iterator[str]:
+    """The code of every device as text, under its name; taken out of `module`."""
+    for name, code, part in tuple(_separated(module, devices)):
+        yield f"\n# {name}\n{code.target.image_text(part, code.options)}"
+
+
+def _separated(
+    module: Operation, devices: Mapping[str, DeviceCode]
+) -> Iterator[tuple[str, DeviceCode, Operation]]:
+    for name, code in devices.items():
+        part = device_module(module, name)
+        if part is None:
+            part = _empty_module(module)
+        else:
+            part.detach_from_parent()
+        yield name, code, part
+
+
+def _empty_module(module: Operation) -> Operation:
+    """The code of a device on which arguments live, and nothing runs."""
+    from xtc.core.mlir import Location, Module
+
+    with module.context, Location.unknown():
+        return Module.create().operation
+
+
+def _write_residents(
+    module: Operation, request: BuildRequest, folder: Path
+) -> tuple[Resident, ...]:
+    residents = tuple(
+        Resident(device, symbol, len(request.constants[symbol]))
+        for device, symbol in _pairs(module, "xtc.residents")
+    )
+    if residents:
+        with (folder / RESIDENTS).open("wb") as file:
+            file.writelines(request.constants[one.symbol] for one in residents)
+    return residents
+
+
+def _pairs(module: Operation, attribute: str) -> list[tuple[str, str]]:
+    return [(str(pair[0].value), str(pair[1].value)) for pair in module.attributes[attribute]]

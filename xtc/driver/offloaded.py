@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads an artefact: its program in this process, its kernels and constants on its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from xtc.core.errors import ArtifactError, UserError
+from xtc.core.offload import DeviceProgram, DriverDevice
+from xtc.interfaces.artifact import Artifact, Manifest
+from xtc.interfaces.offload import PROGRAM, RESIDENTS
+from xtc.interfaces.runtime import (
+    AcceleratorDevice,
+    HostCode,
+    HostRuntime,
+    LoadedModule,
+    ProgramRuntime,
+)
+
+
+def load_artifact(
+    artifact: Artifact, runtime: ProgramRuntime, devices: Mapping[str, AcceleratorDevice]
+) -> tuple[LoadedModule, Callable[[], None]]:
+    """The artefact's code on `runtime`, and on the device of each name in its manifest.
+
+    Returns what can be called, and how to take it back.
+    """
+    if not artifact.manifest.offload.images:
+        loaded = runtime.load(artifact)
+        return loaded, partial(runtime.unload, loaded)
+    if not isinstance(runtime, HostRuntime):
+        raise UserError(f"{runtime.device_name} runs no program that uses devices")
+    with ExitStack() as undo:
+        code = runtime.load(artifact)
+        undo.callback(runtime.unload, code)
+        program = _program(artifact, devices)
+        undo.callback(program.close)
+        module = OffloadedModule(code, runtime, program)
+        undo.pop_all()
+    return module, module.close
+
+
+class OffloadedModule:
+    """A loaded program, and what it has on devices."""
+
+    def __init__(self, loaded: HostCode, runtime: HostRuntime, program: DeviceProgram) -> None:
+        self.artifact = loaded.artifact
+        self._loaded = loaded
+        self._runtime = runtime
+        self._program = program
+        loaded.set_address(PROGRAM, program.address)
+
+    def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
+        """A call of the entry; it raises the first failure of a command that it gave a device."""
+        call = self._loaded.bind(addresses)
+
+        def call_and_wait() -> None:
+            call()
+            self._program.wait()
+
+        return call_and_wait
+
+    def close(self) -> None:
+        """Take the code out of this process, then off the devices."""
+        self._runtime.unload(self._loaded)
+        self._program.close()
+
+
+def _program(artifact: Artifact, devices: Mapping[str, AcceleratorDevice]) -> DeviceProgram:
+    offload = artifact.manifest.offload
+    drivers: dict[str, DriverDevice] = {}
+    images: dict[str, bytes] = {}
+    for name in sorted(offload.images):
+        drivers[name] = _driver(artifact.manifest, name, devices)
+        images[name] = artifact.file(offload.images[name].file).read_bytes()
+    kernels = [(one.device, one.symbol) for one in offload.kernels]
+    return DeviceProgram(drivers, images, kernels, _residents(artifact))
+
+
+def _driver(
+    manifest: Manifest, name: str, devices: Mapping[str, AcceleratorDevice]
+) -> DriverDevice:
+    device = devices.get(name)
+    if device is None:
+        raise UserError(
+            f"no device given is called {name}",
+            notes=[f"there are: {', '.join(devices) or 'none'}"],
+            hints=["where a graph uses several devices, give them as objects: device=..."],
+        )
+    if not isinstance(device, DriverDevice):
+        raise UserError(f"{device.device_name} cannot be commanded by compiled code")
+    device.check_code(manifest.offload.images[name].toolchain)
+    return device
+
+
+def _residents(artifact: Artifact) -> list[tuple[str, memoryview]]:
+    residents = artifact.manifest.offload.residents
+    if not residents:
+        return []
+    content = memoryview(artifact.file(RESIDENTS).read_bytes())
+    found, start = [], 0
+    for one in residents:
+        found.append((one.device, content[start : start + one.nbytes]))
+        start += one.nbytes
+    if start != content.nbytes:
+        raise ArtifactError(f"file '{RESIDENTS}' is not what the manifest says")
+    return found
