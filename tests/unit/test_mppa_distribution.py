@@ -25,8 +25,8 @@ from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.graph import Graph
 from xtc_passes._linalg import all_operations
 from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
-from xtc_targets.mppa import MppaOptions
 from xtc_targets.mppa.pipeline import scheduled
 
 COUNT = max(5, settings().max_examples // 16)
