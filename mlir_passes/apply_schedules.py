@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError, UserError, located
 from xtc.core.loops import Mesh, Nest
 from xtc.core.loops.check_mesh import leading_loops, trailing_loops
-from xtc.core.loops.plan import Plan, first_parallel, placed, plan_nest
+from xtc.core.loops.plan import Plan, first_parallel, plan_nest, spread_operands
 from xtc.core.loops.script import ANY, AXES, VECTORIZE, Fuse, Materialize, ScriptWriter
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
@@ -123,7 +123,7 @@ def _write_script(module: Operation, count: int, distribution: Distribution | No
         nest, title = read_nest(op), title_of(op)
         check_producers(op, nest, list(nodes.values()))
         _check_mesh(op, nest, distribution)
-        nest, before = placed(nest)
+        before = () if leading_loops(nest) else spread_operands(nest)
         plan = plan_nest(nest, title, distributed=distribution is not None)
         plans.append((plan, nest.space.names, mark, before))
         nests.append((mark, nest))
@@ -137,6 +137,13 @@ def _write_script(module: Operation, count: int, distribution: Distribution | No
 
 def _check_mesh(op: Operation, nest: Nest, distribution: Distribution | None) -> None:
     title = title_of(op)
+    threads = next((loop for one in nest.walk() for loop in one.loops if loop.parallelize), None)
+    if distribution and threads:
+        raise UserError(
+            f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
+            where=str(op.location),
+            hints=["distribute it over an axis of a processor mesh"],
+        )
     distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
     if not distributed or nest.space.mesh is None:
         return

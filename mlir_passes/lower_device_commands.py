@@ -297,4 +297,4 @@ def _on_device(value: Value) -> bool:
 
 def _nbytes(memref: Value) -> int:
     type = MemRefType(memref.type)
-    return math.prod(type.shape) * element_bytes(type.element_type)
+    return int(math.prod(type.shape)) * element_bytes(type.element_type)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from xtc.core.errors import DeviceNotFound, UserError
 from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.runtime import HostRuntime
 from xtc.interfaces.target import BuildRequest, ProgramTarget
 from xtc_targets.host.threads import check_threads
 
@@ -110,7 +110,7 @@ class HostTarget(ProgramTarget):
             return CGenerator(options.machine, options.opt_level, options.cpu, options.features)
         return LlvmGenerator(options.machine, options.opt_level, options.threads)
 
-    def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
+    def runtime(self, options: HostOptions) -> HostRuntime:
         from xtc_targets.host.device import LocalHost
 
         machine = options.machine

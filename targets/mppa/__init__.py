@@ -13,11 +13,11 @@ from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget
 from xtc_targets.mppa.config import MppaConfig
-from xtc_targets.mppa.device import MppaDevice
 from xtc_targets.mppa.options import MppaOptions
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
+    from xtc_targets.mppa.device import MppaDevice
 
 __all__ = ["TARGET", "MppaConfig", "MppaDevice", "MppaOptions", "MppaTarget"]
 
@@ -29,6 +29,8 @@ class MppaTarget(AcceleratorTarget):
     Options: ClassVar[type[MppaOptions]] = MppaOptions
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> MppaOptions:
+        from xtc_targets.mppa.device import MppaDevice
+
         if not isinstance(device, MppaDevice):
             raise UserError(f"{device.device_name} is no MPPA")
         config = device.config
@@ -45,7 +47,8 @@ class MppaTarget(AcceleratorTarget):
                     notes=[f"its configuration says {name}={machine[name]!r}"],
                     hints=["leave the option away: code is compiled for the device"],
                 )
-        return self.options(**{**given, **machine})
+        options: MppaOptions = self.options(**{**given, **machine})
+        return options
 
     def pipeline(self, options: MppaOptions) -> Pipeline:
         from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not
@@ -68,6 +71,8 @@ class MppaTarget(AcceleratorTarget):
         return {**toolchain_versions(), **toolchain(options)}
 
     def runtime(self, options: MppaOptions) -> MppaDevice:
+        from xtc_targets.mppa.device import MppaDevice
+
         config = MppaConfig(
             platform=options.platform,
             arch=options.arch,
@@ -77,7 +82,18 @@ class MppaTarget(AcceleratorTarget):
         return MppaDevice(config)
 
     def unavailable(self) -> str | None:
+        from xtc_targets.mppa.device import MppaDevice
+
         return MppaDevice.detect_accelerator()
 
 
 TARGET = MppaTarget()
+
+
+def __getattr__(name: str) -> Any:
+    """The device is imported when it is asked for: it builds and loads code."""
+    if name == "MppaDevice":
+        from xtc_targets.mppa.device import MppaDevice
+
+        return MppaDevice
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

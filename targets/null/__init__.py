@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget
 from xtc_targets.null.description import NULL
-from xtc_targets.null.device import NullDevice
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
+    from xtc_targets.null.device import NullDevice
 
 __all__ = ["TARGET", "NullDevice", "NullOptions", "NullTarget"]
 
@@ -46,7 +45,8 @@ class NullTarget(AcceleratorTarget):
     splits_kernels: ClassVar[bool] = False
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NullOptions:
-        return self.options(**given)
+        options: NullOptions = self.options(**given)
+        return options
 
     def pipeline(self, options: NullOptions) -> Pipeline:
         from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not
@@ -64,6 +64,8 @@ class NullTarget(AcceleratorTarget):
         return image_text(lowered)
 
     def toolchain(self, options: NullOptions) -> Mapping[str, str]:
+        from xtc.core.llvm import Machine
+
         machine = Machine.host()
         return {
             **toolchain_versions(),
@@ -73,10 +75,23 @@ class NullTarget(AcceleratorTarget):
         }
 
     def runtime(self, options: NullOptions) -> NullDevice:
+        from xtc_targets.null.device import NullDevice
+
         return NullDevice(options.memory_bytes)
 
     def unavailable(self) -> str | None:
+        from xtc_targets.null.device import NullDevice
+
         return NullDevice.detect_accelerator()
 
 
 TARGET = NullTarget()
+
+
+def __getattr__(name: str) -> Any:
+    """The device is imported when it is asked for: it builds and loads code."""
+    if name == "NullDevice":
+        from xtc_targets.null.device import NullDevice
+
+        return NullDevice
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

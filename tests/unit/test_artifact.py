@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from xtc.core.errors import ArtifactError
 from xtc.interfaces.artifact import MANIFEST_FILE, Argument, Artifact, Manifest, file_hash
+from xtc.interfaces.offload import DeviceImage, Kernel, Offload, Resident
 
 HERE = Path("manifest.json")
 MANIFEST = Manifest(
@@ -23,7 +24,11 @@ MANIFEST = Manifest(
         Argument("y", "int8", (), "output", "null0"),
     ),
     toolchain={"xtc": "1"},
-    device_functions=("k",),
+    offload=Offload(
+        images={"null0": DeviceImage("null", "null0.so", {"cpu": "generic"})},
+        kernels=(Kernel("null0", "f_null0_0"),),
+        residents=(Resident("null0", "f.W", 256),),
+    ),
     flops=12,
     files={"module.mlir": "0" * 64},
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xtc.core.errors import UserError
+from xtc.core.errors import ArtifactError, UserError
 from xtc.core.offload import DeviceArray
 from xtc.core.pipeline import PassRunner
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
@@ -24,6 +24,7 @@ from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
+from xtc.interfaces.target import ProgramTarget
 
 if TYPE_CHECKING:
     from xtc.driver.compile import Compilation
@@ -304,6 +305,8 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
     artifact = Artifact.read(Path(folder))
     with ExitStack() as resources:
         target = discover.target(artifact.manifest.target)
+        if not isinstance(target, ProgramTarget):
+            raise ArtifactError(f"'{target.name}' runs no programs", where=artifact.folder)
         host = resources.enter_context(target.runtime(target.options()))
         given = devices_of(artifact.manifest, by_name(devices))
         for name, kind in device_targets(artifact.manifest).items():

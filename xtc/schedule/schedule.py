@@ -151,7 +151,7 @@ class Schedule:
         tree = parse_yaml(data.value) if isinstance(data.value, str) else data
         if not isinstance(tree.value, dict):
             raise UserError(
-                f"mesh '{name}' is {shown(tree.value)}, not sizes by axis",
+                f"mesh '{name}' is not sizes by axis",
                 hints=[f"'{key}': {{x: 2, y: 4}}"],
             )
         axes = {str(axis.value): size.value for axis, size in tree.value.items()}

@@ -18,7 +18,6 @@ from typing import Literal
 from xtc.core import knobs, tool
 from xtc.core.cache import cache_key, configured_cache
 from xtc.core.errors import UserError
-from xtc.core.llvm import linker_version
 from xtc.core.workspace import private_folder
 
 CSRC = Path(__file__).parent / "csrc"
@@ -87,6 +86,8 @@ def _built(key: str, units: tuple[NativeUnit, ...]) -> tempfile.TemporaryDirecto
 
 
 def _key(units: Sequence[NativeUnit]) -> str:
+    from xtc.core.llvm import linker_version  # what starts without devices does without it
+
     parts = {
         "what": "native",
         "compiler": linker_version(),

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of a program and its devices: those of each machine, and what connects them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xtc.core.pipeline import Part, Pipeline, Stage, Step
+from xtc.driver.parts import DeviceCode
+from xtc_passes._steps import TO_MEMREFS
+from xtc_passes.bind_device_commands import BindDeviceCommands
+from xtc_passes.elide_copies import ElideCopies
+from xtc_passes.hoist_copies import HoistCopies
+from xtc_passes.insert_transfers import InsertTransfers
+from xtc_passes.lower_device_commands import LowerDeviceCommands
+from xtc_passes.outline_device_regions import OutlineDeviceRegions
+from xtc_passes.overlap_copies import OverlapCopies
+from xtc_passes.place_operations import PlaceOperations
+from xtc_passes.separate_devices import SeparateDevices
+from xtc_passes.split_kernels import SplitKernels
+
+
+@dataclass(frozen=True)
+class OffloadPipeline:
+    """Puts the stages of a program and of its devices together.
+
+    Tensors become buffers in one go, as bufferization looks at functions and their calls; before
+    and after it each machine's passes see its own part.
+    """
+
+    program: Pipeline
+    devices: Mapping[str, DeviceCode]
+
+    def pipeline(self) -> Pipeline:
+        """All stages, in order."""
+        return Pipeline(
+            (
+                Stage("source"),
+                Stage("scheduled", self._scheduled()),
+                Stage("bufferized", self._bufferized()),
+                Stage("offloaded", self._offloaded()),
+                Stage("lowered", self._lowered()),
+            )
+        )
+
+    def _scheduled(self) -> tuple[Step, ...]:
+        return (
+            # What belongs to an operator goes where that runs, also what only prepares operands.
+            PlaceOperations(tuple(self.devices)),
+            # Before anything fuses or moves across the border of a device.
+            OutlineDeviceRegions(),
+            *self._on_devices("scheduled"),
+            Part(None, self.program.steps("scheduled")),
+        )
+
+    def _bufferized(self) -> tuple[Step, ...]:
+        return (
+            *TO_MEMREFS,
+            # A device function writes its results where the caller says.
+            "buffer-results-to-out-params{hoist-static-allocs=true}",
+            "canonicalize",
+            "cse",
+        )
+
+    def _offloaded(self) -> tuple[Step, ...]:
+        split = tuple(name for name, one in self.devices.items() if one.target.splits_kernels)
+        return (
+            # Before transfers, which then see what each kernel reads and writes.
+            SplitKernels(split),
+            # Buffers and copies on the devices become explicit; arguments there need neither.
+            InsertTransfers(tuple(self.devices)),
+            "canonicalize",
+            # Fewer copies first, then earlier ones, then those that run beside kernels.
+            ElideCopies(),
+            HoistCopies(),
+            OverlapCopies(),
+            # Buffers of the host that only copies used are gone now.
+            "canonicalize",
+            SeparateDevices(),
+            *self._on_devices("bufferized", "offloaded"),
+        )
+
+    def _lowered(self) -> tuple[Step, ...]:
+        return (
+            *self._on_devices("lowered"),
+            LowerDeviceCommands(),
+            Part(None, self.program.steps("bufferized", "lowered")),
+            # In the program's last dialect: the functions that commands are given by.
+            Part(None, (BindDeviceCommands(),)),
+        )
+
+    def _on_devices(self, *stages: str) -> tuple[Step, ...]:
+        pipelines = {name: code.pipeline for name, code in self.devices.items()}
+        return tuple(
+            Part(name, steps)
+            for name, pipeline in pipelines.items()
+            if (steps := pipeline.steps(*stages))
+        )
