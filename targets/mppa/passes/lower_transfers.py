@@ -81,15 +81,19 @@ class LowerTransfers(Pass):
 
 
 def _rooms(starts: Sequence[Operation], in_flight: int) -> dict[Value, int]:
-    """How many tags each transfer has: one for each part, as long as all fit into the DMA."""
-    parts: dict[Value, int] = {}
+    """How many tags each transfer has: one for each part, as long as all fit into the DMA.
+
+    What one wait waits for may be started in several places, which then have to agree.
+    """
+    found: dict[Value, set[int]] = {}
     for op in starts:
-        parts[dma_tag(op)[0]] = max(parts.get(dma_tag(op)[0], 1), _parts(op))
+        found.setdefault(dma_tag(op)[0], set()).add(_parts(op))
+    parts = {tags: min(counts) if len(counts) == 1 else 1 for tags, counts in found.items()}
     left = in_flight - sum(2 * MemRefType(tags.type).shape[0] for tags in parts)
     rooms = {}
     for tags, count in sorted(parts.items(), key=lambda one: one[1]):
         more = MemRefType(tags.type).shape[0] * count
-        rooms[tags] = count if count > 1 and more <= left else 1
+        rooms[tags] = count if 1 < count and more <= left else 1
         left -= more if rooms[tags] > 1 else 0
     return rooms
 
