@@ -84,7 +84,7 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
         DropMemorySpaces(),
         # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
         PlaceLocalBuffers(smem_bytes=machine.smem_usable_bytes),
-        LowerTransfers(),
+        LowerTransfers(in_flight=machine.dma_in_flight),
         # Parallel loops that have no mapping, and such inside others.
         "scf-forall-to-for",
         "canonicalize",
