@@ -89,6 +89,6 @@ session(
     # CHECK-NEXT: 03-transpose-operands.mlir
     "xtc-compile product.py --time-passes --stage bufferized -o ../out",
     # CHECK: ms  bufferized/canonicalize
-    # CHECK: ms  lowered
+    # CHECK: ms  bufferized
     # CHECK: ms  in all
 )
