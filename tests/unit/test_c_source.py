@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -190,7 +190,7 @@ class TestMemory:
         assert run(module, array) == 0
 
 
-PREDICATES = {
+PREDICATES: dict[str, Callable[[Any, Any], Any]] = {
     "oeq": lambda a, b: a == b,
     "ogt": lambda a, b: a > b,
     "oge": lambda a, b: a >= b,

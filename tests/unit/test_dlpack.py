@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import dlpack_producer
 import ml_dtypes
 import numpy as np
 import pytest
-from dlpack_producer import Ledger, Producer
 
 import xtc
 import xtc.ops as O
+from tests.unit import dlpack_producer
+from tests.unit.dlpack_producer import Ledger, Producer
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 from xtc.driver.arguments import read_array
@@ -229,5 +230,5 @@ def test_a_late_reader_would_be_seen() -> None:
     array = np.from_dlpack(Producer(VALUES, ledger))
     memory = array.ctypes.data
     del array
-    late = np.ctypeslib.as_array((dlpack_producer.ctypes.c_uint8 * 4).from_address(memory))
+    late = np.ctypeslib.as_array((ctypes.c_uint8 * 4).from_address(memory))
     assert (late == dlpack_producer.POISON).all()

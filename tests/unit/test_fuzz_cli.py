@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import hostile_text
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import xtc.ops as O
+from tests.unit import hostile_text
 from xtc.cli import compile, main, opt, run
 from xtc.core.errors import XtcError
 

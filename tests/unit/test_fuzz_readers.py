@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hostile_text
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
+from tests.unit import hostile_text
 from xtc.core import discover
 from xtc.core.errors import ArtifactError, ToolError, UserError
 from xtc.core.knobs import CC, KNOBS
