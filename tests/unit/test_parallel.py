@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
@@ -114,7 +115,11 @@ def samples(module: xtc.Module, seed: int = 0) -> list[np.ndarray[Any, Any]]:
 
 
 def threads_of_process() -> int:
-    return psutil.Process().num_threads()
+    """How many there are once those that are ending are gone."""
+    process, count = psutil.Process(), -1
+    while count != (count := process.num_threads()):
+        time.sleep(0.005)
+    return count
 
 
 class TestResults:
