@@ -182,19 +182,23 @@ def threads(count: int, total: int) -> dict[str, Any]:
     return {"done": len(results), "hits": sum(results), "bad": damaged(configured_cache())}
 
 
-def leak(total: int, warm_up: int) -> dict[str, Any]:
-    """Compile from the cache, call, and unload, again and again; what the process grows by."""
+def leak(total: int, warm_up: int, how: str) -> dict[str, Any]:
+    """Compile, load, call, and unload, again and again; what the process grows by.
+
+    `how` is "hit" for code from the cache, "linked" or "in_memory" for code that is compiled anew.
+    """
     process = psutil.Process()
+    options = {"hit": {}, "linked": {"cache": False}, "in_memory": {"in_memory": True}}[how]
 
     def measure() -> tuple[int, int]:
         gc.collect()
         return process.memory_info().rss, process.num_fds()
 
     for _ in range(warm_up):
-        compile_and_check(4)
+        compile_and_check(4, **options)
     rss, descriptors = measure()
     for _ in range(total):
-        assert compile_and_check(4)
+        assert compile_and_check(4, **options) == (how == "hit")
     rss_after, descriptors_after = measure()
     return {"growth": rss_after / rss - 1, "descriptors": descriptors_after - descriptors}
 
