@@ -8,6 +8,7 @@ import os
 import runpy
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,23 @@ def read_graph(path: Path) -> Graph:
         return Graph.load(path)
     if path.suffix != ".py":
         raise UserError(f"{path} is neither a .py nor a .yaml file")
-    return _graph_of(runpy.run_path(str(path)), path)
+    return _graph_of(_run(path), path)
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """What a program defines. Raises UserError where it fails, with the calls that led there."""
+    try:
+        return runpy.run_path(str(path))
+    except XtcError:
+        raise
+    except Exception as error:
+        calls = traceback.extract_tb(error.__traceback__)
+        inside = (number for number, one in enumerate(calls) if one.filename == str(path))
+        first = next(inside, len(calls))
+        raise UserError(
+            f"{path} failed: {type(error).__name__}: {error}",
+            notes=[f"{one.filename}:{one.lineno} in {one.name}" for one in calls[first:]],
+        ) from None
 
 
 def _is_file(path: Path) -> bool:
