@@ -203,13 +203,25 @@ def leak(total: int, warm_up: int, how: str) -> dict[str, Any]:
     return {"growth": rss_after / rss - 1, "descriptors": descriptors_after - descriptors}
 
 
+CODE: dict[str, dict[str, Any]] = {
+    "llvm": {},
+    "c": {"codegen": "c"},
+    "parallel": {"schedule": {"c": {"i": "parallelize", "j": {}}}},
+    "another machine": {"triple": "aarch64-unknown-linux-gnu"},
+}
+
+
 def code() -> dict[str, Any]:
-    """Hashes of what is generated, and the key."""
-    with xtc.compile(product(), in_memory=True) as module:
-        objects = [hashlib.sha256(one).hexdigest() for one in module.artifact.objects]
-    with xtc.compile(product(), cache=False) as module:
-        files = dict(module.artifact.manifest.files)
-    return {"objects": objects, "files": files, "key": compilation_key(prepare(product())).text}
+    """Hashes of what is generated in several ways, and the keys."""
+    answer = {}
+    for name, how in CODE.items():
+        compilation = prepare(product(), **how)
+        in_memory = compilation.build(None)
+        with tempfile.TemporaryDirectory() as folder:
+            files = dict(compilation.build(Path(folder)).manifest.files)
+        objects = [hashlib.sha256(one).hexdigest() for one in in_memory.objects]
+        answer[name] = [objects, files, compilation_key(compilation).text]
+    return answer
 
 
 def small_disks(folder: str) -> dict[str, Any]:

@@ -113,9 +113,11 @@ def test_compiling_loading_and_unloading_does_not_grow(how: str, is_long: bool) 
 
 @pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
-    answers = [worker("code", PYTHONHASHSEED=seed) for seed in (0, 1, 4242)]
-    assert answers[0] == answers[1] == answers[2]
-    assert len(answers[0]["objects"]) == 2
+    answers = [worker("code", PYTHONHASHSEED=seed) for seed in (0, 4242)]
+    assert answers[0] == answers[1]
+    for objects, files, _ in answers[0].values():
+        assert len(objects) == 2  # code and constants
+        assert files
 
 
 def compiled_with_warnings(times: int = 2) -> tuple[list[bool], list[str]]:

@@ -156,6 +156,28 @@ def test_a_changed_toolchain_or_pipeline_is_a_miss(
     assert len(ArtifactCache(artifact_cache).entries()) == 2
 
 
+@pytest.mark.parametrize("options", [{}, {"codegen": "c"}], ids=["linker", "compiler"])
+def test_another_compiler_is_a_miss(
+    artifact_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    def is_hit() -> bool:
+        with xtc.compile(product(), **options) as module:
+            module.check()
+            return module.cached
+
+    assert [is_hit(), is_hit()] == [False, True]
+    for version in ("98.1", "98.2"):
+        compiler = tmp_path / version / "cc"
+        compiler.parent.mkdir()
+        said = f'case "$1" in --version) echo cc {version};; *) exec cc "$@";; esac'
+        compiler.write_text(f"#!/bin/sh\n{said}\n")
+        compiler.chmod(0o755)
+        monkeypatch.setenv("XTC_CC", str(compiler))
+        assert [is_hit(), is_hit()] == [False, True]
+    monkeypatch.delenv("XTC_CC")
+    assert is_hit()
+
+
 @dataclass(frozen=True)
 class Nothing(Pass):
     """A pass of nobody's package: of this file."""
