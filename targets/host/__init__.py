@@ -103,11 +103,12 @@ class HostTarget(Target):
         return self._generator(options).toolchain()
 
     def _generator(self, options: HostOptions) -> Generator:
-        from xtc_targets.host.generate_c import CGenerator
+        if options.codegen == "c":
+            from xtc_targets.host.generate_c import CGenerator
+
+            return CGenerator(options.machine, options.opt_level, options.cpu, options.features)
         from xtc_targets.host.generate_llvm import LlvmGenerator
 
-        if options.codegen == "c":
-            return CGenerator(options.machine, options.opt_level, options.cpu, options.features)
         return LlvmGenerator(options.machine, options.opt_level, options.threads)
 
     def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
