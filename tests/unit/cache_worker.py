@@ -74,22 +74,29 @@ def damaged(cache: ArtifactCache) -> list[str]:
 
 
 def kill_compilations(count: int, seed: int) -> dict[str, Any]:
-    """Kill compilations at random moments; what the cache holds then, and what it is good for."""
+    """Kill compilations, by LLVM and by C in turn, at random moments.
+
+    Returns what the cache holds then, and what it is good for.
+    """
     compilation_key(prepare(product()))  # loads LLVM, without a thread
-    start = time.monotonic()
-    assert ending(forked(partial(compile_and_check, 1))) == 0
-    duration = time.monotonic() - start
+    how: tuple[dict[str, Any], ...] = ({}, {"codegen": "c"})
+    durations = []
+    for rows in (0, 1):
+        start = time.monotonic()
+        assert ending(forked(partial(compile_and_check, rows + 1, **how[rows]))) == 0
+        durations.append(time.monotonic() - start)
     chance = random.Random(seed)  # noqa: S311  moments, not secrets
-    rows, killed = 1, 0
+    rows, killed = 2, 0
     while killed < count:
         rows += 1
-        pid = forked(partial(compile_and_check, rows))
-        time.sleep(chance.uniform(0, duration))
+        one = (rows - 1) % 2
+        pid = forked(partial(compile_and_check, rows, **how[one]))
+        time.sleep(chance.uniform(0, durations[one]))
         os.kill(pid, signal.SIGKILL)
         killed += ending(pid) == -signal.SIGKILL
     cache = configured_cache()
     bad, kept = damaged(cache), len(cache.entries())
-    hits = sum(compile_and_check(number + 1) for number in range(rows))
+    hits = sum(compile_and_check(number + 1, **how[number % 2]) for number in range(rows))
     return {"bad": bad, "kept": kept, "hits": hits}
 
 

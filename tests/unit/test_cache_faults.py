@@ -61,7 +61,7 @@ def test_killed_compilations_leave_nothing_bad(
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    answer = worker("kill_compilations", 200 if is_long else 20, 0, TMPDIR=temporary)
+    answer = worker("kill_compilations", 200 if is_long else 12, 0, TMPDIR=temporary)
     assert answer["bad"] == []
     assert answer["hits"] == answer["kept"] >= 1
     (own,) = temporary.glob("xtc-*")

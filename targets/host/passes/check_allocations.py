@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.buffers import root
-from xtc.core.c.func import fallible, has_body
-from xtc.core.c.layout import symbol_of
 from xtc.core.mlir import (
     Block,
     DenseI32ArrayAttr,
@@ -20,11 +19,13 @@ from xtc.core.mlir import (
     IntegerType,
     Operation,
     OpResult,
+    StringAttr,
     Type,
     TypeAttr,
     Value,
 )
 from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
 
 OUT_OF_MEMORY = 1
 _EQUAL, _NOT_EQUAL = 0, 1  # predicates of arith.cmpi
@@ -51,16 +52,26 @@ class CheckAllocations(Pass):
 
     def run(self, module: Operation) -> None:
         found = (op.operation for op in module.regions[0].blocks[0].operations)
-        functions = [op for op in found if op.name == "func.func" and _returns_nothing(op)]
-        checked = fallible(op for op in functions if has_body(op))
-        for function in functions:
-            if symbol_of(function) in checked:
-                with module.context, function.location:
-                    _check(function, checked)
+        functions = {
+            str(StringAttr(op.attributes["sym_name"]).value): op
+            for op in found
+            if op.name == "func.func" and not op.attributes["function_type"].value.results
+        }
+        checked = _fallible(functions)
+        for name in (name for name in functions if name in checked):
+            with module.context, functions[name].location:
+                _check(functions[name], checked)
 
 
-def _returns_nothing(function: Operation) -> bool:
-    return not function.attributes["function_type"].value.results
+def _fallible(functions: Mapping[str, Operation]) -> frozenset[str]:
+    """Names of the functions that allocate, or call one that does."""
+    inside = {name: all_operations(function) for name, function in functions.items()}
+    found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found |= {name for name, ops in inside.items() if any(_callee(op) in found for op in ops)}
+    return frozenset(found)
 
 
 def _check(function: Operation, checked: frozenset[str]) -> None:
