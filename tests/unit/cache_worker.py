@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -29,9 +30,11 @@ import numpy as np
 import psutil
 
 import xtc
+import xtc.ops as O
 from tests.unit.cache_graphs import product
 from xtc.core import mlir  # noqa: F401  loaded once, for all children
 from xtc.core.cache import ArtifactCache, configured_cache
+from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
 
@@ -189,6 +192,36 @@ def threads(count: int, total: int) -> dict[str, Any]:
     return {"done": len(results), "hits": sum(results), "bad": damaged(configured_cache())}
 
 
+def close_while_calling(count: int) -> dict[str, Any]:
+    """Close modules that two threads call without end; what the threads' last calls said."""
+    size = 192
+    a = O.tensor((size, size), name="a")
+    with O.graph(name="products") as gb:
+        O.matmul(O.matmul(a, a), a)
+    array, said = np.ones((size, size), np.float32), []
+    for number in range(count):
+        module = xtc.compile(gb, in_memory=number % 2 == 0)
+        begun = threading.Barrier(3)
+
+        def call(module: xtc.Module = module, begun: threading.Barrier = begun) -> None:
+            begun.wait()
+            try:
+                while True:
+                    module(array)
+            except UserError as error:
+                said.append(error.what)
+
+        threads = [threading.Thread(target=call) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        begun.wait()
+        time.sleep(0.005)
+        module.close()
+        for thread in threads:
+            thread.join()
+    return {"ended": len(said), "said": sorted(set(said))}
+
+
 def leak(total: int, warm_up: int, how: str) -> dict[str, Any]:
     """Compile, load, call, and unload, again and again; what the process grows by.
 
@@ -253,7 +286,10 @@ def small_disks(folder: str) -> dict[str, Any]:
 
 PROGRAMS: dict[str, Callable[..., dict[str, Any]]] = {
     function.__name__: function
-    for function in (kill_compilations, kill_at_every_step, race, threads, leak, code, small_disks)
+    for function in (
+        *(kill_compilations, kill_at_every_step, race, threads, close_while_calling, leak, code),
+        small_disks,
+    )
 }
 
 

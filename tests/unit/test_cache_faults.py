@@ -96,6 +96,14 @@ def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long
     assert len(ArtifactCache(artifact_cache).entries()) == 6
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("artifact_cache")
+def test_a_module_is_closed_after_the_calls_under_way(is_long: bool) -> None:
+    total = 200 if is_long else 10
+    answer = worker("close_while_calling", total)
+    assert answer == {"ended": 2 * total, "said": ["module 'products' is closed"]}
+
+
 # How often in a long run, in an ordinary one, and before anything is measured.
 LEAKS = {"hit": (10_000, 1_000, 300), "in_memory": (10_000, 40, 30), "linked": (1_000, 10, 10)}
 
