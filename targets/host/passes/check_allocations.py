@@ -84,7 +84,7 @@ def _check(function: Operation, checked: frozenset[str]) -> None:
             op.erase()
     inputs = function.attributes["function_type"].value.inputs
     function.attributes["function_type"] = TypeAttr.get(FunctionType.get(inputs, [status]))
-    for op, live in points:
+    for op, live in reversed(points):  # so that each operation moves once
         with op.location:
             _branch(op, live)
 

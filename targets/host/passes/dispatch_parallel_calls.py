@@ -43,7 +43,7 @@ class DispatchParallelCalls(Pass):
         // start calls table.run(@f.parallel.0.chunk, address of {%a}, %count, table.threads)
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
-    Where the body returns a status, start returns what those of the chunks have in common by `or`.
+    Where the body returns a status, start returns the `or` of what the chunks return.
     The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The function with the
     body is not inlined: what its arguments say of aliasing holds to the last optimisation.
     """

@@ -11,19 +11,21 @@
 // CHECK: cf.cond_br %[[NULL]], ^[[FIRST:.*]], ^{{.*}}
 // CHECK: %[[B:.*]] = memref.alloc() : memref<9xf32>
 // CHECK: cf.cond_br %{{.*}}, ^[[SECOND:.*]], ^{{.*}}
+// CHECK: ^[[FIRST]]:
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT: return %[[ONE]]
 // CHECK: memref.dealloc %[[B]]
 // CHECK: %[[C:.*]] = memref.alloc() : memref<10xf32>
 // CHECK: cf.cond_br %{{.*}}, ^[[THIRD:.*]], ^{{.*}}
-// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
-// CHECK-NEXT: return %[[ZERO]]
-// CHECK: ^[[THIRD]]:
-// CHECK-NEXT: memref.dealloc %[[A]]
-// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK-NEXT: return %[[ONE]]
 // CHECK: ^[[SECOND]]:
 // CHECK-NEXT: memref.dealloc %[[A]]
 // CHECK-NEXT: arith.constant 1
-// CHECK: ^[[FIRST]]:
+// CHECK: memref.dealloc %[[C]]
+// CHECK-NEXT: memref.dealloc %[[A]]
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK-NEXT: return %[[ZERO]]
+// CHECK: ^[[THIRD]]:
+// CHECK-NEXT: memref.dealloc %[[A]]
 // CHECK-NEXT: arith.constant 1
 func.func @two() {
   %a = memref.alloc() : memref<8xf32>
