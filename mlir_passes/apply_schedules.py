@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError, UserError
+from xtc.core.loops.attribute_text import NAME as SCHEDULE
 from xtc.core.loops.plan import plan_nest
 from xtc.core.loops.script import ANY, VECTORIZE, Fuse, Materialize, ScriptWriter
 from xtc.core.mlir import Operation, UnitAttr
@@ -15,10 +17,11 @@ from xtc.core.transform import apply_script
 from xtc_passes import _linalg as linalg
 from xtc_passes._fuse_producers import fuse_producer
 from xtc_passes._scheduled import (
-    SCHEDULE,
+    Scheduled,
     check_producers,
     check_schedulable,
-    read_nest,
+    place_of,
+    scheduled,
     title_of,
 )
 from xtc_passes._tile_buffers import materialize
@@ -45,16 +48,30 @@ class ApplySchedules(Pass):
     name: ClassVar[str] = "apply-schedules"
 
     def run(self, module: Operation) -> None:
-        scheduled = linalg.operations_with(module, SCHEDULE)
-        if not scheduled:
+        found = self.nests(module)
+        if not found:
             return
-        for position, op in enumerate(scheduled):
-            check_schedulable(op)
-            op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
-        _generalize(module, scheduled)
-        _apply(module, _write_script(module, len(scheduled)))
+        _apply(module, _write_script(found))
         _vectorize(module)
         linalg.remove_attributes(module, *_MARKS)
+
+    def nests(self, module: Operation) -> list[Scheduled]:
+        """What is scheduled in `module`, whose operations become linalg.generic.
+
+        Raises UserError for what cannot be done.
+        """
+        ops = linalg.operations_with(module, SCHEDULE)
+        titles = [title_of(op) for op in ops]
+        for position, op in enumerate(ops):
+            check_schedulable(op)
+            op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
+        _generalize(module, ops)
+        nodes = linalg.marked(module, _NODE)
+        ops = [nodes[f"{_NODE}{position}"] for position in range(len(ops))]
+        found = [scheduled(op, title) for op, title in zip(ops, titles, strict=True)]
+        for one in found:
+            check_producers(one, ops)
+        return found
 
 
 def _generalize(module: Operation, scheduled: list[Operation]) -> None:
@@ -79,16 +96,12 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
         linalg.restore(op, kept)
 
 
-def _write_script(module: Operation, count: int) -> ScriptWriter:
-    """Transforms for every scheduled operation. Raises UserError for what is not legal."""
+def _write_script(found: Sequence[Scheduled]) -> ScriptWriter:
+    """Transforms for every scheduled operation."""
     writer = ScriptWriter()
-    nodes = linalg.marked(module, _NODE)
-    for position in range(count):
-        mark = f"{_NODE}{position}"
-        op = nodes[mark]
-        nest = read_nest(op)
-        check_producers(op, nest, list(nodes.values()))
-        writer.add(plan_nest(nest, title_of(op)), nest.space.names, mark)
+    for position, one in enumerate(found):
+        plan = plan_nest(one.nest, one.title)
+        writer.add(plan, one.nest.space.names, f"{_NODE}{position}")
     return writer
 
 
@@ -121,7 +134,7 @@ def _vectorize(module: Operation) -> None:
     if left:
         raise UserError(
             f"{title_of(left[0])} cannot be vectorized: its body has no form on vectors",
-            where=str(left[0].location),
+            where=place_of(left[0]),
             notes=notes,
             hints=["leave its loops scalar, or write the body with arith and math operations"],
         )

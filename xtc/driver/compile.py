@@ -27,7 +27,7 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, Target
-from xtc.schedule import schedule_texts
+from xtc.schedule import Schedule, schedule_texts
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,12 @@ class Compilation:
                 artifact = self.target.build(module, request, self.options, folder)
         self.runner.seconds["code"] = time.perf_counter() - start
         return artifact
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedules in use; operators without one are as the graph has them."""
+        lines = [f"{name}: {text}" for name, text in self.schedules.items()]
+        return Schedule.of(self.graph, "\n".join(lines))
 
     def source(self, *, locations: bool = True) -> str:
         """The source stage as text, schedules included, with or without the user's lines."""

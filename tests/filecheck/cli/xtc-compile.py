@@ -36,6 +36,21 @@ session(
     # CHECK: "./i"
     # CHECK: "./k"
     #
+    # The loops as text, before anything is compiled; those of operators without a schedule as well.
+    "xtc-compile product.py --nest --schedule 'C: [k, i, j, i#3=unroll]'",
+    # CHECK-LABEL: $ xtc-compile product.py --nest
+    # CHECK-NEXT: C (i: 4, j: 8, k: 16 reduced)
+    # CHECK-NEXT:   for k in 0..16
+    # CHECK-NEXT:     for i in 0..4 step 3
+    # CHECK-NEXT:       for j in 0..8
+    # CHECK-NEXT:         for i#3 in 0..3  // unroll 3
+    # CHECK-NEXT:           C
+    "xtc-compile product.py --nest -o ../nest",
+    "cat ../nest",
+    # CHECK:      C (i: 4, j: 8, k: 16 reduced)
+    # CHECK-NEXT:   for i in 0..4
+    # CHECK-NEXT:     for j in 0..8
+    #
     # For another machine it prints assembly, and builds objects that are not linked.
     "xtc-compile product.py -O triple=aarch64-linux-gnu --stage code",
     # CHECK: product:
