@@ -23,6 +23,7 @@ from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_targets.host.description import HostDescription
+from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
@@ -82,6 +83,8 @@ _TO_LLVM = (
     "lower-affine",
     "convert-vector-to-scf",
     "convert-scf-to-cf",
+    # A function can be left from anywhere only where loops are branches.
+    CheckAllocations(),
     # Functions that LLVM has first; the C library has the rest (erf, tanh).
     "convert-math-to-llvm",
     "convert-math-to-libm",

@@ -23,11 +23,12 @@ from xtc.core.cache import (
     configured_cache,
 )
 from xtc.core.passes import Pass
-from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 
 if TYPE_CHECKING:
+    from xtc.core.pipeline import Pipeline
     from xtc.driver.compile import Compilation
+    from xtc.interfaces.target import Target
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
     """
     source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
-    pipeline = target.pipeline(options)
+    pipeline = None if _is_own(target, options) else target.pipeline(options)
     code = code_fingerprint(_packages(target, options, pipeline))
     call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
     parts = {
@@ -107,11 +108,26 @@ def _key_or_none(compilation: Compilation) -> CompilationKey | None:
         return None
 
 
-def _packages(target: object, options: object, pipeline: Pipeline) -> set[str]:
+def _is_own(target: Target, options: object) -> bool:
+    """Whether our own code alone makes the pipeline.
+
+    Then the hash of that code, with the options and the toolchain, says all that the pipeline's
+    text would, and its passes, which need MLIR, are not imported for a hit.
+    """
+    makers = (type(target), type(target).pipeline, type(options))
+    return all(_package(maker.__module__) in _OWN_PACKAGES for maker in makers)
+
+
+def _packages(target: object, options: object, pipeline: Pipeline | None) -> set[str]:
     """Packages whose code shapes the artefact: ours, and those of others' targets and passes."""
-    passes = [step for stage in pipeline.stages for step in stage.steps if isinstance(step, Pass)]
+    stages = pipeline.stages if pipeline else ()
+    passes = [step for stage in stages for step in stage.steps if isinstance(step, Pass)]
     modules = {type(one).__module__ for one in (target, options, *passes)}
-    return {*_OWN_PACKAGES, *(module.partition(".")[0] for module in modules)}
+    return {*_OWN_PACKAGES, *map(_package, modules)}
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def _array_hash(array: np.ndarray[Any, Any]) -> str:

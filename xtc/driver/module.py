@@ -20,6 +20,7 @@ from xtc.driver.folders import new_folder
 from xtc.driver.placements import Devices, by_name, devices_of
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
+from xtc.driver.uses import Uses
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import CommonRuntimeInterface
 
@@ -67,7 +68,7 @@ class Module:
         self._loaded = runtime.load(artifact, self._devices)
         resources.callback(runtime.unload, self._loaded)
         self._resources = resources.pop_all()
-        self._closed = False
+        self._uses = Uses(f"module '{self.name}'")
 
     @property
     def name(self) -> str:
@@ -96,7 +97,7 @@ class Module:
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs."""
-        self._require_open()
+        self._uses.require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays)
         outputs = output_arrays(self.artifact.manifest, out, inputs)
         with self._bound(inputs, outputs) as call:
@@ -119,7 +120,7 @@ class Module:
         """
         from xtc.evaluate import compare, rounding_noise
 
-        self._require_open()
+        self._uses.require_open()
         inputs = self._inputs(args, arrays, seed)
         precise = self._reference(inputs, precise=True)
         rounded = self._reference(inputs, precise=False)
@@ -165,7 +166,7 @@ class Module:
         """
         from xtc.evaluate import measure
 
-        self._require_open()
+        self._uses.require_open()
         inputs = self._inputs(args, arrays, seed)
         outputs = output_arrays(self.artifact.manifest, None, inputs)
         manifest = self.artifact.manifest
@@ -206,9 +207,10 @@ class Module:
     def close(self) -> None:
         """Release code, temporary files and a device that was opened for this module.
 
-        A call afterwards raises UserError; closing twice is allowed.
+        Waits for calls in other threads that are under way. A call afterwards raises UserError;
+        closing twice is allowed.
         """
-        self._closed = True
+        self._uses.close()
         self._resources.close()
 
     def __enter__(self) -> Module:
@@ -260,17 +262,14 @@ class Module:
             if name.startswith("modelled.")
         }
 
-    def _require_open(self) -> None:
-        if self._closed:
-            raise UserError(f"module '{self.name}' is closed", hints=["compile or load it again"])
-
     @contextmanager
     def _bound(
         self, inputs: Sequence[Array], outputs: Sequence[Array]
     ) -> Iterator[Callable[[], None]]:
         """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
-        with argument_addresses(self.artifact.manifest, self._devices, arrays) as addresses:
+        place = argument_addresses(self.artifact.manifest, self._devices, arrays)
+        with self._uses, place as addresses:
             yield self._loaded.bind(addresses)
 
 
