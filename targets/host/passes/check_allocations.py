@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.buffers import root
 from xtc.core.mlir import (
+    Attribute,
     Block,
     DenseI32ArrayAttr,
     FlatSymbolRefAttr,
@@ -26,6 +27,7 @@ from xtc.core.mlir import (
 )
 from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
+from xtc_passes.lower_device_commands import BEFORE_FAILURE
 
 OUT_OF_MEMORY = 1
 _EQUAL, _NOT_EQUAL = 0, 1  # predicates of arith.cmpi
@@ -45,7 +47,8 @@ class CheckAllocations(Pass):
           ^go_on: ... return %zero
           ^failed: (frees of what is allocated here) return %one }
 
-    For functions of blocks and branches, after loops are gone. Functions with results stay.
+    For functions of blocks and branches, after loops are gone. Functions with results stay. What
+    the attribute `xtc.before_failure` of a function names is called before anything is freed.
     """
 
     name: ClassVar[str] = "check-allocations"
@@ -86,7 +89,7 @@ def _check(function: Operation, checked: frozenset[str]) -> None:
     function.attributes["function_type"] = TypeAttr.get(FunctionType.get(inputs, [status]))
     for op, live in reversed(points):  # so that each operation moves once
         with op.location:
-            _branch(op, live)
+            _branch(op, live, function.attributes)
 
 
 def _allocations(function: Operation, checked: frozenset[str]) -> list[tuple[Operation, Live]]:
@@ -120,7 +123,7 @@ def _after(op: Operation, live: Live) -> Live:
     return live
 
 
-def _branch(op: Operation, live: Live) -> None:
+def _branch(op: Operation, live: Live, described: Mapping[str, Attribute]) -> None:
     """Go on after `op` only where it found memory."""
     go_on = op.block.create_after()
     following = list(op.block.operations)
@@ -131,15 +134,17 @@ def _branch(op: Operation, live: Live) -> None:
         Operation.create(
             "cf.cond_br",
             operands=[failed],
-            successors=[_failure(go_on, live), go_on],
+            successors=[_failure(go_on, live, described), go_on],
             attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([1, 0, 0])},
         )
 
 
-def _failure(block: Block, live: Live) -> Block:
+def _failure(block: Block, live: Live, described: Mapping[str, Attribute]) -> Block:
     """A new block that frees buffers and returns."""
     failure = block.create_after()
     with InsertionPoint(failure):
+        if BEFORE_FAILURE in described:
+            Operation.create("func.call", attributes={"callee": described[BEFORE_FAILURE]})
         for buffer in reversed(live):
             Operation.create("memref.dealloc", operands=[buffer])
         status = _constant(OUT_OF_MEMORY, IntegerType.get_signless(32))

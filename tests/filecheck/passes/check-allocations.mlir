@@ -59,3 +59,21 @@ func.func @gives() -> memref<8xf32> {
   %a = memref.alloc() : memref<8xf32>
   return %a : memref<8xf32>
 }
+
+// What the function is told to call before it is left early comes first.
+
+// CHECK-LABEL: func.func @commands() -> i32
+// CHECK:           %[[A:.*]] = memref.alloc()
+// CHECK:           memref.alloc()
+// CHECK:           call @abandon() : () -> ()
+// CHECK:           call @abandon() : () -> ()
+// CHECK-NEXT:      memref.dealloc %[[A]]
+// CHECK-NEXT:      arith.constant 1
+func.func private @abandon()
+func.func @commands() attributes {xtc.before_failure = @abandon} {
+  %a = memref.alloc() : memref<8xf32>
+  %b = memref.alloc() : memref<8xf32>
+  memref.dealloc %a : memref<8xf32>
+  memref.dealloc %b : memref<8xf32>
+  return
+}
