@@ -24,6 +24,7 @@ from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
+from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -50,6 +51,7 @@ SCHEDULED = Stage(
 
 _BUFFERS = (
     # Parallel loops inside others, and all of them where one thread is to run: plain loops.
+    SerializeParallelLoops(),
     "scf-forall-to-for",
     # Frees go in last, when it is settled which buffers exist.
     "func.func(buffer-loop-hoisting)",

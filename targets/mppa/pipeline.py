@@ -8,6 +8,7 @@ from xtc_passes._steps import NO_BF16, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
+from xtc_passes.drop_meshes import DropMeshes
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
@@ -71,6 +72,7 @@ def offloaded(
 def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...]:
     """Functions of control code and of PEs, with every buffer at its place."""
     return (
+        DropMeshes(),
         # While it can still be seen what an operation computes.
         CountOperations(),
         # Before views of SMEM and DDR are taken apart: tiles are cut by their strides.

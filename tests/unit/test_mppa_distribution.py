@@ -25,8 +25,9 @@ from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.graph import Graph
 from xtc_passes._linalg import all_operations
 from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
-from xtc_targets.mppa.pipeline import scheduled_steps
+from xtc_targets.mppa.pipeline import scheduled
 
 COUNT = max(5, settings().max_examples // 16)
 
@@ -133,7 +134,7 @@ def space(type: MemRefType) -> int:
 def names(graph: Graph) -> Counter[str]:
     """How many operations of each kind the device's code has."""
     with placed_module(graph) as module:
-        run_steps(module, (*scheduled_steps(), *TO_MEMREFS))
+        run_steps(module, (*scheduled(MppaOptions()).steps, *TO_MEMREFS))
         nests = check_function(module)
         return Counter(op.name for nest in nests for op in all_operations(nest))
 

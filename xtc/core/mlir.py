@@ -105,6 +105,7 @@ __all__ = [
     "WalkOrder",
     "WalkResult",
     "apply_named_sequence",
+    "copied",
     "get_indexing_maps",
     "single_threaded_context",
     "translate_to_llvm_ir",
@@ -116,6 +117,14 @@ def single_threaded_context() -> Context:
     context = Context()
     context.enable_multithreading(False)
     return context
+
+
+def copied(module: Operation) -> Operation:
+    """A module of its own with the same contents and locations.
+
+    Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
+    """
+    return Module.parse(module.get_asm(enable_debug_info=True), module.context).operation
 
 
 def translate_to_llvm_ir(module: Operation) -> str:

@@ -87,20 +87,21 @@ class Module:
     def graph(self) -> Graph:
         """The graph with its dimensions fixed. Raises UserError for a module that was loaded."""
         if self._compilation is None:
-            raise UserError(
-                f"module '{self.name}' was loaded from files, which do not hold its graph",
-                hints=["save the graph as well: graph.save(path)"],
-            )
+            raise self._no_graph()
         return self._compilation.graph
 
     @property
     def schedule(self) -> Schedule:
         """The schedules this module was compiled with. Raises UserError for one that was loaded."""
-        from xtc.schedule import Schedule
+        if self._compilation is None:
+            raise self._no_graph()
+        return self._compilation.schedule
 
-        graph = self.graph
-        texts = self._compilation.schedules if self._compilation else {}
-        return Schedule.of(graph, "\n".join(f"{name}: {text}" for name, text in texts.items()))
+    def _no_graph(self) -> UserError:
+        return UserError(
+            f"module '{self.name}' was loaded from files, which do not hold its graph",
+            hints=["save the graph as well: graph.save(path)"],
+        )
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs.
