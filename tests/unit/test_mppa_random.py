@@ -74,7 +74,7 @@ FAMILIES: tuple[Make, ...] = (matmul, conv2d, pool, chain, reduction)
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_a_random_operator_agrees_with_numpy(seed: int) -> None:
-    r = Random(seed)
+    r = Random(seed)  # noqa: S311  not for secrets
     config = MppaConfig(
         dma_mode="deferred",
         sim_schedule=r.choice(("sequential", "shuffled")),
