@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from xtc.core.foreign import parse_module
 from xtc.core.mlir import Operation, single_threaded_context
-from xtc.core.offload.device import DeviceArray
+from xtc.core.offload import DeviceArray
 from xtc.core.pipeline import PassRunner, Pipeline
 from xtc_targets.mppa.build import build_image
 from xtc_targets.mppa.config import MppaConfig

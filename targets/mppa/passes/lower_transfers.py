@@ -93,7 +93,7 @@ def _rooms(starts: Sequence[Operation], in_flight: int) -> dict[Value, int]:
     rooms = {}
     for tags, count in sorted(parts.items(), key=lambda one: one[1]):
         more = MemRefType(tags.type).shape[0] * count
-        rooms[tags] = count if 1 < count and more <= left else 1
+        rooms[tags] = count if count > 1 and more <= left else 1
         left -= more if rooms[tags] > 1 else 0
     return rooms
 
