@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import NO_BF16, TO_LLVM
+from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
@@ -106,6 +106,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,
+            *TO_BRANCHES,
             *TO_LLVM,
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),
