@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +39,9 @@ def stage_text(text: str, until: str = "lowered", **options: Any) -> str:
         return str(lowered(text, MppaOptions(**options), until))
 
 
+@functools.lru_cache(maxsize=64)
 def image(text: str, options: MppaOptions) -> bytes:
-    """The device image of a module on buffers."""
+    """The device image of a module on buffers, made once."""
     with single_threaded_context():
         return image_of(lowered(text, options), options)
 
