@@ -46,7 +46,7 @@ refused_data({"i[:16]": {}, "i[16:]": {}, "j": {}})
 # An axis is cut before it is looped over, and once.
 refused_data({"i": {"i[:16]": {}}})
 # CHECK:      C: 'i' cannot be 'i[:16]'
-# CHECK-NEXT:   hint: one of: buffer, fuse, pack, parallelize, unroll, vectorize
+# CHECK-NEXT:   hint: one of: buffer, distribute, fuse, pack, parallelize, spread, unroll, vectorize
 refused_data({"i": {}, "i[:16]": {}, "i[16:]": {}})
 # CHECK:      axis 'i' of C is split after it was looped over
 # CHECK-NEXT:   hint: split it before any loop over it
