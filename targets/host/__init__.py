@@ -96,10 +96,9 @@ class HostTarget(ProgramTarget):
         return self._generator(options).toolchain()
 
     def _generator(self, options: HostOptions) -> Generator:
-        from xtc_targets.host.generate_c import CGenerator
-        from xtc_targets.host.generate_llvm import LlvmGenerator
-
         if options.codegen == "c":
+            from xtc_targets.host.generate_c import CGenerator
+
             return CGenerator(
                 options.machine,
                 options.opt_level,
@@ -107,6 +106,8 @@ class HostTarget(ProgramTarget):
                 options.features,
                 options.threads,
             )
+        from xtc_targets.host.generate_llvm import LlvmGenerator
+
         return LlvmGenerator(options.machine, options.opt_level, options.threads)
 
     def runtime(self, options: HostOptions) -> HostRuntime:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import NO_BF16, TO_LLVM
+from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
@@ -84,7 +84,7 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
         DropMemorySpaces(),
         # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
         PlaceLocalBuffers(smem_bytes=machine.smem_usable_bytes),
-        LowerTransfers(),
+        LowerTransfers(in_flight=machine.dma_in_flight),
         # Parallel loops that have no mapping, and such inside others.
         "scf-forall-to-for",
         "canonicalize",
@@ -106,6 +106,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,
+            *TO_BRANCHES,
             *TO_LLVM,
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import xtc.ops as O
 from tests.unit import hostile_text
 from xtc.cli import compile, loop, main, opt, run
-from xtc.core.errors import XtcError
+from xtc.core.errors import UserError, XtcError
 
 GRAPH = "graph.yaml"
 MODULE = "module.mlir"
@@ -191,3 +191,22 @@ def test_any_arguments_of_loop(argv: list[str]) -> None:
 )
 def test_any_arguments_of_xtc(argv: list[str]) -> None:
     ends(main.run, argv)
+
+
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [
+        (b"graph =", "SyntaxError: invalid syntax"),
+        (b"\xff\xfe", "SyntaxError"),
+        (b"\0", "SyntaxError|ValueError"),  # by the version of Python
+        (b"import nowhere_to_be_found", "ModuleNotFoundError"),
+        (b"raise RecursionError", "RecursionError"),
+        (b"graph = 3", "'graph' in program.py is int"),
+        (b"", "defines 0 graphs"),
+    ],
+)
+def test_programs_that_fail(program: bytes, what: str) -> None:
+    path = Path("program.py")
+    path.write_bytes(program)
+    with pytest.raises(UserError, match=what):
+        compile.run(["program.py", "--stage", "source"])

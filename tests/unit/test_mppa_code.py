@@ -93,6 +93,7 @@ CASES = [
         lambda a, _: (a[1:3, 2:5, 3:5, 1:6],),
         ("int8",),
     ),
+    Case("copies", "slabs", ((2, 10, 7), (2, 10, 3)), lambda a, _: (a[:, :, 2:5],), ("int16",)),
     Case("copies", "within_ddr", ((8, 8), (8, 8)), within, ("float64",)),
     Case("products", "halves", MATRICES, product, ("float16", "float16", "float32")),
     Case("products", "bytes", MATRICES, product, ("int8", "int8", "int32")),

@@ -128,10 +128,10 @@ def copied(module: Operation) -> Operation:
 
 
 def translate_to_llvm_ir(module: Operation) -> str:
-    """LLVM IR text of a module in the llvm dialect."""
-    from mlir.dialects.llvm import translate_module_to_llvmir
+    """LLVM IR text of a module in the llvm dialect. Raises CompileError for another operation."""
+    from xtc.core import llvm_ir
 
-    return str(translate_module_to_llvmir(module))
+    return llvm_ir.translate(module)
 
 
 def apply_named_sequence(root: Operation, script: Operation) -> None:

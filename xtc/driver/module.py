@@ -22,6 +22,7 @@ from xtc.driver.offloaded import load_artifact
 from xtc.driver.placements import by_name, device_targets, devices_of
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
+from xtc.driver.uses import Uses
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.interfaces.target import ProgramTarget
@@ -71,7 +72,7 @@ class Module:
         self._loaded, unload = load_artifact(artifact, host, devices)
         resources.callback(unload)
         self._resources = resources.pop_all()
-        self._closed = False
+        self._uses = Uses(f"module '{self.name}'")
 
     @property
     def name(self) -> str:
@@ -109,7 +110,7 @@ class Module:
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
         results; `result.numpy()` copies one to the host.
         """
-        self._require_open()
+        self._uses.require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices)
         with self._bound(inputs, outputs) as call:
@@ -132,7 +133,7 @@ class Module:
         """
         from xtc.evaluate import compare, rounding_noise
 
-        self._require_open()
+        self._uses.require_open()
         inputs = self._inputs(args, arrays, seed)
         precise = self._reference(inputs, precise=True)
         rounded = self._reference(inputs, precise=False)
@@ -178,14 +179,13 @@ class Module:
         """
         from xtc.evaluate import measure
 
-        self._require_open()
+        self._uses.require_open()
         inputs = self._inputs(args, arrays, seed)
         outputs = empty_outputs(self.artifact.manifest)
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
-        real = not any(
-            one.is_modelled for one in self.devices.values()
-        )  # else wall time says nothing, and gives no rate
+        # The wall time of a model says nothing, and gives no rate.
+        real = not any(one.is_modelled for one in self.devices.values())
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
         with self._bound(inputs, outputs) as call:
@@ -221,9 +221,10 @@ class Module:
     def close(self) -> None:
         """Release code, temporary files and a device that was opened for this module.
 
-        A call afterwards raises UserError; closing twice is allowed.
+        Waits for calls in other threads that are under way. A call afterwards raises UserError;
+        closing twice is allowed.
         """
-        self._closed = True
+        self._uses.close()
         self._resources.close()
 
     def __enter__(self) -> Module:
@@ -278,17 +279,14 @@ class Module:
             if counter.startswith("modelled.")
         }
 
-    def _require_open(self) -> None:
-        if self._closed:
-            raise UserError(f"module '{self.name}' is closed", hints=["compile or load it again"])
-
     @contextmanager
     def _bound(
         self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
     ) -> Iterator[Callable[[], None]]:
         """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
-        with argument_addresses(self.artifact.manifest, self.devices, arrays) as addresses:
+        place = argument_addresses(self.artifact.manifest, self.devices, arrays)
+        with self._uses, place as addresses:
             yield self._loaded.bind(addresses)
 
 

@@ -57,7 +57,11 @@ class OffloadedModule:
         call = self._loaded.bind(addresses)
 
         def call_and_wait() -> None:
-            call()
+            try:
+                call()
+            except BaseException:
+                self._program.abandon()
+                raise
             self._program.wait()
 
         return call_and_wait

@@ -27,12 +27,14 @@ session(
     # CHECK: llvm.func @product(
     "xtc-compile product.py --target null --stage lowered",
     # CHECK-LABEL: $ xtc-compile product.py --target null
-    # CHECK: scf.for
+    # CHECK: module @null0
+    # CHECK: llvm.func @product_null0_0(
+    # CHECK: llvm.func @product(
     "xtc-compile symbolic.py --dim N=5 --stage source",
     # CHECK: func.func @positive(%arg0: memref<5x3xf32>
     # A schedule: its loops carry their names.
-    "xtc-compile product.py --target null --stage lowered --schedule 'C: {k: {}, i: {}, j: {}}'",
-    # CHECK-LABEL: $ xtc-compile product.py --target null --stage lowered --schedule
+    "xtc-compile product.py --stage bufferized --schedule 'C: {k: {}, i: {}, j: {}}'",
+    # CHECK-LABEL: $ xtc-compile product.py --stage bufferized --schedule
     # CHECK: "./i"
     # CHECK: "./k"
     #
@@ -74,20 +76,19 @@ session(
     # CHECK-NEXT: module.so
     #
     # IR after every pass, printed and in files; and the time of every pass.
-    "xtc-compile product.py --target null --stage lowered --print-ir-after-all -o ../out",
+    "xtc-compile product.py --stage bufferized --print-ir-after-all -o ../out",
     # CHECK: // -----// IR Dump After eliminate-empty-tensors //----- //
-    # CHECK: // -----// IR Dump After convert-linalg-to-loops //----- //
-    # CHECK:   scf.for
-    "xtc-compile product.py --target null --stage lowered --dump-dir ../dump",
-    "cmp ../out ../dump/14-convert-linalg-to-loops.mlir",
+    # CHECK: // -----// IR Dump After unroll-loops //----- //
+    # CHECK:   linalg.fill
+    "xtc-compile product.py --stage bufferized --dump-dir ../dump",
+    "cmp ../out ../dump/21-cse.mlir",
     "ls ../dump",
     # CHECK:      $ ls ../dump
-    # CHECK-NEXT: 01-outline-device-regions.mlir
-    # CHECK-NEXT: 02-apply-schedules.mlir
-    # CHECK-NEXT: 03-eliminate-empty-tensors.mlir
-    # CHECK-NEXT: 04-empty-tensor-to-alloc-tensor.mlir
-    "xtc-compile product.py --target null --time-passes --stage lowered -o ../out",
+    # CHECK-NEXT: 01-apply-schedules.mlir
+    # CHECK-NEXT: 02-canonicalize.mlir
+    # CHECK-NEXT: 03-transpose-operands.mlir
+    "xtc-compile product.py --time-passes --stage bufferized -o ../out",
     # CHECK: ms  bufferized/canonicalize
-    # CHECK: ms  lowered
+    # CHECK: ms  bufferized
     # CHECK: ms  in all
 )

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from ctypes import POINTER, c_uint64, c_void_p
 from typing import Any
 
-from xtc.core.errors import DeviceLost
+from xtc.core.errors import DeviceLost, XtcError
 from xtc.core.offload.device import DeviceImage, DriverDevice
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
 from xtc.core.offload.queue import DriverQueue
 
 _UNIT = NativeUnit("libxtc_program.so", "library", (CSRC / "program.c",))
-_FUNCTIONS = 9
+_FUNCTIONS = 10
 
 
 class _Device(ctypes.Structure):
@@ -36,6 +36,7 @@ class _Program(ctypes.Structure):
 
     _fields_ = (
         ("functions", c_void_p * _FUNCTIONS),
+        ("device_count", c_uint64),
         ("devices", POINTER(_Device)),
         ("kernels", POINTER(_Kernel)),
         ("residents", POINTER(c_uint64)),
@@ -78,6 +79,7 @@ class DeviceProgram:
         except BaseException:
             self.close()
             raise
+        self._program.device_count = len(devices)
         self._program.devices = self._bindings
         self._program.kernels = self._kernels
         self._program.residents = self._residents
@@ -100,6 +102,11 @@ class DeviceProgram:
                     self._open_queue(name)
         if errors:
             raise errors[0]
+
+    def abandon(self) -> None:
+        """After a call that was left early, for a reason of its own: replace queues that failed."""
+        with contextlib.suppress(XtcError):
+            self.wait()
 
     def close(self) -> None:
         """Release queues, memory and images; closing twice is allowed."""
