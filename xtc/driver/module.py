@@ -19,7 +19,7 @@ from xtc.core.pipeline import PassRunner
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.folders import new_folder
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.placements import by_name, device_targets, devices_of
+from xtc.driver.placements import by_name, device_targets, devices_of, require_used
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
@@ -313,4 +313,5 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
             if name not in given:
                 opened = discover.target(kind)
                 given[name] = resources.enter_context(opened.runtime(opened.options()))
+        require_used(devices, given, f"'{artifact.manifest.entry}'")
         return Module(None, artifact, host, given, resources)

@@ -82,6 +82,20 @@ def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> Accel
     return device
 
 
+def require_used(given: Iterable[CommonRuntimeInterface], used: Devices, user: str) -> None:
+    """Raise UserError for a device that was given and that `user` does not use."""
+    for device in given:
+        if all(device is not one for one in used.values()):
+            names = (
+                name if name == one.device_name else f"{name} (here {one.device_name})"
+                for name, one in used.items()
+            )
+            raise UserError(
+                f"{user} does not use {device.device_name}, which was given",
+                notes=[f"it uses: {', '.join(names) or 'no device'}"],
+            )
+
+
 def _placements(graph: Graph) -> Iterator[tuple[str, Placement, SourceLocation | None]]:
     tensors = (*graph.inputs, *graph.constants, *(node.output for node in graph.nodes))
     for tensor in tensors:
