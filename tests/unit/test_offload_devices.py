@@ -104,6 +104,12 @@ class TestNames:
             with counted(one, launches=1, bytes_to_device=64, bytes_from_device=64):
                 module(X)
 
+    def test_its_code_fits_the_device_that_stands_for_a_name(self) -> None:
+        small = MppaConfig(clusters=1, pes=2)
+        with MppaDevice(small) as one, xtc.compile(relay("mppa4", "null0"), one) as module:
+            assert module.devices["mppa4"] is one
+            module.check()
+
     def test_of_several_names_it_stands_for_its_own(self) -> None:
         with (
             NullDevice(),

@@ -217,12 +217,7 @@ def _runtimes(
         host = target
     else:
         host = resources.enter_context(compilation.target.runtime(compilation.options))
-    live = live_devices(compilation.graph)
-    names = list(compilation.devices)
-    if isinstance(target, AcceleratorDevice):
-        matching = [one for one in names if one == target.device_name] or names
-        if len(matching) == 1:
-            live.setdefault(matching[0], target)
+    live = live_devices(compilation.graph, target)
     devices = {}
     for name, code in compilation.devices.items():
         device = live.get(name)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -69,7 +70,8 @@ class Module:
         self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
         self._loaded, unload = load_artifact(artifact, host, devices)
-        resources.callback(unload)
+        # Also where nobody closes it; the device that it opened may still hold a result.
+        resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._closed = False
 
@@ -110,9 +112,11 @@ class Module:
         """
         self._require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
-        outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices)
-        with self._bound(inputs, outputs) as call:
-            call()
+        with ExitStack() as undo:
+            outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
+            with self._bound(inputs, outputs) as call:
+                call()
+            undo.pop_all()
         if out is not None:
             return out
         return outputs[0] if len(outputs) == 1 else tuple(outputs)

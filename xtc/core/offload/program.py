@@ -7,11 +7,15 @@ import contextlib
 import ctypes
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, c_uint64, c_void_p
 from typing import Any
 
+import numpy as np
+
 from xtc.core.errors import DeviceLost
+from xtc.core.offload.array import DeviceArray
 from xtc.core.offload.device import DeviceImage, DriverDevice
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
 from xtc.core.offload.queue import DriverQueue
@@ -44,7 +48,7 @@ class _Program(ctypes.Structure):
 
 
 class DeviceProgram:
-    """Loads a program's kernels and constants onto its devices; frees them when closed.
+    """Loads a program's kernels and constants onto its devices; they go with it, or when closed.
 
     Each device has a queue of the program's own. The program's host code gives it commands whose
     status it does not look at: `run` raises the first failure.
@@ -68,14 +72,16 @@ class DeviceProgram:
         self._opened = {name: device.opened() for name, device in devices.items()}
         self._queues: dict[str, DriverQueue] = {}
         self._images: dict[str, DeviceImage] = {}
+        self._unloads: list[Callable[[], object]] = []
+        self._arrays: list[DeviceArray] = []
         self._lock = threading.Lock()  # of the queues
-        self._memory: list[tuple[str, int]] = []
         self._program = _Program()
         _library().xtc_program_init(ctypes.byref(self._program))
         self._bindings = (_Device * max(len(devices), 1))()
         try:
             for name, device in self._devices.items():
-                self._images[name] = device.load_module(images[name])
+                self._images[name] = image = device.load_module(images[name])
+                self._unloads.append(weakref.finalize(self, _unload, device, image))
                 self._open_queue(name)
             self._kernels = self._find_kernels(kernels)
             self._residents = self._upload(residents)
@@ -106,14 +112,11 @@ class DeviceProgram:
         """Release queues, memory and images; closing twice is allowed."""
         for queue in self._queues.values():
             queue.close()
-        for name, address in self._memory:
-            with contextlib.suppress(DeviceLost):  # its memory went with it
-                if self._is_there(name):
-                    self._devices[name].memory_free(address)
-        for name, image in self._images.items():
-            with contextlib.suppress(DeviceLost):
-                self._devices[name].unload_module(image)
-        self._queues, self._images, self._memory = {}, {}, []
+        for array in self._arrays:
+            array.free()
+        for unload in self._unloads:
+            unload()
+        self._queues, self._arrays, self._unloads = {}, [], []
 
     def _require_devices(self) -> None:
         for name in self._devices:
@@ -162,11 +165,15 @@ class DeviceProgram:
     def _upload(self, residents: Sequence[tuple[str, memoryview]]) -> Any:
         addresses = (c_uint64 * max(len(residents), 1))()
         for position, (name, contents) in enumerate(residents):
-            device = self._devices[name]
-            addresses[position] = address = device.memory_allocate(contents.nbytes)
-            self._memory.append((name, address))
-            device.memory_copy_to(address, contents)
+            array = self._devices[name].array(np.frombuffer(contents, np.int8))
+            addresses[position] = array.address
+            self._arrays.append(array)
         return addresses
+
+
+def _unload(device: DriverDevice, image: DeviceImage) -> None:
+    with contextlib.suppress(DeviceLost):  # it went with the device
+        device.unload_module(image)
 
 
 @functools.cache
