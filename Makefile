@@ -20,7 +20,7 @@ LINKS := .types/xtc_passes .types/xtc_targets
 READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
 PYTEST := $(PY) -m pytest -n $(JOBS)
-SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes errors cli))
+SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
 TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
 # The checkout itself is what runs, whichever environment runs it.
@@ -30,7 +30,7 @@ title = @printf '== %s\n' '$@'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv links demo check check-fast check-long lint format types floors check-lit \
-  check-lit-fast check-lit-host unit unit-fast unit-long docs-paths update-checks docs clean
+  check-lit-fast check-lit-host check-lit-c unit unit-fast unit-long docs-paths update-checks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {sub("%", "<name>", $$1); \
@@ -85,9 +85,13 @@ check-lit-fast: $(READY) ## lit tests that look at IR and messages, and run noth
 	$(title)
 	@$(LIT) --filter-out '/run/' $(TESTS)
 
-check-lit-host: $(READY) ## lit tests of operators, passes, errors, command lines and the host
+check-lit-host: $(READY) ## lit tests of operators, passes, schedules, errors, commands and the host
 	$(title)
 	@$(LIT) $(SHARED_LIT) $(wildcard $(TESTS)/targets/host)
+
+check-lit-c: $(READY) ## lit tests of the host's other code generator, C
+	$(title)
+	@$(LIT) $(TESTS)/targets/c
 
 check-lit-%: $(READY) ## lit tests of one target
 	$(title)

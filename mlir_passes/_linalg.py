@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 from xtc.core.mlir import (
@@ -22,12 +23,14 @@ from xtc.core.mlir import (
     Operation,
     OpResult,
     RankedTensorType,
+    StringAttr,
     Value,
     WalkOrder,
     WalkResult,
 )
 
 ID_PREFIX = "__xtc_id_"
+_ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
 
 
 def operations_with(module: Operation, attribute: str) -> list[Operation]:
@@ -81,6 +84,14 @@ def graph_node(op: Operation) -> str | None:
     return name.partition(".")[0] if name else None
 
 
+def function_name(op: Operation) -> str:
+    """The name of the function around an operation; "" where there is none."""
+    around = op
+    while around is not None and around.name != "func.func":
+        around = around.parent
+    return "" if around is None else str(StringAttr(around.attributes["sym_name"]).value)
+
+
 def plain_loops(index_map: AffineMap) -> list[int]:
     """Loops that are an index by themselves."""
     return [one.position for one in index_map.results if isinstance(one, AffineDimExpr)]
@@ -130,6 +141,13 @@ def _terms(expression: AffineExpr) -> dict[int, int]:
     if isinstance(expression, AffineMulExpr) and isinstance(expression.rhs, AffineConstantExpr):
         return {loop: factor * expression.rhs.value for loop, factor in left.items()}
     return dict.fromkeys([*left, *right], 0)
+
+
+def arithmetic(op: Operation) -> int:
+    """How many additions, multiplications and the like a linalg.generic does."""
+    body = list(op.regions[0].blocks[0].operations)
+    each = sum(1 for one in body if one.operation.name.startswith(_ARITHMETIC))
+    return each * math.prod(trip_counts(op))
 
 
 def input_count(op: Operation) -> int:

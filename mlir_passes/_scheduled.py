@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-from xtc.core.errors import UserError, located, shown
+from xtc.core.errors import UserError, about, located, shown
+from xtc.core.location import SourceLocation
 from xtc.core.loops import Axis, Nest, Space, check_nest, parse_nest
+from xtc.core.loops.attribute_text import NAME as SCHEDULE
+from xtc.core.loops.attribute_text import PLACE
+from xtc.core.loops.yaml_text import UNNAMED, parse_yaml
 from xtc.core.mlir import (
-    AffineMapAttr,
     ArrayAttr,
-    Attribute,
+    DictAttr,
     Operation,
     RankedTensorType,
     ShapedType,
@@ -22,10 +27,34 @@ from xtc_passes import _linalg as linalg
 from xtc_passes._fuse_producers import is_fusable
 from xtc_passes._meshes import mesh_around
 
-SCHEDULE = "loop.schedule"
 DIMS = "loop.dims"
-_EXAMPLE = f'{DIMS} = ["i", "j"], {SCHEDULE} = "{{i: {{}}, j: {{}}}}"'
+_EXAMPLE = f'{DIMS} = ["i", "j"], {SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """One operation with its schedule.
+
+    Attributes:
+        op: the operation, a linalg.generic.
+        title: what messages call it: its graph node, else the name it had.
+        function: the function that it is in.
+        nest: its loops.
+        flops: arithmetic operations that it does.
+    """
+
+    op: Operation
+    title: str
+    function: str
+    nest: Nest
+    flops: int
+
+
+def scheduled(op: Operation, title: str) -> Scheduled:
+    """The operation with its schedule. Raises UserError where that is not legal."""
+    nest = read_nest(op, title)
+    return Scheduled(op, title, linalg.function_name(op), nest, linalg.arithmetic(op))
 
 
 def title_of(op: Operation) -> str:
@@ -35,9 +64,8 @@ def title_of(op: Operation) -> str:
 
 def check_schedulable(op: Operation) -> None:
     """Raise UserError unless `op` is a linalg operation on tensors of known sizes."""
-    with located(str(op.location)):
-        maps = get_indexing_maps(op)
-        if maps is None:
+    with located(place_of(op)):
+        if get_indexing_maps(op) is None:
             raise UserError(
                 f"{op.name} has {SCHEDULE}, but no loops that a schedule can be made of",
                 hints=["schedule linalg.generic, or a named operation that is a form of it"],
@@ -45,7 +73,7 @@ def check_schedulable(op: Operation) -> None:
         if len(op.results) != 1 or not isinstance(op.results[0].type, RankedTensorType):
             raise UserError(
                 f"{title_of(op)} has {SCHEDULE}, but does not compute one tensor",
-                hints=["--memref-to-tensor rewrites functions on memrefs"],
+                hints=["--memref-signature rewrites functions on memrefs"],
             )
         for value in op.operands:
             if isinstance(value.type, ShapedType) and not value.type.has_static_shape:
@@ -54,50 +82,72 @@ def check_schedulable(op: Operation) -> None:
                     notes=[f"an operand is {value.type}"],
                     hints=["write the function for static shapes"],
                 )
-        _check_maps(op, maps)
 
 
-def _check_maps(op: Operation, maps: Sequence[Attribute]) -> None:
-    """Every loop has to be an index by itself somewhere, where its size is read."""
-    plain = [AffineMapAttr(one).value for one in maps]
-    found = {position for one in plain for position in linalg.plain_loops(one)}
-    missing = [f"d{n}" for n in range(plain[0].n_dims) if n not in found]
-    if missing:
-        raise UserError(
-            f"{title_of(op)} has a schedule, but the size of its loop {missing[0]} cannot be told"
-        )
+def place_of(op: Operation) -> SourceLocation | str:
+    """Where a file has the operation's schedule, or else the operation."""
+    attribute = linalg.dict_of(op).get(PLACE)
+    if isinstance(attribute, StringAttr):
+        return _place_in(attribute.value)
+    location = op.location
+    while location.is_a_name():
+        location = location.child_loc
+    if not location.is_a_file():
+        return str(location)
+    return SourceLocation(location.filename, location.start_line, location.start_col)
 
 
-def schedule_data(op: Operation) -> object:
+def _place_in(text: str) -> SourceLocation | str:
+    """What the text of a place says; `text` itself where it is none."""
+    match = re.fullmatch(r"(.+):([0-9]{1,9}):([0-9]{1,9})", text)
+    return text if match is None else SourceLocation(match[1], int(match[2]), int(match[3]))
+
+
+def schedule_data(op: Operation, title: str) -> object:
     """The schedule as data, text or a list of texts. Raises UserError for other attributes."""
     attribute = op.attributes[SCHEDULE]
     if isinstance(attribute, StringAttr):
-        return attribute.value
+        place = place_of(op)
+        is_known = PLACE in op.attributes and isinstance(place, SourceLocation)
+        return parse_yaml(attribute.value, place) if is_known else attribute.value
     if isinstance(attribute, ArrayAttr) and all(isinstance(one, StringAttr) for one in attribute):
         return [StringAttr(one).value for one in attribute]
+    notes = []
+    if isinstance(attribute, DictAttr):
+        notes = ["MLIR keeps no order of a dictionary under an alias, or with escapes"]
     raise UserError(
-        f"{SCHEDULE} of {title_of(op)} is neither text nor a list of texts",
-        where=str(op.location),
-        hints=[_EXAMPLE, f'{SCHEDULE} = ["i", "j", "j#16=vectorize"]'],
+        f"{SCHEDULE} of {title} is no dictionary, text or list of texts",
+        notes=notes,
+        hints=[_EXAMPLE],
     )
 
 
-def read_nest(op: Operation) -> Nest:
+def read_nest(op: Operation, title: str) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
-    title = title_of(op)
-    with located(str(op.location)):
-        nest = parse_nest(schedule_data(op), _space(op), title)
+    with located(place_of(op)), _lines_of_text(), about(title):
+        nest = parse_nest(schedule_data(op, title), _space(op, title), title)
         check_nest(nest, title)
     return nest
 
 
-def _space(op: Operation) -> Space:
-    names = _dims(op)
+@contextmanager
+def _lines_of_text() -> Iterator[None]:
+    """Where it is not known where a text stands, say where in it something is wrong."""
+    try:
+        yield
+    except UserError as error:
+        place = error.where
+        if isinstance(place, SourceLocation) and place.file == UNNAMED:
+            error.where = None
+            error.notes += (f"line {place.line}, column {place.column} of its schedule",)
+        raise
+
+
+def _space(op: Operation, title: str) -> Space:
+    names = _dims(op, title)
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     if len(names) != len(sizes):
-        raise UserError(
-            f"{DIMS} names {len(names)} loops of {title_of(op)}, which has {len(sizes)}"
-        )
+        raise UserError(f"{DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
     sums = [
         tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
@@ -108,31 +158,31 @@ def _space(op: Operation) -> Space:
     return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh_around(op))
 
 
-def _dims(op: Operation) -> list[str]:
+def _dims(op: Operation, title: str) -> list[str]:
     attribute = linalg.dict_of(op).get(DIMS)
     texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
     if not texts or not all(isinstance(one, StringAttr) for one in texts):
-        raise UserError(f"{title_of(op)} has {SCHEDULE} but no {DIMS}", hints=[_EXAMPLE])
+        raise UserError(f"{title} has {SCHEDULE} but no {DIMS}", hints=[_EXAMPLE])
     names = [StringAttr(one).value for one in texts]
     for name in names:
         if not _NAME.fullmatch(name) or names.count(name) > 1:
             raise UserError(
-                f"{DIMS} of {title_of(op)} has {shown(name)}, which cannot name one loop",
+                f"{DIMS} of {title} has {shown(name)}, which cannot name one loop",
                 hints=["letters, digits and _, each name once"],
             )
     return names
 
 
-def check_producers(op: Operation, nest: Nest, scheduled: Sequence[Operation]) -> None:
+def check_producers(one: Scheduled, scheduled: Sequence[Operation]) -> None:
     """Raise UserError where what computes a fused operand has a schedule of its own."""
-    nodes = {linalg.graph_node(one) for one in scheduled} - {None, linalg.graph_node(op)}
-    fused = {operand for one in nest.walk() for loop in one.loops for operand in loop.fuse}
+    op, title = one.op, one.title
+    nodes = {linalg.graph_node(other) for other in scheduled} - {None, linalg.graph_node(op)}
+    fused = {operand for nest in one.nest.walk() for loop in nest.loops for operand in loop.fuse}
     for operand in sorted(fused):
         owner = linalg.owner(op.operands[operand])
         if owner in scheduled or (owner is not None and linalg.graph_node(owner) in nodes):
             raise UserError(
-                f"operand {operand} of {title_of(op)} is to be fused, "
-                "but has a schedule of its own",
-                where=str(op.location),
+                f"operand {operand} of {title} is to be fused, but has a schedule of its own",
+                where=place_of(op),
                 hints=["leave out one of the two"],
             )

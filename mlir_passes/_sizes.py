@@ -8,5 +8,5 @@ from xtc.core.mlir import FloatType, IntegerType, Type
 
 def element_bytes(type: Type) -> int:
     """Bytes of an element in memory; an i1 takes one."""
-    bits = FloatType(type).width if isinstance(type, FloatType) else IntegerType(type).width
+    bits: int = FloatType(type).width if isinstance(type, FloatType) else IntegerType(type).width
     return -(-bits // 8)

@@ -22,12 +22,16 @@ NO_BF16 = (
 )
 """LLVM is shown no bfloat16: what is computed in it without rounding, as maxima, is in float32."""
 
-TO_LLVM = (
+TO_BRANCHES = (
     # Strided views become plain addresses, which leaves affine arithmetic behind.
     "expand-strided-metadata",
     "lower-affine",
     "convert-vector-to-scf",
     "convert-scf-to-cf",
+)
+"""Loops become branches, from where a function can be left anywhere."""
+
+TO_LLVM = (
     # Functions that LLVM has first; the C library has the rest (erf, tanh).
     "convert-math-to-llvm",
     "convert-math-to-libm",
@@ -42,4 +46,4 @@ TO_LLVM = (
     "canonicalize",
     "cse",
 )
-"""Loops, vectors and buffers become the llvm dialect."""
+"""Branches, vectors and buffers become the llvm dialect."""

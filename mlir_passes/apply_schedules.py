@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError, UserError, located
 from xtc.core.loops import Mesh, Nest
+from xtc.core.loops.attribute_text import NAME as SCHEDULE
 from xtc.core.loops.check_mesh import leading_loops, trailing_loops
-from xtc.core.loops.plan import Plan, first_parallel, placed, plan_nest
+from xtc.core.loops.plan import first_parallel, plan_nest, spread_operands
 from xtc.core.loops.script import ANY, AXES, VECTORIZE, Fuse, Materialize, ScriptWriter
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
@@ -20,10 +21,11 @@ from xtc_passes._fuse_producers import fuse_producer
 from xtc_passes._meshes import check_spread, erase_meshes
 from xtc_passes._parallel import CLUSTERS, PES, wrap
 from xtc_passes._scheduled import (
-    SCHEDULE,
+    Scheduled,
     check_producers,
     check_schedulable,
-    read_nest,
+    place_of,
+    scheduled,
     title_of,
 )
 from xtc_passes._tile_buffers import keep_temporaries_local, materialize
@@ -45,7 +47,6 @@ class ApplySchedules(Pass):
 
     Loops carry their path and, for `unroll-loops`, the factor. What cannot be done is a UserError
     before anything is rewritten, but for a body that does not vectorize, which shows at the end.
-    Loops that are distributed over a mesh are refused, and meshes dropped.
     """
 
     name: ClassVar[str] = "apply-schedules"
@@ -53,6 +54,13 @@ class ApplySchedules(Pass):
     def run(self, module: Operation) -> None:
         apply_schedules(module)
         erase_meshes(module)
+
+    def nests(self, module: Operation) -> list[Scheduled]:
+        """What is scheduled in `module`, whose operations become linalg.generic.
+
+        Raises UserError for what cannot be done.
+        """
+        return _find(module, None)
 
 
 @dataclass(frozen=True)
@@ -74,19 +82,32 @@ def apply_schedules(module: Operation, distribution: Distribution | None = None)
     With `distribution`, each operation becomes a loop over memories with a loop over the processors
     of one inside, of one iteration where the schedule has none.
     """
-    scheduled = linalg.operations_with(module, SCHEDULE)
-    if not scheduled:
+    found = _find(module, distribution)
+    if not found:
         return
-    for position, op in enumerate(scheduled):
-        check_schedulable(op)
-        op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
-    _generalize(module, scheduled)
-    writer = _write_script(module, len(scheduled), distribution)
+    writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else None)
     _vectorize(module)
     if distribution:
         keep_temporaries_local(module, distribution.space)
     linalg.remove_attributes(module, *_MARKS)
+
+
+def _find(module: Operation, distribution: Distribution | None) -> list[Scheduled]:
+    """Scheduled operations, each with a mark. Raises UserError for what is not legal."""
+    ops = linalg.operations_with(module, SCHEDULE)
+    titles = [title_of(op) for op in ops]
+    for position, op in enumerate(ops):
+        check_schedulable(op)
+        op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
+    _generalize(module, ops)
+    nodes = linalg.marked(module, _NODE)
+    ops = [nodes[f"{_NODE}{position}"] for position in range(len(ops))]
+    found = [scheduled(op, title) for op, title in zip(ops, titles, strict=True)]
+    for one in found:
+        check_producers(one, ops)
+        _check_mesh(one, distribution)
+    return found
 
 
 def _generalize(module: Operation, scheduled: list[Operation]) -> None:
@@ -111,47 +132,43 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
         linalg.restore(op, kept)
 
 
-def _write_script(module: Operation, count: int, distribution: Distribution | None) -> ScriptWriter:
-    """Transforms for every scheduled operation. Raises UserError for what is not legal."""
+def _write_script(found: Sequence[Scheduled], distribution: Distribution | None) -> ScriptWriter:
+    """Transforms for every scheduled operation."""
     writer = ScriptWriter()
-    plans: list[tuple[Plan, tuple[str, ...], str, tuple[int, ...]]] = []
-    nests: list[tuple[str, Nest]] = []
-    nodes = linalg.marked(module, _NODE)
-    for position in range(count):
-        mark = f"{_NODE}{position}"
-        op = nodes[mark]
-        nest, title = read_nest(op), title_of(op)
-        check_producers(op, nest, list(nodes.values()))
-        _check_mesh(op, nest, distribution)
-        nest, before = placed(nest)
-        plan = plan_nest(nest, title, distributed=distribution is not None)
-        plans.append((plan, nest.space.names, mark, before))
-        nests.append((mark, nest))
-    for plan_of_one in plans:
-        writer.add(*plan_of_one)
+    for position, one in enumerate(found):
+        before = () if leading_loops(one.nest) else spread_operands(one.nest)
+        plan = plan_nest(one.nest, one.title, distributed=distribution is not None)
+        writer.add(plan, one.nest.space.names, f"{_NODE}{position}", before)
     if distribution:  # only now: what was found by its operation is not needed any more
-        for mark, nest in nests:
-            _complete(nodes[mark], nest)
+        for one in found:
+            _complete(one.op, one.nest)
     return writer
 
 
-def _check_mesh(op: Operation, nest: Nest, distribution: Distribution | None) -> None:
-    title = title_of(op)
+def _check_mesh(one: Scheduled, distribution: Distribution | None) -> None:
+    nest, title = one.nest, one.title
+    threads = next((loop for part in nest.walk() for loop in part.loops if loop.parallelize), None)
+    if distribution and threads:
+        raise UserError(
+            f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
+            where=place_of(one.op),
+            hints=["distribute it over an axis of a processor mesh"],
+        )
     distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
     if not distributed or nest.space.mesh is None:
         return
     if distribution is None:
         raise UserError(
             f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
-            where=str(op.location),
+            where=place_of(one.op),
             hints=[
                 f"place {title} on a device that has one: device=...",
                 "threads share a loop by parallelize",
             ],
         )
-    with located(str(op.location)):
+    with located(place_of(one.op)):
         distribution.check(nest.space.mesh, title)
-        check_spread(op, nest, title)
+        check_spread(one.op, nest, title)
 
 
 def _complete(op: Operation, nest: Nest) -> None:
@@ -198,7 +215,7 @@ def _vectorize(module: Operation) -> None:
     if left:
         raise UserError(
             f"{title_of(left[0])} cannot be vectorized: its body has no form on vectors",
-            where=str(left[0].location),
+            where=place_of(left[0]),
             notes=notes,
             hints=["leave its loops scalar, or write the body with arith and math operations"],
         )

@@ -54,8 +54,7 @@ llvm.mlir.global external protected @{PROGRAM}() : !llvm.ptr {{
 def _definition(name: str) -> str:
     takes, gives = SIGNATURES[name]
     words = [f"%word{n}" for n in range(takes)]
-    types = ", ".join(["i64"] * takes)
-    result = "i64" if gives else "()"
+    given, types = ["%program", *words], ["!llvm.ptr", *["i64"] * takes]
     return "\n".join(
         [
             f"llvm.func internal @{name}({', '.join(f'{word}: i64' for word in words)})"
@@ -65,8 +64,8 @@ def _definition(name: str) -> str:
             f"%place = llvm.getelementptr %program[{list(SIGNATURES).index(name)}] "
             ": (!llvm.ptr) -> !llvm.ptr, !llvm.ptr",
             "%function = llvm.load %place : !llvm.ptr -> !llvm.ptr",
-            f"{'%result = ' if gives else ''}llvm.call %function(%program, {', '.join(words)})"
-            f" : !llvm.ptr, (!llvm.ptr, {types}) -> {result}",
+            f"{'%result = ' if gives else ''}llvm.call %function({', '.join(given)})"
+            f" : !llvm.ptr, ({', '.join(types)}) -> {'i64' if gives else '()'}",
             f"llvm.return{' %result : i64' if gives else ''}",
             "}",
         ]

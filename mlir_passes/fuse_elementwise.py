@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -98,16 +98,30 @@ class _Cluster:
     parts: list[Structured] = field(default_factory=list)
     splats: int = 0
     _numbers: dict[tuple[Value, Row], int] = field(default_factory=dict)
+    _seen: set[Structured] = field(default_factory=set)
 
     def collect(self, nest: Structured, loops: Sequence[int]) -> None:
         """Find what the operands of `nest` are, whose loop n is loop `loops[n]` of the root."""
+        under_way = [self._new_parts(nest, loops)]  # no recursion: chains can be of any length
+        while under_way:
+            found = next(under_way[-1], None)
+            if found is None:
+                under_way.pop()
+            else:
+                under_way.append(self._new_parts(*found))
+
+    def _new_parts(
+        self, nest: Structured, loops: Sequence[int]
+    ) -> Iterator[tuple[Structured, list[int]]]:
+        """Find what the operands of `nest` are; gives each new part, and its loops, as it comes."""
         for number, value in enumerate(list(nest.op.operands)[: nest.destination]):
             row = tuple(index.renamed(loops) for index in nest.indices[number])
             source = self._source(nest, number, value, row)
             self.sources[nest, number] = source
-            if isinstance(source, Structured) and source not in self.parts:
+            if isinstance(source, Structured) and source not in self._seen:
+                self._seen.add(source)
                 self.parts.append(source)
-                self.collect(source, _part_loops(source, row))
+                yield source, _part_loops(source, row)
 
     def _source(
         self, nest: Structured, number: int, value: Value, row: Row
@@ -169,6 +183,21 @@ class _Merge:
 
     def merge(self, nest: Structured) -> None:
         """Append the body of `nest`, after the bodies of those it reads."""
+        under_way = [nest]
+        while under_way:
+            missing = next(self._missing(under_way[-1]), None)
+            if missing is None:
+                self._append(under_way.pop())
+            else:
+                under_way.append(missing)
+
+    def _missing(self, nest: Structured) -> Iterator[Structured]:
+        for number in range(nest.destination):
+            source = self.cluster.sources[nest, number]
+            if isinstance(source, Structured) and source not in self.results:
+                yield source
+
+    def _append(self, nest: Structured) -> None:
         elements = [self._element(nest, number) for number in range(nest.destination)]
         for argument, element in zip(nest.body.arguments, elements, strict=False):
             argument.replace_all_uses_with(element)
@@ -183,8 +212,6 @@ class _Merge:
         if isinstance(source, int):
             return self.block.arguments[source]
         if isinstance(source, Structured):
-            if source not in self.results:
-                self.merge(source)
             return self.results[source]
         return self._constant(source, nest.op.operands[number].type.element_type)
 

@@ -23,13 +23,12 @@ from xtc.core.mlir import (
 )
 from xtc.core.parts import DEVICE
 from xtc.core.passes import Pass
+from xtc_passes._device_buffers import allocate, copy_in, copy_out, in_space, on_device
 from xtc_passes._effects import is_view, memrefs_of, written_memrefs
 from xtc_passes._linalg import all_operations
 from xtc_passes.outline_device_regions import RESULTS
 
 ON_DEVICE = "memref.on_device"
-DEVICE_MEMORY = 1
-"""The memory space of a device's main memory."""
 
 
 @dataclass(frozen=True)
@@ -157,12 +156,10 @@ class _Transfers:
     def _resident(self, memref: Value, home: str) -> _Buffer:
         """A buffer that lives on `home`; the host gets a memref of its own, dead unless used."""
         place = _after(memref, self._block)
-        host = Operation.create(
-            "memref.alloc", results=[memref.type], attributes=_no_sizes(), ip=place
-        )
-        memref.replace_all_uses_with(host.results[0])
-        memref.set_type(_on_device(memref.type))
-        return _Buffer(host.results[0], {home: memref}, {home}, home)
+        host = allocate(memref.type, {}, place)
+        memref.replace_all_uses_with(host)
+        memref.set_type(on_device(memref.type))
+        return _Buffer(host, {home: memref}, {home}, home)
 
     def _call(self, op: Operation) -> None:
         kernel = self._kernel(op)
@@ -192,19 +189,19 @@ class _Transfers:
         """The buffer on `device`, allocated where it is not, current where it is read."""
         if device not in buffer.twins:
             place = {DEVICE: StringAttr.get(device)}
-            twin = _allocate(_on_device(buffer.host.type), place, ip)
+            twin = allocate(on_device(buffer.host.type), place, ip)
             buffer.twins[device] = twin
             self._allocated.append((twin, place))
         if read and device not in buffer.valid:
             self._make_host_valid(buffer, ip)
-            _copy_in(buffer.host, buffer.twins[device], device, ip)
+            copy_in(buffer.host, buffer.twins[device], device, ip)
             buffer.valid.add(device)
         return buffer.twins[device]
 
     def _make_host_valid(self, buffer: _Buffer, ip: InsertionPoint) -> None:
         if None not in buffer.valid and buffer.valid:
             source = sorted(device for device in buffer.valid if device is not None)[0]
-            _copy_out(buffer.twins[source], buffer.host, source, ip)
+            copy_out(buffer.twins[source], buffer.host, source, ip)
             buffer.valid.add(None)
 
     def _run_on_host(self, op: Operation) -> None:
@@ -292,58 +289,6 @@ def _home(attributes: object, only: Callable[[], str]) -> str | None:
     return str(value.value) if isinstance(value, StringAttr) else only()
 
 
-def _copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:
-    """Copy to a device; what is not dense is gathered first, as devices copy whole buffers."""
-    if _dense(host.type) != host.type:
-        gathered = _allocate(_dense(host.type), {}, ip)
-        _copy(host, gathered, {}, ip)
-        host = gathered
-    _copy(host, twin, {DEVICE: StringAttr.get(device)}, ip)
-
-
-def _copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
-    place = {DEVICE: StringAttr.get(device)}
-    if _dense(host.type) == host.type:
-        _copy(twin, host, place, ip)
-        return
-    gathered = _allocate(_dense(host.type), {}, ip)
-    _copy(twin, gathered, place, ip)
-    _copy(gathered, host, {}, ip)
-
-
-def _copy(
-    source: Value, target: Value, attributes: dict[str, Attribute], ip: InsertionPoint
-) -> None:
-    Operation.create("memref.copy", operands=[source, target], attributes=attributes, ip=ip)
-
-
-def _allocate(type: MemRefType, attributes: dict[str, Attribute], ip: InsertionPoint) -> Value:
-    return Operation.create(
-        "memref.alloc", results=[type], attributes={**_no_sizes(), **attributes}, ip=ip
-    ).results[0]
-
-
-def _on_device(type: MemRefType) -> MemRefType:
-    """A dense memref of this shape in a device's main memory."""
-    plain = MemRefType(type)
-    space = Attribute.parse(f"{DEVICE_MEMORY} : i64")
-    return MemRefType.get(plain.shape, plain.element_type, None, space)
-
-
-def _dense(type: MemRefType) -> MemRefType:
-    plain = MemRefType(type)
-    return MemRefType.get(plain.shape, plain.element_type)
-
-
-def _in_space(type: MemRefType, space: Attribute | None) -> MemRefType:
-    plain = MemRefType(type)
-    return MemRefType.get(plain.shape, plain.element_type, plain.layout, space)
-
-
-def _no_sizes() -> dict[str, Attribute]:
-    return {"operandSegmentSizes": Attribute.parse("array<i32: 0, 0>")}
-
-
 def _symbol(op: Operation) -> str:
     return str(StringAttr(op.attributes["sym_name"]).value)
 
@@ -369,9 +314,9 @@ def _move_arguments(kernel: Operation) -> None:
     block = kernel.regions[0].blocks[0]
     with kernel.location:
         for argument in block.arguments:
-            argument.set_type(_on_device(argument.type))
+            argument.set_type(on_device(argument.type))
         for op in all_operations(kernel):
             if is_view(op):
                 source, view = op.operands[0], op.results[0]
-                view.set_type(_in_space(view.type, MemRefType(source.type).memory_space))
+                view.set_type(in_space(view.type, MemRefType(source.type).memory_space))
         _retype(kernel, block)

@@ -30,13 +30,15 @@ from xtc.core.mlir import (
 )
 from xtc.core.parts import device_of, symbol_of, top_level
 from xtc.core.passes import Pass
+from xtc_passes._device_buffers import DEVICE_MEMORY
 from xtc_passes._effects import is_view, memrefs_of
 from xtc_passes._linalg import all_operations
 from xtc_passes._sizes import element_bytes
-from xtc_passes.insert_transfers import DEVICE_MEMORY
 from xtc_passes.overlap_copies import PARALLEL
 
 KERNELS, RESIDENTS = "xtc.kernels", "xtc.residents"
+BEFORE_FAILURE = "xtc.before_failure"
+"""The attribute of a function that names what to call before it is left early."""
 SIGNATURES = {
     "xtc_allocate": (2, 1),  # device, bytes -> address
     "xtc_free": (2, 0),  # device, address
@@ -47,6 +49,7 @@ SIGNATURES = {
     "xtc_launch": (3, 0),  # kernel, address of the words, their count
     "xtc_after": (2, 0),  # device, the device it waits for
     "xtc_wait": (1, 0),  # device
+    "xtc_abandon": (0, 0),
 }
 """The functions of `program.h`, in its order: how many words they take, and give."""
 
@@ -149,6 +152,10 @@ class _Function:
                     self._run_on_host(op, ip)
         for op in reversed(done):
             op.erase()
+        if done:  # commands that were given use the host's buffers
+            abandon = "xtc_abandon"
+            self._program.used.add(abandon)
+            self._function.attributes[BEFORE_FAILURE] = FlatSymbolRefAttr.get(abandon)
         self._retype(addresses)
 
     def _lower_one(self, op: Operation, ip: InsertionPoint) -> bool:
@@ -297,4 +304,4 @@ def _on_device(value: Value) -> bool:
 
 def _nbytes(memref: Value) -> int:
     type = MemRefType(memref.type)
-    return math.prod(type.shape) * element_bytes(type.element_type)
+    return int(math.prod(type.shape)) * element_bytes(type.element_type)

@@ -10,6 +10,7 @@ from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Location, Operation
 from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
+from xtc_passes._meshes import GRID
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,14 @@ class SeparateDevices(Pass):
         func.func private @f.npu0.0(memref<4xf32, 1>) attributes {xtc.device = "npu0"}
         func.func @f(...) { ... call @f.npu0.0(%0) {xtc.device = "npu0"} ... }
 
-    From here on each machine's passes see its own code alone.
+    From here on each machine's passes see its own code alone. A device's meshes go with it.
     """
 
     name: ClassVar[str] = "separate-devices"
 
     def run(self, module: Operation) -> None:
         functions = [op for op in top_level(module) if op.name == "func.func"]
+        meshes = [op for op in top_level(module) if op.name == GRID]
         devices = sorted({place for op in functions if (place := device_of(op)) is not None})
         with module.context, Location.unknown():
             for device in devices:
@@ -41,6 +43,9 @@ class SeparateDevices(Pass):
                         op.detach_from_parent()
                         del op.attributes["sym_visibility"]
                         inner.regions[0].blocks[0].append(op)
+                for mesh in reversed(meshes):
+                    if device_of(mesh) == device:
+                        mesh.move_before(inner.regions[0].blocks[0].operations[0].operation)
                 _copy_constants(module, inner)
 
 

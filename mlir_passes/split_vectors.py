@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from xtc.core.blame import first_line, user_line
 from xtc.core.errors import CompileError
 from xtc.core.mlir import (
     AffineMap,
@@ -100,7 +101,12 @@ class _Splitter:
 
 
 def _refusal(op: Operation, why: str) -> CompileError:
-    return CompileError(f"{op.name} {why}", where=str(op.location), notes=[str(op).strip()])
+    return CompileError(
+        f"{op.name} {why}",
+        where=user_line(op),
+        notes=[first_line(op)],
+        hints=["leave the loop that becomes these vectors out of vectorize"],
+    )
 
 
 def _elementwise(splitter: _Splitter, op: Operation) -> None:

@@ -14,14 +14,29 @@ import io
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.document_paths import documents
 from xtc.cli import compile, opt, run
+from xtc.core.errors import UserError
+
+
+def apart(command: str, arguments: Sequence[str]) -> int:
+    """Print what a command prints that forks, which a process that has run MLIR must not."""
+    words = [sys.executable, "-m", f"xtc.cli.{command}", *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise UserError(f"xtc-{command} {' '.join(arguments)} failed", notes=[done.stderr])
+    sys.stdout.write(done.stdout)
+    return 0
+
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "xtc-compile": compile.run,
+    "xtc-loop": lambda arguments: apart("loop", arguments),
     "xtc-opt": opt.run,
     "xtc-run": run.run,
 }

@@ -16,7 +16,10 @@ from examples.digits.run import Outcome
 
 NAMES = ("model", "target")
 FIGURES = ("accuracy", "agrees", "max diff", "batch time", "compile", "batch bytes")
-CAPTION = "agrees: read as NumPy reads it; max diff: of a probability from NumPy's"
+CAPTION = (
+    "agrees: read as NumPy reads it; max diff: of a probability from NumPy's; "
+    "*: modelled by a simulator"
+)
 SHADES = " .:-=+*#%@"
 
 
@@ -42,10 +45,17 @@ def row(outcome: Outcome) -> tuple[str, ...]:
         f"{outcome.accuracy:.2%}",
         f"{outcome.agreement:.2%}",
         f"{outcome.max_difference:.1e}",
-        duration(outcome.batch_seconds),
+        batch_time(outcome),
         duration(outcome.compile_seconds),
         "-" if moved is None else f"{moved:,}",
     )
+
+
+def batch_time(outcome: Outcome) -> str:
+    """The time of one batch: measured, or what a simulator's model says of its machine."""
+    if outcome.modelled_batch_seconds is None:
+        return duration(outcome.batch_seconds)
+    return f"{duration(outcome.modelled_batch_seconds)} *"
 
 
 def duration(seconds: float) -> str:

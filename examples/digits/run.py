@@ -35,6 +35,7 @@ class Outcome:
     compile_seconds: float
     batch_seconds: float
     bytes_per_batch: int | None
+    modelled_batch_seconds: float | None = None
 
     @property
     def correct(self) -> int:
@@ -125,18 +126,19 @@ def _run_on(
     images, label = model.images(digits), f"{model.name} on {target.label}"
     batches = -(-len(images) // batch)
     progress(f"compile {label}", 0, batches)
-    graph = model.graph(device)
+    graph = model.graph(device, weights_there=target.weights_there)
     begin = time.perf_counter()
     compile_for = "host" if device is None else device
     module = xtc.compile(graph, target=compile_for, dims={"batch": batch}, **target.options)
     compile_seconds = time.perf_counter() - begin
     moved = target.bytes_moved or (lambda _: 0)
+    modelled = target.modelled_seconds or (lambda _: 0.0)
     with module:
-        before = moved(device)
+        before, start = moved(device), modelled(device)
         result = run_batches(
             module, images, batch, lambda done: progress(f"run {label}", done, batches)
         )
-        bytes_moved = moved(device) - before
+        bytes_moved, seconds = moved(device) - before, modelled(device) - start
     return Outcome(
         model=model.name,
         target=target.label,
@@ -146,4 +148,5 @@ def _run_on(
         compile_seconds=compile_seconds,
         batch_seconds=statistics.median(result.seconds),
         bytes_per_batch=bytes_moved // batches if target.bytes_moved else None,
+        modelled_batch_seconds=seconds / batches if target.modelled_seconds else None,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from xtc.core.errors import DeviceNotFound, UserError
 from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
-from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.runtime import HostRuntime
 from xtc.interfaces.target import BuildRequest, ProgramTarget
 from xtc_targets.host.threads import check_threads
 
@@ -32,8 +32,7 @@ class HostOptions:
         opt_level: the optimisation level of LLVM or of the C compiler, 0 to 3.
         codegen: "llvm", or "c" for C that the compiler named by XTC_CC translates.
         threads: on how many threads loops run that a schedule made parallel, 1 to 1024. None is
-            decided where the code is loaded: XTC_THREADS, else the cores the process may use. C
-            runs them on one thread.
+            decided where the code is loaded: XTC_THREADS, else the cores the process may use.
     """
 
     triple: str | None = None
@@ -48,17 +47,11 @@ class HostOptions:
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
         if self.threads is not None:
             check_threads(self.threads)
-        if self.codegen == "c" and self.threads not in (None, 1):
-            raise UserError(
-                f"threads={self.threads} with codegen='c'",
-                notes=["C runs parallel loops on one thread"],
-                hints=["use codegen='llvm' for several threads"],
-            )
 
     @property
     def is_parallel(self) -> bool:
         """Whether parallel loops may run on several threads."""
-        return self.threads != 1 and self.codegen == "llvm"
+        return self.threads != 1
 
     @property
     def machine(self) -> Machine:
@@ -103,14 +96,21 @@ class HostTarget(ProgramTarget):
         return self._generator(options).toolchain()
 
     def _generator(self, options: HostOptions) -> Generator:
-        from xtc_targets.host.generate_c import CGenerator
+        if options.codegen == "c":
+            from xtc_targets.host.generate_c import CGenerator
+
+            return CGenerator(
+                options.machine,
+                options.opt_level,
+                options.cpu,
+                options.features,
+                options.threads,
+            )
         from xtc_targets.host.generate_llvm import LlvmGenerator
 
-        if options.codegen == "c":
-            return CGenerator(options.machine, options.opt_level, options.cpu, options.features)
         return LlvmGenerator(options.machine, options.opt_level, options.threads)
 
-    def runtime(self, options: HostOptions) -> CommonRuntimeInterface:
+    def runtime(self, options: HostOptions) -> HostRuntime:
         from xtc_targets.host.device import LocalHost
 
         machine = options.machine

@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
-from xtc.core.llvm import Machine
+from xtc.core.llvm import Machine, compile_ir
 
-_VECTOR_BITS = (
-    (r"\+avx512f\b", 512),
-    (r"\+avx\b", 256),
-    (r"\+(sse2|neon|simd)\b", 128),
-)
+_VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
+_REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
+_SUM = """
+define void @f(ptr %a) {
+  %v = load <16 x float>, ptr %a, align 4
+  %s = fadd <16 x float> %v, %v
+  store <16 x float> %s, ptr %a, align 4
+  ret void
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,7 @@ class HostDescription:
         machine: triple, CPU and features that code is generated for.
         vector_bits: width of the widest vector register that the features allow: AVX-512 512,
             AVX 256, SSE2 and NEON 128 (Intel SDM volume 1, sections 14 and 15; Arm ARM, A1.4).
+            Where only the processor is named, of the registers that LLVM adds vectors in for it.
     """
 
     machine: Machine
@@ -31,7 +38,13 @@ class HostDescription:
     @staticmethod
     def of(machine: Machine) -> HostDescription:
         """The description that belongs to a machine; 128-bit vectors where nothing is said."""
-        for pattern, bits in _VECTOR_BITS:
-            if re.search(pattern, machine.features):
-                return HostDescription(machine, bits)
-        return HostDescription(machine, 128)
+        has = {word[1:]: word[0] == "+" for word in machine.features.split(",") if word}
+        known = [bits for feature, bits in _VECTOR_BITS.items() if has.get(feature)]
+        return HostDescription(machine, known[0] if known else _width_in_use(machine))
+
+
+@functools.lru_cache(maxsize=64)
+def _width_in_use(machine: Machine) -> int:
+    """The width of the registers in which LLVM adds a long vector."""
+    assembly = compile_ir(_SUM, machine, opt=1, kind="assembly").decode()
+    return next((bits for word, bits in _REGISTERS if re.search(word, assembly)), 128)

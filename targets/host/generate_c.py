@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xtc.core.cc import CCompiler
+from xtc.core.errors import CompileError
 from xtc.core.llvm import Machine, data_object
 from xtc.interfaces.target import BuildRequest
+from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
 
@@ -27,13 +29,15 @@ SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-e
 class CGenerator:
     """A C compiler at one optimisation level for one machine.
 
-    `cpu` and `features` are what the user asked for, None where nothing was said.
+    `cpu` and `features` are what the user asked for, None where nothing was said; `threads` as in
+    HostOptions.
     """
 
     machine: Machine
     opt_level: int
     cpu: str | None = None
     features: str | None = None
+    threads: int | None = 1
 
     def generate(self, lowered: Operation, request: BuildRequest) -> Code:
         """The code, and the constants where there are any, as relocatable objects.
@@ -45,7 +49,8 @@ class CGenerator:
         compiler.check_triple(self.machine.triple)
         code = compiler.object_code(source.text, self.flags, request.entry)
         objects = (code, *_constants(source, request.constants, self.machine))
-        return Code(objects, request.entry in source.fallible, {SOURCE: source.text})
+        beside = pool_library.files(self.machine) if _is_parallel(lowered) else {}
+        return Code(objects, request.entry in source.fallible, {SOURCE: source.text}, beside)
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The C source."""
@@ -55,7 +60,7 @@ class CGenerator:
         """What shapes the code; the compiler is asked for its version."""
         compiler = CCompiler.configured()
         return {
-            **toolchain("c", self.machine, self.opt_level),
+            **toolchain("c", self.machine, self.opt_level, self.threads),
             "compiler": compiler.path,
             "compiler_version": compiler.version,
             "flags": " ".join(self.flags),
@@ -69,10 +74,22 @@ class CGenerator:
 
 
 def _source(lowered: Operation, request: BuildRequest) -> CSource:
+    """The C file. Raises CompileError, UserError for a name that C has taken."""
     from xtc.core.c import c_source
+    from xtc_targets.host import c_parallel
 
     names = [argument.name for argument in request.arguments]
-    return c_source(lowered, {request.entry: names})
+    try:
+        return c_source(lowered, {request.entry: names}, c_parallel.RULES, c_parallel.RESERVED)
+    except CompileError as error:
+        error.hints = (*error.hints, "use codegen='llvm', which takes what C has no words for")
+        raise
+
+
+def _is_parallel(lowered: Operation) -> bool:
+    from xtc_targets.host import c_parallel
+
+    return c_parallel.is_parallel(lowered)
 
 
 def _constants(

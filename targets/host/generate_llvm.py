@@ -33,7 +33,8 @@ class LlvmGenerator:
         if request.constants:
             objects.append(data_object(request.constants, self.machine))
         parallel = pool_library.has_parallel_loops(lowered)
-        return Code(tuple(objects), beside=pool_library.files(self.machine) if parallel else {})
+        beside = pool_library.files(self.machine) if parallel else {}
+        return Code(tuple(objects), _returns_status(lowered, request.entry), beside=beside)
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""
@@ -44,6 +45,17 @@ class LlvmGenerator:
     def toolchain(self) -> dict[str, str]:
         """What shapes the code."""
         return toolchain("llvm", self.machine, self.opt_level, self.threads)
+
+
+def _returns_status(lowered: Operation, entry: str) -> bool:
+    """Whether check-allocations gave the entry a status to return."""
+    found = (op.operation for op in lowered.regions[0].blocks[0].operations)
+    types = [
+        str(op.attributes["function_type"])
+        for op in found
+        if op.name == "llvm.func" and op.attributes["sym_name"].value == entry
+    ]
+    return any(type.startswith("!llvm.func<i32 ") for type in types)
 
 
 def _ir(lowered: Operation) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import NO_BF16, TO_LLVM, TO_MEMREFS
+from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
@@ -22,8 +22,10 @@ from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_targets.host.description import HostDescription
+from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
+from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -50,6 +52,7 @@ SCHEDULED = Stage(
 
 _BUFFERS = (
     # Parallel loops inside others, and all of them where one thread is to run: plain loops.
+    SerializeParallelLoops(),
     "scf-forall-to-for",
     # Frees go in last, when it is settled which buffers exist.
     "func.func(buffer-loop-hoisting)",
@@ -88,6 +91,9 @@ _LOWERED_TO_LLVM = Stage(
         KeepOuterLoops(),
         ContractMultiplyAdds(),
         *NO_BF16,
+        *TO_BRANCHES,
+        # A function can be left from anywhere only where loops are branches.
+        CheckAllocations(),
         *TO_LLVM,
         # Calls of parallel bodies go through the pool, whose address the runtime writes.
         DispatchParallelCalls(),

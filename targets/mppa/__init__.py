@@ -47,7 +47,8 @@ class MppaTarget(AcceleratorTarget):
                     notes=[f"its configuration says {name}={machine[name]!r}"],
                     hints=["leave the option away: code is compiled for the device"],
                 )
-        return self.options(**{**given, **machine})
+        options: MppaOptions = self.options(**{**given, **machine})
+        return options
 
     def pipeline(self, options: MppaOptions) -> Pipeline:
         from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not

@@ -54,7 +54,7 @@ def device_source(lowered: Operation) -> str:
 
 
 def _parameters(module: Operation) -> dict[str, list[str]]:
-    """What parameters are called: the number of a PE is first, then there are buffers and values."""
+    """What parameters are called; the number of a PE is the first."""
     names = {}
     for function in device.functions(module):
         values = list(function.regions[0].blocks[0].arguments)
@@ -120,13 +120,9 @@ class _Unit:
         if members:
             self.heads.append(f"struct {name}_context {{\n{''.join(members)}}};")
         self.heads.append(f"{head};\n")
-        used = (
-            f"    const struct {name}_context *c = context;\n"
-            if members
-            else "    (void)context;\n"
-        )
+        used = f"const struct {name}_context *c = context;" if members else "(void)context;"
         arguments = ", ".join(["pe", *(f"c->value{n}" for n in range(len(types)))])
-        self.tails.append(f"{head}\n{{\n{used}    {name}({arguments});\n}}\n")
+        self.tails.append(f"{head}\n{{\n    {used}\n    {name}({arguments});\n}}\n")
 
     def export(self, kernel: Operation, control: str) -> None:
         """The function that the host launches."""
@@ -152,13 +148,13 @@ def _call(printer: Printer, op: Operation, name: str) -> None:
     for position, text in _arguments(name, op, values).items():
         values[position] = text
     printer.flush()
-    text = f"{name}({', '.join(one.text for one in values)})"
+    made = f"{name}({', '.join(one.text for one in values)})"
     if not len(op.results):
-        printer.statement(f"{text};")
+        printer.statement(f"{made};")
         return
     type = printer.type_name(op.results[0])
     variable = printer.names.declare("cluster" if name == device.CLUSTER_ID else "transfer")
-    printer.statement(f"const {type} {variable} = {text};")
+    printer.statement(f"const {type} {variable} = {made};")
     printer.set(op.results[0], Expression(variable))
 
 
@@ -201,7 +197,8 @@ def _alloca(printer: Printer, op: Operation) -> None:
     is_tags = str(MemRefType(result.type).element_type) == "i32"
     name = printer.names.declare("transfers" if is_tags else "temporary")
     shape = list(MemRefType(result.type).shape)
-    printer.statement(f"{type} {name}{array_suffix(shape) or '[1]'};")
+    begins = " = {0}" if is_tags else ""
+    printer.statement(f"{type} {name}{array_suffix(shape) or '[1]'}{begins};")
     printer.set(result, Expression(name), f"{name}#")
 
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import NO_BF16, TO_LLVM
+from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
+from xtc_passes.drop_meshes import DropMeshes
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
@@ -19,8 +20,8 @@ from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
 from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
-from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
+from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
@@ -71,6 +72,7 @@ def offloaded(
 def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...]:
     """Functions of control code and of PEs, with every buffer at its place."""
     return (
+        DropMeshes(),
         # While it can still be seen what an operation computes.
         CountOperations(),
         # Before views of SMEM and DDR are taken apart: tiles are cut by their strides.
@@ -82,7 +84,7 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
         DropMemorySpaces(),
         # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
         PlaceLocalBuffers(smem_bytes=machine.smem_usable_bytes),
-        LowerTransfers(),
+        LowerTransfers(in_flight=machine.dma_in_flight),
         # Parallel loops that have no mapping, and such inside others.
         "scf-forall-to-for",
         "canonicalize",
@@ -104,6 +106,7 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,
+            *TO_BRANCHES,
             *TO_LLVM,
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),

@@ -49,7 +49,7 @@ class NullTarget(AcceleratorTarget):
 
         if not isinstance(device, NullDevice):
             raise UserError(f"{device.device_name} is no null device")
-        options = self.options(**{"memory_bytes": device.memory_bytes, **given})
+        options: NullOptions = self.options(**{"memory_bytes": device.memory_bytes, **given})
         if options.memory_bytes != device.memory_bytes:
             raise UserError(
                 f"option memory_bytes={options.memory_bytes} does not fit {device.device_name}",

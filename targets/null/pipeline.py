@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import NO_BF16, TO_LLVM
+from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
@@ -39,6 +39,7 @@ LOWERED = Stage(
         "convert-linalg-to-loops",
         ContractMultiplyAdds(),
         *NO_BF16,
+        *TO_BRANCHES,
         *TO_LLVM,
         # Kernels get their arguments as words, whatever their number.
         TakeWords(),

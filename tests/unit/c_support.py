@@ -16,7 +16,7 @@ from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 
 STRICT = "-Wall -Wextra -Werror"
-COMPILERS = tuple(name for name in ("cc", "clang") if shutil.which(name))
+COMPILERS = tuple(name for name in ("gcc", "clang") if shutil.which(name)) or ("cc",)
 
 
 @pytest.fixture(params=COMPILERS)

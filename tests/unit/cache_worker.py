@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -29,9 +30,11 @@ import numpy as np
 import psutil
 
 import xtc
+import xtc.ops as O
 from tests.unit.cache_graphs import product
 from xtc.core import mlir  # noqa: F401  loaded once, for all children
 from xtc.core.cache import ArtifactCache, configured_cache
+from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
 
@@ -74,22 +77,29 @@ def damaged(cache: ArtifactCache) -> list[str]:
 
 
 def kill_compilations(count: int, seed: int) -> dict[str, Any]:
-    """Kill compilations at random moments; what the cache holds then, and what it is good for."""
+    """Kill compilations, by LLVM and by C in turn, at random moments.
+
+    Returns what the cache holds then, and what it is good for.
+    """
     compilation_key(prepare(product()))  # loads LLVM, without a thread
-    start = time.monotonic()
-    assert ending(forked(partial(compile_and_check, 1))) == 0
-    duration = time.monotonic() - start
+    how: tuple[dict[str, Any], ...] = ({}, {"codegen": "c"})
+    durations = []
+    for rows in (0, 1):
+        start = time.monotonic()
+        assert ending(forked(partial(compile_and_check, rows + 1, **how[rows]))) == 0
+        durations.append(time.monotonic() - start)
     chance = random.Random(seed)  # noqa: S311  moments, not secrets
-    rows, killed = 1, 0
+    rows, killed = 2, 0
     while killed < count:
         rows += 1
-        pid = forked(partial(compile_and_check, rows))
-        time.sleep(chance.uniform(0, duration))
+        one = (rows - 1) % 2
+        pid = forked(partial(compile_and_check, rows, **how[one]))
+        time.sleep(chance.uniform(0, durations[one]))
         os.kill(pid, signal.SIGKILL)
         killed += ending(pid) == -signal.SIGKILL
     cache = configured_cache()
     bad, kept = damaged(cache), len(cache.entries())
-    hits = sum(compile_and_check(number + 1) for number in range(rows))
+    hits = sum(compile_and_check(number + 1, **how[number % 2]) for number in range(rows))
     return {"bad": bad, "kept": kept, "hits": hits}
 
 
@@ -182,30 +192,76 @@ def threads(count: int, total: int) -> dict[str, Any]:
     return {"done": len(results), "hits": sum(results), "bad": damaged(configured_cache())}
 
 
-def leak(total: int, warm_up: int) -> dict[str, Any]:
-    """Compile from the cache, call, and unload, again and again; what the process grows by."""
+def close_while_calling(count: int) -> dict[str, Any]:
+    """Close modules that two threads call without end; what the threads' last calls said."""
+    size = 192
+    a = O.tensor((size, size), name="a")
+    with O.graph(name="products") as gb:
+        O.matmul(O.matmul(a, a), a)
+    array, said = np.ones((size, size), np.float32), []
+    for number in range(count):
+        module = xtc.compile(gb, in_memory=number % 2 == 0)
+        begun = threading.Barrier(3)
+
+        def call(module: xtc.Module = module, begun: threading.Barrier = begun) -> None:
+            begun.wait()
+            try:
+                while True:
+                    module(array)
+            except UserError as error:
+                said.append(error.what)
+
+        threads = [threading.Thread(target=call) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        begun.wait()
+        time.sleep(0.005)
+        module.close()
+        for thread in threads:
+            thread.join()
+    return {"ended": len(said), "said": sorted(set(said))}
+
+
+def leak(total: int, warm_up: int, how: str) -> dict[str, Any]:
+    """Compile, load, call, and unload, again and again; what the process grows by.
+
+    `how` is "hit" for code from the cache, "linked" or "in_memory" for code that is compiled anew.
+    """
     process = psutil.Process()
+    options = {"hit": {}, "linked": {"cache": False}, "in_memory": {"in_memory": True}}[how]
 
     def measure() -> tuple[int, int]:
         gc.collect()
         return process.memory_info().rss, process.num_fds()
 
     for _ in range(warm_up):
-        compile_and_check(4)
+        compile_and_check(4, **options)
     rss, descriptors = measure()
     for _ in range(total):
-        assert compile_and_check(4)
+        assert compile_and_check(4, **options) == (how == "hit")
     rss_after, descriptors_after = measure()
     return {"growth": rss_after / rss - 1, "descriptors": descriptors_after - descriptors}
 
 
+CODE: dict[str, dict[str, Any]] = {
+    "llvm": {},
+    "c": {"codegen": "c"},
+    "parallel": {"schedule": {"c": {"i": "parallelize", "j": {}}}},
+    "another machine": {"triple": "aarch64-unknown-linux-gnu"},
+}
+
+
 def code() -> dict[str, Any]:
-    """Hashes of what is generated, and the key."""
-    with xtc.compile(product(), in_memory=True) as module:
-        objects = [hashlib.sha256(one).hexdigest() for one in module.artifact.objects]
-    with xtc.compile(product(), cache=False) as module:
-        files = dict(module.artifact.manifest.files)
-    return {"objects": objects, "files": files, "key": compilation_key(prepare(product())).text}
+    """Hashes of what is generated in several ways, and the keys."""
+    answer = {}
+    for name, how in CODE.items():
+        compilation = prepare(product(), **how)
+        in_memory = compilation.build(None)
+        with tempfile.TemporaryDirectory() as folder:
+            files = dict(compilation.build(Path(folder)).manifest.files)
+        objects = [hashlib.sha256(one).hexdigest() for one in in_memory.objects]
+        answer[name] = [objects, files, compilation_key(compilation).text]
+    return answer
 
 
 def small_disks(folder: str) -> dict[str, Any]:
@@ -230,7 +286,10 @@ def small_disks(folder: str) -> dict[str, Any]:
 
 PROGRAMS: dict[str, Callable[..., dict[str, Any]]] = {
     function.__name__: function
-    for function in (kill_compilations, kill_at_every_step, race, threads, leak, code, small_disks)
+    for function in (
+        *(kill_compilations, kill_at_every_step, race, threads, close_while_calling, leak, code),
+        small_disks,
+    )
 }
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from xtc.core.foreign import parse_module
 from xtc.core.mlir import Operation, single_threaded_context
-from xtc.core.offload.device import DeviceArray
+from xtc.core.offload import DeviceArray
 from xtc.core.pipeline import PassRunner, Pipeline
 from xtc_targets.mppa.build import build_image
 from xtc_targets.mppa.config import MppaConfig
@@ -38,8 +39,9 @@ def stage_text(text: str, until: str = "lowered", **options: Any) -> str:
         return str(lowered(text, MppaOptions(**options), until))
 
 
+@functools.lru_cache(maxsize=64)
 def image(text: str, options: MppaOptions) -> bytes:
-    """The device image of a module on buffers."""
+    """The device image of a module on buffers, made once."""
     with single_threaded_context():
         return image_of(lowered(text, options), options)
 

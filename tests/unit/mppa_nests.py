@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from xtc.core.mlir import Operation, StringAttr
+from xtc.core.mlir import Context, Module, Operation, StringAttr
 from xtc.core.passes import Pass
-from xtc.core.pipeline import Pipeline, Stage, Step
+from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
+from xtc.driver import prepare
+from xtc.graph.graph import Graph
 from xtc_passes._linalg import all_operations
 from xtc_passes._meshes import erase_meshes
 from xtc_passes.copy_by_loops import CopyByLoops
@@ -27,6 +29,8 @@ TO_MEMREFS = (
     "buffer-results-to-out-params{hoist-static-allocs=true}",
     "canonicalize",
     "cse",
+    # Copies of a part to itself go, now that both are one view.
+    "canonicalize",
 )
 _TO_LOOPS = (
     "scf-forall-to-for",
@@ -64,6 +68,16 @@ class ForgetSpaces(Pass):
             if op.name == "bufferization.alloc_tensor" and "memory_space" in op.attributes:
                 del op.attributes["memory_space"]
         erase_meshes(module)
+
+
+@contextmanager
+def placed_module(graph: Graph, schedule: object = None) -> Iterator[Operation]:
+    """The source of a graph whose operations are in functions of a device."""
+    source = prepare(graph, schedule=schedule).source(locations=False)
+    with Context():
+        module = Module.parse(source).operation
+        run_steps(module, (PlaceOnDevice(), OutlineDeviceRegions()))
+        yield module
 
 
 @contextmanager

@@ -184,7 +184,7 @@ class TestMemory:
           return
         }}"""
         text = text_of(module)
-        assert "static int inner(float arg0[2]) {" in text
+        assert "static int inner(float buffer[2]) {" in text
         assert "  if (inner(buffer) != 0) {\n    free(buffer);\n    return 1;\n  }" in text
         array = np.ones(2, np.float32)
         assert run(module, array) == 0

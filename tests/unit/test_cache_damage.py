@@ -201,3 +201,38 @@ def test_damaged_code_is_never_loaded(
         assert library.read_bytes() == good
     assert len(loaded) >= 7
     assert set(loaded) == {good}
+
+
+def removed(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def as_other_kind(path: Path) -> None:
+    was_folder = path.is_dir()
+    removed(path)
+    path.write_bytes(b"no folder") if was_folder else path.mkdir()
+
+
+def as_piped(path: Path) -> None:
+    removed(path)
+    os.mkfifo(path, 0o600)
+
+
+def linked_elsewhere(path: Path) -> None:
+    path.symlink_to(path.rename(path.parents[1] / "elsewhere"))
+
+
+OWN = (removed, as_other_kind, as_piped, linked_elsewhere, lambda path: path.chmod(0o777))
+
+
+@pytest.mark.filterwarnings("ignore::xtc.core.cache.CacheWarning")
+@pytest.mark.parametrize("name", ["usage", "CACHEDIR.TAG", "entries", "tmp"])
+@pytest.mark.parametrize("change", OWN, ids=lambda change: change.__name__)
+def test_results_are_right_whatever_the_cache_s_own_files_are(
+    artifact_cache: Path, name: str, change: Callable[[Path], object]
+) -> None:
+    xtc.compile(product()).close()
+    change(artifact_cache / name)
+    for rows in (4, 5):
+        with xtc.compile(product(rows)) as module:
+            np.testing.assert_array_equal(module(np.ones((rows, 6), np.float32)), 12)

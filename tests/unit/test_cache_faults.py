@@ -61,7 +61,7 @@ def test_killed_compilations_leave_nothing_bad(
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    answer = worker("kill_compilations", 200 if is_long else 20, 0, TMPDIR=temporary)
+    answer = worker("kill_compilations", 200 if is_long else 12, 0, TMPDIR=temporary)
     assert answer["bad"] == []
     assert answer["hits"] == answer["kept"] >= 1
     (own,) = temporary.glob("xtc-*")
@@ -89,7 +89,7 @@ def test_processes_that_race_leave_one_entry(artifact_cache: Path) -> None:
 
 @pytest.mark.slow
 def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long: bool) -> None:
-    total = 1000 if is_long else 100
+    total = 1000 if is_long else 60
     answer = worker("threads", 8, total)
     assert (answer["done"], answer["bad"]) == (total, [])
     assert answer["hits"] >= total // 4
@@ -97,17 +97,35 @@ def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long
 
 
 @pytest.mark.slow
-def test_loading_and_unloading_does_not_grow(artifact_cache: Path, is_long: bool) -> None:
-    answer = worker("leak", 10_000 if is_long else 1000, 300)
+@pytest.mark.usefixtures("artifact_cache")
+def test_a_module_is_closed_after_the_calls_under_way(is_long: bool) -> None:
+    total = 200 if is_long else 10
+    answer = worker("close_while_calling", total)
+    assert answer == {"ended": 2 * total, "said": ["module 'products' is closed"]}
+
+
+# How often in a long run, in an ordinary one, and before anything is measured.
+LEAKS = {"hit": (10_000, 400, 100), "in_memory": (10_000, 40, 30), "linked": (1_000, 10, 10)}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("artifact_cache")
+@pytest.mark.parametrize("how", LEAKS)
+def test_compiling_loading_and_unloading_does_not_grow(how: str, is_long: bool) -> None:
+    long, usual, warm_up = LEAKS[how]
+    # Each thread's own pool of memory is taken in turn, and hides for long what is kept.
+    answer = worker("leak", long if is_long else usual, warm_up, how, MALLOC_ARENA_MAX=1)
     assert answer["descriptors"] == 0
     assert answer["growth"] < 0.01
 
 
 @pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
-    answers = [worker("code", PYTHONHASHSEED=seed) for seed in (0, 1, 4242)]
-    assert answers[0] == answers[1] == answers[2]
-    assert len(answers[0]["objects"]) == 2
+    answers = [worker("code", PYTHONHASHSEED=seed) for seed in (0, 4242)]
+    assert answers[0] == answers[1]
+    for objects, files, _ in answers[0].values():
+        assert len(objects) == 2  # code and constants
+        assert files
 
 
 def compiled_with_warnings(times: int = 2) -> tuple[list[bool], list[str]]:

@@ -58,14 +58,13 @@ def test_a_hit_can_be_saved(artifact_cache: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("artifact_cache")
-def test_only_the_passes_of_a_hit_import_mlir() -> None:
+@pytest.mark.parametrize("target", ["host", "null"])
+def test_a_hit_in_a_new_process_needs_no_mlir(target: str) -> None:
     program = (
-        "import sys, xtc, xtc.ops as O; from xtc.core.pipeline import Pipeline\n"
-        "from xtc_targets.null import NullTarget\n"
-        "NullTarget.pipeline = lambda self, options: Pipeline(())\n"
+        "import sys, xtc, xtc.ops as O\n"
         "with O.graph() as gb: O.relu(O.tensor((2, 3)))\n"
-        "module = xtc.compile(gb, target='null'); module.close()\n"
-        "print(module.cached, 'mlir' in sys.modules)"
+        f"with xtc.compile(gb, target={target!r}) as module:\n"
+        "    print(module.cached, 'mlir' in sys.modules)"
     )
     command = [sys.executable, "-c", program]
     runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
@@ -155,6 +154,28 @@ def test_a_changed_toolchain_or_pipeline_is_a_miss(
         assert not third.cached
         third.check()
     assert len(ArtifactCache(artifact_cache).entries()) == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"codegen": "c"}], ids=["linker", "compiler"])
+def test_another_compiler_is_a_miss(
+    artifact_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    def is_hit() -> bool:
+        with xtc.compile(product(), **options) as module:
+            module.check()
+            return module.cached
+
+    assert [is_hit(), is_hit()] == [False, True]
+    for version in ("98.1", "98.2"):
+        compiler = tmp_path / version / "cc"
+        compiler.parent.mkdir()
+        said = f'case "$1" in --version) echo cc {version};; *) exec cc "$@";; esac'
+        compiler.write_text(f"#!/bin/sh\n{said}\n")
+        compiler.chmod(0o755)
+        monkeypatch.setenv("XTC_CC", str(compiler))
+        assert [is_hit(), is_hit()] == [False, True]
+    monkeypatch.delenv("XTC_CC")
+    assert is_hit()
 
 
 @dataclass(frozen=True)

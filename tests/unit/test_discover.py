@@ -157,10 +157,26 @@ def test_two_targets_of_one_name_are_refused(
 ) -> None:
     install(tmp_path, "host", "host_module", "TARGET = 'another host'")
     monkeypatch.syspath_prepend(tmp_path)
-    assert discover.targets().count("host") == 1
     with pytest.raises(XtcError, match="several targets are called 'host'") as info:
-        discover.target("host")
+        discover.targets()
     assert info.value.notes == ("xtc_targets.host", "entry point host_module")
+    assert discover.target("host") is not None
+    assert "host_module" not in sys.modules
+
+
+def test_two_other_targets_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for maker in ("first", "second"):
+        (tmp_path / maker).mkdir()
+        install(tmp_path / maker, "toaster", f"{maker}_module", "")
+        info = tmp_path / maker / "toaster_target-1.0.dist-info"
+        info.rename(info.with_name(f"{maker}-1.0.dist-info"))
+        text = f"Metadata-Version: 2.1\nName: {maker}\nVersion: 1.0\n"
+        (tmp_path / maker / f"{maker}-1.0.dist-info" / "METADATA").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path / maker)
+    with pytest.raises(XtcError, match="several targets are called 'toaster'"):
+        discover.target("toaster")
 
 
 def test_a_pass_is_the_class_named_as_its_file(

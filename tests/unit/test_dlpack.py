@@ -175,6 +175,15 @@ class TestTypes:
             assert back.ctypes.data == result.ctypes.data
             np.testing.assert_array_equal(back, given.T)
 
+    def test_what_dlpack_has_no_type_for_stays_in_its_library(self) -> None:
+        x = O.tensor((3, 5), "bfloat16", name="X")
+        with O.graph(name="turned") as gb:
+            O.transpose(x, name="Y")
+        with xtc.compile(gb.graph, in_memory=True) as module:
+            result = module(values("bfloat16", (3, 5)))
+        with pytest.raises(BufferError):
+            np.from_dlpack(result)
+
     def test_a_type_that_is_none_of_ours(self, twice: xtc.Module) -> None:
         ledger = Ledger()
         with pytest.raises(UserError, match="'X' is float32, not uint32"):

@@ -15,13 +15,19 @@ from hypothesis import strategies as st
 
 import xtc.ops as O
 from tests.unit import hostile_text
-from xtc.cli import compile, main, opt, run
-from xtc.core.errors import XtcError
+from xtc.cli import compile, loop, main, opt, run
+from xtc.core.errors import UserError, XtcError
 
 GRAPH = "graph.yaml"
 MODULE = "module.mlir"
+LOOPS = "loops.mlir"
+SCHEDULED = """func.func @f(%x: memref<6xf32>) {
+  linalg.exp {loop.dims = ["i"], loop.schedule = {"i", "i#4" = {"unroll"}}}
+    ins(%x : memref<6xf32>) outs(%x : memref<6xf32>)
+  return
+}"""
 FILES = (
-    *(GRAPH, MODULE, "symbolic.yaml", "hostile.yaml", "bytes.yaml", "empty.yaml"),
+    *(GRAPH, MODULE, LOOPS, "symbolic.yaml", "hostile.yaml", "bytes.yaml", "empty.yaml"),
     *("folder", "gone.py", "loop", "-"),
 )
 T = TypeVar("T")
@@ -80,6 +86,19 @@ OPT = {
     "--cse=": (),
     "--{": (),
 }
+LOOP = {
+    **{name: values for name, values in IR.items() if name != "-O"},
+    "-O": ("opt_level=0", "cpu=x", "features=+x"),
+    "--stage": ("source", "scheduled", "code", "lowerd"),
+    "--nest": (),
+    "--run": (),
+    "--measure": (),
+    "--function": ("f", "g", ""),
+    "--repeat": ("1", "0", "-1", "x"),
+    "--seed": ("0", "-1", "99999999999999999999"),
+    "--output": ("out", "folder", "folder/x/y"),
+    "--timeout": ("5", "0", "nan"),
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -100,6 +119,7 @@ def write_files(path: Path) -> None:
             O.relu(x, name="R")
         gb.graph.save(path / file)
     (path / MODULE).write_text("func.func @f() { return }")
+    (path / LOOPS).write_text(SCHEDULED)
     (path / "hostile.yaml").write_text("\n".join(hostile_text.PAYLOADS))
     (path / "bytes.yaml").write_bytes(bytes(range(256)))
     (path / "empty.yaml").touch()
@@ -161,8 +181,32 @@ def test_any_arguments_of_run(argv: list[str]) -> None:
     ends(run.run, argv)
 
 
+@given(words(LOOP, LOOPS))
+def test_any_arguments_of_loop(argv: list[str]) -> None:
+    ends(loop.run, argv)
+
+
 @given(
     st.lists(st.one_of(st.sampled_from(["cache", "devices", "opt", "prune"]), hostile_text.texts))
 )
 def test_any_arguments_of_xtc(argv: list[str]) -> None:
     ends(main.run, argv)
+
+
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [
+        (b"graph =", "SyntaxError: invalid syntax"),
+        (b"\xff\xfe", "SyntaxError"),
+        (b"\0", "SyntaxError|ValueError"),  # by the version of Python
+        (b"import nowhere_to_be_found", "ModuleNotFoundError"),
+        (b"raise RecursionError", "RecursionError"),
+        (b"graph = 3", "'graph' in program.py is int"),
+        (b"", "defines 0 graphs"),
+    ],
+)
+def test_programs_that_fail(program: bytes, what: str) -> None:
+    path = Path("program.py")
+    path.write_bytes(program)
+    with pytest.raises(UserError, match=what):
+        compile.run(["program.py", "--stage", "source"])

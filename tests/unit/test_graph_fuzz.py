@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hypothesis import example, given
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.unit import hostile_text
 from tests.unit.graph_strategies import graphs
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
@@ -30,10 +32,21 @@ PIECES = [
     "__class__", "constants_file: {name: ../x.npz, sha256: aa}",
 ]  # fmt: skip
 
-ALPHABET = st.one_of(st.sampled_from(PIECES), st.text(string.printable, max_size=3), st.text())
+COUNT = settings().max_examples * 5 // 4  # four tests: 10,000 texts in a long run
+HOSTILE = [*PIECES, *hostile_text.PAYLOADS, *hostile_text.NUMBERS, *hostile_text.ODD]
+ALPHABET = st.one_of(st.sampled_from(HOSTILE), st.text(string.printable, max_size=3), st.text())
 
 
 LINE_ENDS = "\n\r\x85\u2028\u2029"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The working directory, whose canary stays away."""
+    path = tmp_path_factory.mktemp("fuzz")
+    with pytest.MonkeyPatch.context() as patch, hostile_text.nothing_evaluated(path):
+        patch.chdir(path)
+        yield path
 
 
 def result_of(read: Callable[[], Graph]) -> Graph | UserError:
@@ -53,11 +66,13 @@ def reads_or_explains(text: str) -> None:
     assert 1 <= result.where.line <= 2 + sum(map(text.count, LINE_ENDS))
 
 
+@settings(max_examples=COUNT)
 @given(st.text())
 def test_any_text(text: str) -> None:
     reads_or_explains(text)
 
 
+@settings(max_examples=COUNT)
 @given(st.lists(ALPHABET, max_size=40))
 @example(["["] * 5000)
 @example(["- "] * 5000)
@@ -68,6 +83,7 @@ def test_any_pieces_of_yaml(pieces: list[str]) -> None:
     reads_or_explains("".join(pieces))
 
 
+@settings(max_examples=COUNT)
 @given(st.data())
 def test_any_damaged_graph(data: st.DataObject) -> None:
     text = dump_graph(data.draw(graphs()))
@@ -106,6 +122,7 @@ def damaged_words(data: st.DataObject, text: str) -> str:
     return text.replace(old, new, data.draw(st.integers(1, 3))) if old else text
 
 
+@settings(max_examples=COUNT)
 @given(data=st.binary())
 def test_any_bytes_in_a_file(tmp_path_factory: Any, data: bytes) -> None:
     path: Path = tmp_path_factory.mktemp("fuzz") / "graph.yaml"

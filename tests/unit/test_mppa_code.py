@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code computes what NumPy computes: through LLVM and C, on any order of clusters and PEs."""
+"""Device code computes what NumPy computes: by LLVM and by C, in any order of PEs."""
 
 from __future__ import annotations
 
@@ -36,11 +36,9 @@ class Case:
     def check(self, **how: Any) -> None:
         arrays = self.arrays()
         found = run((KERNELS / f"{self.file}.mlir").read_text(), self.kernel, arrays, **how).arrays
-        for mine, theirs in zip(found[-len(self.outputs(arrays)) :], self.outputs(arrays)):
+        expected = self.expected(*arrays)
+        for mine, theirs in zip(found[-len(expected) :], expected, strict=True):
             assert np.array_equal(mine, theirs)
-
-    def outputs(self, arrays: list[Array]) -> tuple[Array, ...]:
-        return self.expected(*arrays)
 
 
 def product(a: Array, b: Array, c: Array) -> tuple[Array, ...]:
@@ -95,6 +93,7 @@ CASES = [
         lambda a, _: (a[1:3, 2:5, 3:5, 1:6],),
         ("int8",),
     ),
+    Case("copies", "slabs", ((2, 10, 7), (2, 10, 3)), lambda a, _: (a[:, :, 2:5],), ("int16",)),
     Case("copies", "within_ddr", ((8, 8), (8, 8)), within, ("float64",)),
     Case("products", "halves", MATRICES, product, ("float16", "float16", "float32")),
     Case("products", "bytes", MATRICES, product, ("int8", "int8", "int32")),

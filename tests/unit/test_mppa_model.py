@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What device code makes the machine do: exact counts, and modelled cycles, which are the same everywhere."""
+"""What device code makes the machine do: exact counts, and cycles of the model."""
 
 from __future__ import annotations
 

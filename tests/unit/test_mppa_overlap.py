@@ -119,15 +119,16 @@ def test_a_loop_that_reads_what_it_writes_is_left_alone() -> None:
 
 def test_a_buffer_that_has_no_room_twice_stays_one() -> None:
     loop = Loop(3, size=500_000, last=7)
-    assert "1x500000xi32" not in stage_text(loop.text, "offloaded", clusters=1)
-    assert "2x500000xi32" not in stage_text(loop.text, "offloaded", clusters=1)
+    text = stage_text(loop.text, "offloaded", clusters=1)
+    assert "memref<500000xi32, 2>" in text
+    assert "x500000xi32" not in text
 
 
 WAIT = "memref.dma_wait"
 
 
 def mutated(text: str, number: int, late: bool) -> bytes | None:
-    """The image without a wait, or with it after the next loop over PEs; None where there is none."""
+    """The image without a wait, or with it after the next loop over PEs; None for none."""
     options = MppaOptions()
     with single_threaded_context():
         module = lowered(text, options, "offloaded")
@@ -163,9 +164,14 @@ def test_a_wait_too_few_or_too_late_shows(name: str, late: bool) -> None:
     tried = [code for code in images if code is not None]
     assert len(tried) >= 2
     for code in tried:
-        try:
-            bad = launch(code, kernel, arrays, DEFERRED).arrays[2]
-        except DeviceFault as fault:
-            assert "DMA" in str(fault)
-        else:
-            assert not np.array_equal(bad, good)
+        assert not np.array_equal(result(code, kernel, arrays), good)
+
+
+def result(code: bytes, kernel: str, arrays: list[Array]) -> Array:
+    """The last array; an empty one where the simulator finds the missing wait itself."""
+    try:
+        return launch(code, kernel, arrays, DEFERRED).arrays[2]
+    except DeviceFault as fault:
+        if "did not wait for" in str(fault) or "no transfer in flight" in str(fault):
+            return np.zeros(0)
+        raise

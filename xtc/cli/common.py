@@ -8,6 +8,7 @@ import os
 import runpy
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,20 +23,36 @@ INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
 
 
 def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
-    """Run a command; an XtcError becomes a message on standard error and exit code 1."""
+    """Run a command; an XtcError, or a disk that fails, becomes a message and exit code 1."""
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()
-    except XtcError as error:
-        sys.stdout.flush()
-        sys.stderr.write(f"{program}: error: {error}\n")
-        return 1
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
-    return code
+    except XtcError as error:
+        message = str(error)
+    except OSError as error:
+        place = f": {error.filename}" if error.filename else ""
+        message = f"{error.strerror or error}{place}"
+    _finish_output()
+    sys.stderr.write(f"{program}: error: {message}\n")
+    return 1
+
+
+def _finish_output() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere, without another error when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def read_graph(path: Path) -> Graph:
@@ -46,7 +63,23 @@ def read_graph(path: Path) -> Graph:
         return Graph.load(path)
     if path.suffix != ".py":
         raise UserError(f"{path} is neither a .py nor a .yaml file")
-    return _graph_of(runpy.run_path(str(path)), path)
+    return _graph_of(_run(path), path)
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """What a program defines. Raises UserError where it fails, with the calls that led there."""
+    try:
+        return runpy.run_path(str(path))
+    except XtcError:
+        raise
+    except Exception as error:
+        calls = traceback.extract_tb(error.__traceback__)
+        inside = (number for number, one in enumerate(calls) if one.filename == str(path))
+        first = next(inside, len(calls))
+        raise UserError(
+            f"{path} failed: {type(error).__name__}: {error}",
+            notes=[f"{one.filename}:{one.lineno} in {one.name}" for one in calls[first:]],
+        ) from None
 
 
 def _is_file(path: Path) -> bool:

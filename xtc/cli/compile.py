@@ -33,6 +33,9 @@ def _parser() -> argparse.ArgumentParser:
     add_compile_options(parser)
     parser.add_argument("--stage", choices=STAGES, help="print this stage instead of building")
     parser.add_argument(
+        "--nest", action="store_true", help="print the loop nests of all operators, and no more"
+    )
+    parser.add_argument(
         "--output", "-o", type=Path, help="file for the stage, or new folder for the artefact"
     )
     return parser
@@ -50,7 +53,11 @@ def run(argv: Sequence[str]) -> int:
         ir=ir,
         **parse_options(args.option, args.target),
     )
-    if args.stage is not None:
+    if args.nest:
+        schedule = compilation.schedule
+        nests = [f"{schedule[name]}\n" for name in schedule.names]
+        write_output("".join(nests), args.output)
+    elif args.stage is not None:
         write_output(compilation.stage_text(args.stage), args.output)
     else:
         _build(compilation.build, args.output)

@@ -47,18 +47,24 @@ def read_mlir(path: Path) -> str:
 
 
 def contained(
-    work: Callable[[], str], args: argparse.Namespace, text: str, passes: Sequence[str]
+    work: Callable[[], str],
+    args: argparse.Namespace,
+    text: str,
+    options: Sequence[str],
+    *,
+    program: str = "xtc-opt",
+    what: str = "running passes on",
 ) -> str:
     """The result of `work` on what was read from `args.file`, within the limits of the options.
 
     Raises ChildDied where it crashed or came to a limit, and XtcError as `work` does. What came
-    from standard input is kept then, and the error says how to run `passes` on it again.
+    from standard input is kept then, and the error says how to run `program` on it again, with
+    `options`.
     """
     limits = _limits(args)
     try:
-        with input_kept(text if str(args.file) == "-" else None, passes):
-            what = f"running passes on {args.file}"
-            return run_in_child(work, limits, what=what, echo=True)
+        with input_kept(text if str(args.file) == "-" else None, options, program):
+            return run_in_child(work, limits, what=f"{what} {args.file}", echo=True)
     except ChildDied as error:
         error.hints = (*error.hints, _HINT)
         raise

@@ -30,6 +30,12 @@ def _run(argv: Sequence[str]) -> int:
     return run.run(argv)
 
 
+def _loop(argv: Sequence[str]) -> int:
+    from xtc.cli import loop
+
+    return loop.run(argv)
+
+
 def _cache(argv: Sequence[str]) -> int:
     from xtc.cli import cache
 
@@ -47,6 +53,7 @@ _COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "compile": (_compile, "print a stage of a graph's IR, or build an artefact"),
     "run": (_run, "compile a graph, check and measure it on sample data"),
     "opt": (_opt, "run passes, or a target's stages, on MLIR"),
+    "loop": (_loop, "apply the schedules in a file of MLIR; look, run, compare, time"),
     "cache": (_cache, "look at the cache of artefacts, or make room in it"),
     "devices": (_devices, "say which targets' code can run here"),
 }

@@ -21,7 +21,7 @@ from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.cli.pass_options import joined, steps
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.core.foreign import parse_module
+from xtc.core.foreign import named_places, parse_module
 from xtc.core.pipeline import STAGES, Pipeline, Stage, Step
 from xtc.driver import IrOptions
 
@@ -82,7 +82,7 @@ def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
     runner.source_name = str(args.file)
     results = []
-    with mlir.single_threaded_context():
+    with mlir.single_threaded_context(), named_places(str(args.file)):
         pipeline = _pipeline(args, steps(passes))
         for part in _parts(text, args.split_input_file):
             module = parse_module(part, str(args.file))

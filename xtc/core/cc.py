@@ -6,13 +6,13 @@ from __future__ import annotations
 import functools
 import shlex
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from xtc.core import knobs, tool
 from xtc.core.errors import ToolError, UserError
+from xtc.core.workspace import private_folder
 
 INSTALL_HINT = (
     "install a C compiler (Debian: apt install gcc; macOS: xcode-select --install), "
@@ -81,7 +81,7 @@ class CCompiler:
         return self._compile(source, flags, f"compiling the C of '{name}'")
 
     def _compile(self, source: str, flags: Sequence[str], what: str) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="xtc-c-") as folder:
+        with private_folder("c-") as folder:
             code, made = Path(folder, "module.c"), Path(folder, "module.o")
             code.write_text(source)
             words = [*self.command, *flags, "-c", "-o", str(made), str(code)]

@@ -24,29 +24,34 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def targets() -> tuple[str, ...]:
-    """Names of the targets: folders of `targets/`, and entry points of the group `xtc.targets`."""
-    foreign = sorted(entry.name for entry in _foreign_targets())
-    return tuple(dict.fromkeys([*_packages("xtc_targets"), *foreign]))
+    """Names of the targets: folders of `targets/`, and entry points of the group `xtc.targets`.
+
+    Raises XtcError where two targets have one name.
+    """
+    places = {name: f"xtc_targets.{name}" for name in _packages("xtc_targets")}
+    for entry in sorted(_foreign_targets(), key=lambda entry: entry.name):
+        place = f"entry point {entry.value}"
+        if entry.name in places:
+            notes = [places[entry.name], place]
+            raise XtcError(f"several targets are called '{entry.name}'", notes=notes)
+        places[entry.name] = place
+    return tuple(places)
 
 
 def target(name: str) -> Any:
-    """The Target called `name`.
+    """The Target called `name`; one of ours is found without a look at what else is installed.
 
     Raises UserError where there is none, XtcError where what is installed under the name is broken
     or there twice.
     """
-    if not _is_name(name) or name not in targets():
+    own = _is_name(name) and name in _packages("xtc_targets")
+    if not own and (not _is_name(name) or name not in targets()):
         raise UserError(f"there is no target {name!r}", hints=did_you_mean(str(name), targets()))
-    entries = [entry for entry in _foreign_targets() if entry.name == name]
-    places = [f"xtc_targets.{name}"] if name in _packages("xtc_targets") else []
-    places += [f"entry point {entry.value}" for entry in entries]
-    if len(places) > 1:
-        raise XtcError(f"several targets are called '{name}'", notes=places)
-    found = _load(entries[0]) if entries else importlib.import_module(places[0])
+    found = importlib.import_module(f"xtc_targets.{name}") if own else _load(name)
     if isinstance(found, ModuleType):
         found = getattr(found, "TARGET", None)
     if found is None:
-        raise XtcError(f"target '{name}' defines no TARGET", notes=places)
+        raise XtcError(f"target '{name}' defines no TARGET")
     return found
 
 
@@ -137,12 +142,13 @@ def _foreign_targets() -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group="xtc.targets"))
 
 
-def _load(entry: EntryPoint) -> Any:
+def _load(name: str) -> Any:
+    (entry,) = (entry for entry in _foreign_targets() if entry.name == name)
     try:
         return entry.load()
     except (ImportError, AttributeError) as error:
         raise XtcError(
-            f"target '{entry.name}' cannot be loaded",
+            f"target '{name}' cannot be loaded",
             notes=[f"entry point {entry.value}", str(error)],
             hints=["reinstall the package it comes with, or remove it"],
         ) from error

@@ -75,7 +75,7 @@ class DeviceNotFound(DeviceError):  # noqa: N818  the name users read: what happ
 
 
 class DeviceMemoryError(DeviceError):
-    """Out of device memory, or a copy outside an allocation."""
+    """Out of memory on a device, or on the host for temporary arrays; a copy out of bounds."""
 
 
 class DeviceFault(DeviceError):  # noqa: N818

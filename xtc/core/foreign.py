@@ -12,11 +12,16 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core.errors import ChildDied, CompileError, UserError
+from xtc.core.errors import ChildDied, CompileError, UserError, XtcError
 from xtc.core.guard import Limits, Workers
+from xtc.core.location import SourceLocation
+from xtc.core.loops.attribute_text import NAME as SCHEDULE
+from xtc.core.loops.attribute_text import PLACE as SCHEDULE_PLACE
+from xtc.core.loops.attribute_text import AttributeText, lift_schedules
 from xtc.core.passes import Pass
 from xtc.core.pipeline import Step, command_line_option, diagnostics
 
@@ -101,7 +106,9 @@ def _step_text(step: Step) -> str:
 
 
 @contextmanager
-def input_kept(text: str | None, options: Sequence[str]) -> Iterator[None]:
+def input_kept(
+    text: str | None, options: Sequence[str], program: str = "xtc-opt"
+) -> Iterator[None]:
     """Write the text to a file where work in the block dies; the error says how to repeat it."""
     try:
         yield
@@ -111,7 +118,7 @@ def input_kept(text: str | None, options: Sequence[str]) -> Iterator[None]:
                 "w", prefix="xtc-", suffix=".mlir", delete=False
             ) as file:
                 file.write(text)
-            command = shlex.join(["xtc-opt", file.name, *options])
+            command = shlex.join([program, file.name, *options])
             error.hints = (*error.hints, f"reproduce with: {command}")
         raise
 
@@ -119,12 +126,43 @@ def input_kept(text: str | None, options: Sequence[str]) -> Iterator[None]:
 def parse_module(text: str, where: str) -> Operation:
     """The module that `text` is, parsed in this process, which bad text may end.
 
-    Raises CompileError, with places in `where`, for text that is not valid.
+    Schedules in it become text, which keeps the order that MLIR takes from dictionaries. Raises
+    CompileError, with places in `where`, for text that is not valid.
     """
     from xtc.core.mlir import MLIRError, Module
 
+    lifted, schedules = lift_schedules(text, where)
     try:
-        return Module.parse(text).operation
+        module = Module.parse(lifted).operation
     except MLIRError as error:
         said = diagnostics(error, where)
         raise CompileError("this is not valid MLIR", where=where, notes=said) from None
+    if schedules:
+        _put_back(module, schedules)
+    return module
+
+
+def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
+    """Give operations the schedules that `lift_schedules` took from the text."""
+    from xtc.core.mlir import IntegerAttr, StringAttr, WalkResult
+
+    def visit(op: Operation) -> WalkResult:
+        number = dict(op.attributes).get(SCHEDULE)
+        if isinstance(number, IntegerAttr) and -len(schedules) <= number.value < 0:
+            one = schedules[-1 - number.value]
+            op.attributes[SCHEDULE] = StringAttr.get(one.yaml, module.context)
+            op.attributes[SCHEDULE_PLACE] = StringAttr.get(str(one.where), module.context)
+        return WalkResult.ADVANCE
+
+    module.walk(visit)
+
+
+@contextmanager
+def named_places(name: str) -> Iterator[None]:
+    """Let errors that leave the block speak of the file `name`; MLIR calls what it parsed "-"."""
+    try:
+        yield
+    except XtcError as error:
+        if isinstance(error.where, SourceLocation) and error.where.file == "-":
+            error.where = replace(error.where, file=name)
+        raise

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.core import discover, mlir
-from xtc.core.foreign import parse_module
+from xtc.core.foreign import named_places, parse_module
 from xtc.core.guard import Job, serve
 from xtc.core.pipeline import run_steps
 from xtc.core.steps import parse_step
@@ -18,7 +18,7 @@ def main() -> None:
 
 
 def _run(context: mlir.Context, job: Job) -> str:
-    with context:
+    with context, named_places(job["where"]):
         steps = [parse_step(text) for text in job["steps"]]
         module = parse_module(job["text"], job["where"])
         if steps:

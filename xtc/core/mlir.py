@@ -105,6 +105,7 @@ __all__ = [
     "WalkOrder",
     "WalkResult",
     "apply_named_sequence",
+    "copied",
     "get_indexing_maps",
     "single_threaded_context",
     "translate_to_llvm_ir",
@@ -118,11 +119,19 @@ def single_threaded_context() -> Context:
     return context
 
 
-def translate_to_llvm_ir(module: Operation) -> str:
-    """LLVM IR text of a module in the llvm dialect."""
-    from mlir.dialects.llvm import translate_module_to_llvmir
+def copied(module: Operation) -> Operation:
+    """A module of its own with the same contents and locations.
 
-    return str(translate_module_to_llvmir(module))
+    Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
+    """
+    return Module.parse(module.get_asm(enable_debug_info=True), module.context).operation
+
+
+def translate_to_llvm_ir(module: Operation) -> str:
+    """LLVM IR text of a module in the llvm dialect. Raises CompileError for another operation."""
+    from xtc.core import llvm_ir
+
+    return llvm_ir.translate(module)
 
 
 def apply_named_sequence(root: Operation, script: Operation) -> None:

@@ -143,8 +143,9 @@ class PassRunner:
         command = ["xtc-opt", _save_for_reproduction(module), *map(command_line_option, failed)]
         return CompileError(
             f"{'pass' if len(failed) == 1 else 'passes'} {names} failed: {error.what}",
+            where=error.where,
             notes=error.notes,
-            hints=[f"reproduce with: {shlex.join(command)}"],
+            hints=[*error.hints, f"reproduce with: {shlex.join(command)}"],
         )
 
     def _first_failure(

@@ -28,6 +28,7 @@ from xtc.core.pipeline import Part, Pipeline, Step
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 
 if TYPE_CHECKING:
+    from xtc.core.pipeline import Pipeline
     from xtc.driver.compile import Compilation
 
 _log = logging.getLogger(__name__)
@@ -82,10 +83,12 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
     """
     source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
-    pipeline = compilation.pipeline()
     devices = compilation.devices
-    compilers = [target, *(one.target for one in devices.values())]
-    code = code_fingerprint(_packages([*compilers, options], pipeline))
+    makers: list[object] = [target, options]
+    for one in devices.values():
+        makers += [one.target, one.options]
+    pipeline = None if _are_own(makers) else compilation.pipeline()
+    code = code_fingerprint(_packages(makers, pipeline))
     call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
     parts = {
         "code": code.digest,
@@ -116,11 +119,27 @@ def _key_or_none(compilation: Compilation) -> CompilationKey | None:
         return None
 
 
-def _packages(compilers: Sequence[object], pipeline: Pipeline) -> set[str]:
+def _are_own(makers: Sequence[object]) -> bool:
+    """Whether our own code alone, of these targets and options, makes the pipeline.
+
+    Then the hash of that code, with the options and the toolchain, says all that the pipeline's
+    text would, and its passes, which need MLIR, are not imported for a hit.
+    """
+    kinds = [type(one) for one in makers]
+    pipelines = [kind.pipeline for kind in kinds if hasattr(kind, "pipeline")]
+    return all(_package(one.__module__) in _OWN_PACKAGES for one in (*kinds, *pipelines))
+
+
+def _packages(makers: Sequence[object], pipeline: Pipeline | None) -> set[str]:
     """Packages whose code shapes the artefact: ours, and those of others' targets and passes."""
-    passes = (one for stage in pipeline.stages for step in stage.steps for one in _passes(step))
-    modules = {type(one).__module__ for one in (*compilers, *passes)}
-    return {*_OWN_PACKAGES, *(module.partition(".")[0] for module in modules)}
+    stages = pipeline.stages if pipeline else ()
+    passes = (one for stage in stages for step in stage.steps for one in _passes(step))
+    modules = {type(one).__module__ for one in (*makers, *passes)}
+    return {*_OWN_PACKAGES, *map(_package, modules)}
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def _passes(step: Step) -> list[Pass]:

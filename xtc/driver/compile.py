@@ -29,7 +29,7 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
-from xtc.schedule import schedule_texts
+from xtc.schedule import Schedule, schedule_texts
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
@@ -116,6 +116,12 @@ class Compilation:
     def _code_text(self, module: Operation) -> str:
         texts = device_texts(module, self.devices)
         return "".join([self.target.code(module, self.request(), self.options), *texts])
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedules in use; operators without one are as the graph has them."""
+        lines = [f"{name}: {text}" for name, text in self.schedules.items()]
+        return Schedule.of(self.graph, "\n".join(lines))
 
     def source(self, *, locations: bool = True) -> str:
         """The source stage as text, schedules included, with or without the user's lines."""

@@ -23,6 +23,7 @@ from xtc.driver.offloaded import load_artifact
 from xtc.driver.placements import by_name, device_targets, devices_of, require_used
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
+from xtc.driver.uses import Uses
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.interfaces.target import ProgramTarget
@@ -73,7 +74,7 @@ class Module:
         # Also where nobody closes it; the device that it opened may still hold a result.
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
-        self._closed = False
+        self._uses = Uses(f"module '{self.name}'")
 
     @property
     def name(self) -> str:
@@ -89,20 +90,21 @@ class Module:
     def graph(self) -> Graph:
         """The graph with its dimensions fixed. Raises UserError for a module that was loaded."""
         if self._compilation is None:
-            raise UserError(
-                f"module '{self.name}' was loaded from files, which do not hold its graph",
-                hints=["save the graph as well: graph.save(path)"],
-            )
+            raise self._no_graph()
         return self._compilation.graph
 
     @property
     def schedule(self) -> Schedule:
         """The schedules this module was compiled with. Raises UserError for one that was loaded."""
-        from xtc.schedule import Schedule
+        if self._compilation is None:
+            raise self._no_graph()
+        return self._compilation.schedule
 
-        graph = self.graph
-        texts = self._compilation.schedules if self._compilation else {}
-        return Schedule.of(graph, "\n".join(f"{name}: {text}" for name, text in texts.items()))
+    def _no_graph(self) -> UserError:
+        return UserError(
+            f"module '{self.name}' was loaded from files, which do not hold its graph",
+            hints=["save the graph as well: graph.save(path)"],
+        )
 
     def __call__(self, *args: Any, out: Any = None, **arrays: Any) -> Any:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs.
@@ -110,7 +112,7 @@ class Module:
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
         results; `result.numpy()` copies one to the host.
         """
-        self._require_open()
+        self._uses.require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         with ExitStack() as undo:
             outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
@@ -135,7 +137,7 @@ class Module:
         """
         from xtc.evaluate import compare, rounding_noise
 
-        self._require_open()
+        self._uses.require_open()
         inputs = self._inputs(args, arrays, seed)
         precise = self._reference(inputs, precise=True)
         rounded = self._reference(inputs, precise=False)
@@ -181,14 +183,13 @@ class Module:
         """
         from xtc.evaluate import measure
 
-        self._require_open()
+        self._uses.require_open()
         inputs = self._inputs(args, arrays, seed)
         outputs = empty_outputs(self.artifact.manifest)
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
-        real = not any(
-            one.is_modelled for one in self.devices.values()
-        )  # else wall time says nothing, and gives no rate
+        # The wall time of a model says nothing, and gives no rate.
+        real = not any(one.is_modelled for one in self.devices.values())
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
         with self._bound(inputs, outputs) as call:
@@ -224,9 +225,10 @@ class Module:
     def close(self) -> None:
         """Release code, temporary files and a device that was opened for this module.
 
-        A call afterwards raises UserError; closing twice is allowed.
+        Waits for calls in other threads that are under way. A call afterwards raises UserError;
+        closing twice is allowed.
         """
-        self._closed = True
+        self._uses.close()
         self._resources.close()
 
     def __enter__(self) -> Module:
@@ -281,17 +283,14 @@ class Module:
             if counter.startswith("modelled.")
         }
 
-    def _require_open(self) -> None:
-        if self._closed:
-            raise UserError(f"module '{self.name}' is closed", hints=["compile or load it again"])
-
     @contextmanager
     def _bound(
         self, inputs: Sequence[Array | DeviceArray], outputs: Sequence[Array | DeviceArray]
     ) -> Iterator[Callable[[], None]]:
         """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
-        with argument_addresses(self.artifact.manifest, self.devices, arrays) as addresses:
+        place = argument_addresses(self.artifact.manifest, self.devices, arrays)
+        with self._uses, place as addresses:
             yield self._loaded.bind(addresses)
 
 

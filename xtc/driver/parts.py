@@ -69,6 +69,17 @@ def parts_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Parts:
     return Parts(graph, program, program_options, codes)
 
 
+def program_target(name: str) -> ProgramTarget:
+    """The target of that name, which runs whole programs. Raises UserError."""
+    found = discover.target(name)
+    if not isinstance(found, ProgramTarget):
+        raise UserError(
+            f"target '{name}' runs kernels, not programs",
+            hints=[f"--target {DEFAULT_TARGET}, or a graph with device=..."],
+        )
+    return found
+
+
 def _target_name(target: object) -> str:
     if isinstance(target, str):
         return target

@@ -77,10 +77,12 @@ class Offload:
             checked.texts([image.target, image.file, *image.toolchain, *image.toolchain.values()])
         kernels = tuple(Kernel(**one) for one in data.pop("kernels"))
         residents = tuple(Resident(**one) for one in data.pop("residents"))
-        for one in (*kernels, *residents):
-            checked.text(one.symbol)
-            if one.device not in images:
-                raise ValueError(f"no device {one.device!r}")
+        named = [(one.device, one.symbol) for one in kernels]
+        named += [(one.device, one.symbol) for one in residents]
+        for device, symbol in named:
+            checked.text(symbol)
+            if device not in images:
+                raise ValueError(f"no device {device!r}")
         for resident in residents:
             checked.number(resident.nbytes)
         return Offload(images, kernels, residents, **data)

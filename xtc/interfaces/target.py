@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.pipeline import Pipeline
-from xtc.interfaces.artifact import Argument, Artifact, Offload
-from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.artifact import Argument, Artifact
+from xtc.interfaces.offload import Offload
+from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
@@ -103,6 +104,10 @@ class ProgramTarget(Target):
     """A machine that runs whole programs; other machines may compute for them."""
 
     @abstractmethod
+    def runtime(self, options: Any) -> ProgramRuntime:
+        """A runtime for code of this target. Raises DeviceNotFound saying what is missing."""
+
+    @abstractmethod
     def build(
         self, lowered: Operation, request: BuildRequest, options: Any, folder: Path
     ) -> Artifact:
@@ -130,6 +135,10 @@ class AcceleratorTarget(Target):
     splits_kernels: ClassVar[bool] = True
     """Whether loop nests that follow each other need a launch each, as they run on many cores that
     wait for each other only between launches."""
+
+    @abstractmethod
+    def runtime(self, options: Any) -> AcceleratorDevice:
+        """A device that code of this target runs on. Raises DeviceNotFound: what is missing."""
 
     @abstractmethod
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:

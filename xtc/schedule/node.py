@@ -35,9 +35,10 @@ class NodeSchedule:
     _loops: list[NestLoop] = field(default_factory=list)
     _parts: list[tuple[str, int, int, NodeSchedule]] = field(default_factory=list)
     _parent: NodeSchedule | None = None
-    _names: dict[str, str] = field(default_factory=dict)
+    _own: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._own = self._own or {name: name for name in self.dims}
         if not self._loops:
             self._loops = [NestLoop(axis.name) for axis in self.axes if self._is_open(axis)]
 
@@ -46,7 +47,7 @@ class NodeSchedule:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The iteration space's axes, under the operator's own names."""
+        """The iteration space's axes."""
         return self.space.axes
 
     @property
@@ -57,7 +58,7 @@ class NodeSchedule:
     @property
     def dims(self) -> tuple[str, ...]:
         """Names of the axes, in the operator's own order."""
-        return tuple(self._user_name(axis.name) for axis in self.axes)
+        return self.space.names
 
     @property
     def loops(self) -> tuple[str, ...]:
@@ -74,8 +75,8 @@ class NodeSchedule:
 
     @property
     def data(self) -> str:
-        """The nest as one line of YAML."""
-        return nest_data(self.nest)
+        """The nest as one line of YAML, under the operator's own names of axes."""
+        return nest_data(self.nest.renamed(self._own))
 
     def set_dims(self, names: Sequence[str]) -> Self:
         """Rename the axes, in the operator's own order; loops over whole axes are renamed too."""
@@ -83,13 +84,22 @@ class NodeSchedule:
         def change() -> None:
             given = texts(names, "set_dims", "names")
             if len(given) != len(self.axes) or len(set(given)) != len(given):
-                raise UserError(f"{self.node} has {len(self.axes)} axes: {', '.join(self.dims)}")
+                raise UserError(
+                    f"set_dims of {self.node} takes {len(self.axes)} different names",
+                    notes=[f"its axes are {', '.join(self.dims)}"],
+                )
             if self._parent or self._parts or any(one.tile is not None for one in self._loops):
                 raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
+            if given == self.dims:
+                raise UserError(f"set_dims of {self.node} changes nothing")
             for name in given:
                 self._check_name(name)
-            self._names = dict(zip(given, self.space.names, strict=True))
-            self._loops = [replace(loop, name=self._user_name(loop.axis)) for loop in self._loops]
+            new = dict(zip(self.dims, given, strict=True))
+            self.space = self.space.renamed(new)
+            self._own = {new[name]: own for name, own in self._own.items()}
+            self._loops = [
+                replace(one, axis=new[one.axis], name=new[one.axis]) for one in self._loops
+            ]
 
         return self._checked(change)
 
@@ -101,20 +111,11 @@ class NodeSchedule:
                                          for i1 in 0..4       strip_mine("i", {"i1": 4})
         """
 
-        def change() -> None:
-            axis = self._axis(dim)
-            sizes = integers(tiles, "strip_mine", "tile sizes by name")
-            if not sizes:
-                raise UserError(f"strip_mine of '{dim}' of {self.node} names no tile")
-            for name, size in sizes.items():
-                self._check_new(name)
-                self._loops.append(NestLoop(axis, size, name))
-
-        return self._checked(change)
+        return self._tile("strip_mine", dim, tiles)
 
     def tile(self, dim: str, tiles: Mapping[str, int]) -> Self:
         """The same as `strip_mine`; XTC's other name for it."""
-        return self.strip_mine(dim, tiles)
+        return self._tile("tile", dim, tiles)
 
     def split(self, dim: str, segments: Mapping[str, int]) -> dict[str, NodeSchedule]:
         """Cut `dim` into segments that begin where `segments` says; each gets its own schedule.
@@ -139,7 +140,7 @@ class NodeSchedule:
             stops = [*list(starts.values())[1:], self.space.size(axis)]
             for (name, start), stop in zip(starts.items(), stops, strict=True):
                 child = NodeSchedule(
-                    self.node, self.space, list(inner), _parent=self, _names=self._names
+                    self.node, self.space, list(inner), _parent=self, _own=self._own
                 )
                 children[name] = child
                 self._parts.append((axis, start, stop, child))
@@ -297,6 +298,18 @@ class NodeSchedule:
     def __str__(self) -> str:
         return nest_text(self.nest, self.node)
 
+    def _tile(self, word: str, dim: str, tiles: Mapping[str, int]) -> Self:
+        def change() -> None:
+            axis = self._axis(dim)
+            sizes = integers(tiles, word, "tile sizes by name")
+            if not sizes:
+                raise UserError(f"{word} of '{dim}' of {self.node} names no tile")
+            for name, size in sizes.items():
+                self._check_new(name)
+                self._loops.append(NestLoop(axis, size, name))
+
+        return self._checked(change)
+
     def _annotate(
         self, names: Sequence[str], what: str, change: Callable[[NestLoop], NestLoop]
     ) -> Self:
@@ -319,14 +332,14 @@ class NodeSchedule:
     def _checked(self, change: Callable[[], None]) -> Self:
         """Apply `change`; where the nest is not legal afterwards, nothing has changed."""
         root = self._root()
-        loops, parts, names = list(self._loops), list(self._parts), dict(self._names)
+        before = list(self._loops), list(self._parts), self.space, self._own
         with located(user_location()), about(self.node):
             try:
                 change()
                 root._refit()
                 check_nest(root.nest, root.node)
             except BaseException:
-                self._loops, self._parts, self._names = loops, parts, names
+                self._loops, self._parts, self.space, self._own = before
                 root._refit()
                 raise
         return self
@@ -342,17 +355,17 @@ class NodeSchedule:
             child._refit()
 
     def _axis(self, name: object) -> str:
-        """The axis a user means, under the operator's own name."""
-        own = self._names.get(text(name)) if self._names else text(name)
-        if own is None or self.space.axis(own) is None:
-            hints = did_you_mean(text(name), self.dims)
+        """The axis called `name`, which has a loop here. Raises UserError."""
+        axis = text(name)
+        if self.space.axis(axis) is None:
+            hints = did_you_mean(axis, self.dims)
             raise UserError(f"{self.node} has no axis {shown(name)}", hints=hints)
-        if not any(loop.axis == own for loop in self._loops):
+        if not any(loop.axis == axis for loop in self._loops):
             raise UserError(
                 f"axis '{name}' of {self.node} has no loop here",
                 notes=[f"the loops here: {', '.join(self.loops) or 'none'}"],
             )
-        return own
+        return axis
 
     def _loop(self, name: object) -> NestLoop:
         for loop in self._loops:
@@ -372,6 +385,3 @@ class NodeSchedule:
                 f"{shown(name)} cannot be the name of a loop of {self.node}",
                 hints=[f"letters, digits and _, at most {MAX_NAME}"],
             )
-
-    def _user_name(self, internal: str) -> str:
-        return next((user for user, own in self._names.items() if own == internal), internal)

@@ -112,6 +112,11 @@ class Schedule:
                     schedule._load(str(key.value), nest)
         return schedule
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Operators that can be scheduled, in the graph's order."""
+        return tuple(name for name, main in self._mains.items() if main.loops)
+
     def texts(self) -> dict[str, str]:
         """One line of YAML for each mesh and each scheduled operator, by name."""
         nodes = {name: node.data for name, node in self._nodes.items()}
@@ -151,7 +156,7 @@ class Schedule:
         tree = parse_yaml(data.value) if isinstance(data.value, str) else data
         if not isinstance(tree.value, dict):
             raise UserError(
-                f"mesh '{name}' is {shown(tree.value)}, not sizes by axis",
+                f"mesh '{name}' is not sizes by axis",
                 hints=[f"'{key}': {{x: 2, y: 4}}"],
             )
         axes = {str(axis.value): size.value for axis, size in tree.value.items()}
@@ -178,7 +183,7 @@ def _entries(data: object) -> list[tuple[Located, Located]]:
         return [_entry(name, nest) for name, nest in data.items()]
     else:
         raise UserError(
-            f"schedule={type(data).__name__} is no schedule",
+            f"schedule={shown(data)} is no schedule",
             hints=["pass an xtc.Schedule, a mapping, YAML text or a Path"],
         )
     if tree.value is None:

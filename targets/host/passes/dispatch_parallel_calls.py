@@ -43,6 +43,7 @@ class DispatchParallelCalls(Pass):
         // start calls table.run(@f.parallel.0.chunk, address of {%a}, %count, table.threads)
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
+    Where the body returns a status, start returns the `or` of what the chunks return.
     The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The function with the
     body is not inlined: what its arguments say of aliasing holds to the last optimisation.
     """
@@ -57,7 +58,8 @@ class DispatchParallelCalls(Pass):
         for call in calls:
             body = FlatSymbolRefAttr(call.attributes["callee"]).value
             types = [str(operand.type) for operand in call.operands][:-2]
-            _append(module, _call_text(body, types), skip=(body, TABLE))
+            text = _Dispatched(body, types, has_status=len(call.results) > 0).text()
+            _append(module, text, skip=(body, TABLE))
             functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
             call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.start", module.context)
             del call.attributes[PARALLEL]
@@ -82,41 +84,93 @@ def _append(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
                 op.operation.clone()
 
 
-def _call_text(body: str, types: Sequence[str]) -> str:
-    """The functions that store the arguments and load them again, with declarations they need."""
-    names = [f"%value{position}" for position in range(len(types))]
-    context = f"!llvm.struct<({', '.join(types)})>"
-    typed = "".join(f"{name}: {type}, " for name, type in zip(names, types, strict=True))
-    packed = "%packed{}".format
-    pack = [
-        f"{packed(n + 1)} = llvm.insertvalue {name}, {packed(n)}[{n}] : {context}"
-        for n, name in enumerate(names)
-    ]
-    unpack = [f"{name} = llvm.extractvalue %all[{n}] : {context}" for n, name in enumerate(names)]
-    signature = ", ".join([*types, "i64", "i64"])
-    lines = [
-        f"llvm.func @{body}({signature})",
-        f"llvm.mlir.global external @{TABLE}() : {_TABLE_TYPE}",
-        f"llvm.func internal @{body}.start({typed}%first: i64, %count: i64) {{",
-        "%one = llvm.mlir.constant(1 : i64) : i64",
-        f"%context = llvm.alloca %one x {context} : (i64) -> !llvm.ptr",
-        f"{packed(0)} = llvm.mlir.poison : {context}",
-        *pack,
-        f"llvm.store {packed(len(names))}, %context : {context}, !llvm.ptr",
-        f"%address = llvm.mlir.addressof @{TABLE} : !llvm.ptr",
-        f"%table = llvm.load %address : !llvm.ptr -> {_TABLE_TYPE}",
-        f"%run = llvm.extractvalue %table[0] : {_TABLE_TYPE}",
-        f"%threads = llvm.extractvalue %table[1] : {_TABLE_TYPE}",
-        f"%chunk = llvm.mlir.addressof @{body}.chunk : !llvm.ptr",
-        "llvm.call %run(%chunk, %context, %count, %threads)"
-        " : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, i64) -> ()",
-        "llvm.return",
-        "}",
-        f"llvm.func internal @{body}.chunk(%context: !llvm.ptr, %first: i64, %last: i64) {{",
-        f"%all = llvm.load %context : !llvm.ptr -> {context}",
-        *unpack,
-        f"llvm.call @{body}({', '.join([*names, '%first', '%last'])}) : ({signature}) -> ()",
-        "llvm.return",
-        "}",
-    ]
-    return "\n".join(lines)
+@dataclass(frozen=True)
+class _Dispatched:
+    """The functions between a call and a body: they store the arguments and load them again.
+
+    Behind the arguments is the status of all chunks, where the body returns one.
+    """
+
+    body: str
+    types: Sequence[str]
+    has_status: bool
+
+    def text(self) -> str:
+        """Both functions, with the declarations they need."""
+        declarations = (
+            f"llvm.func @{self.body}({self._signature}){self._result}",
+            f"llvm.mlir.global external @{TABLE}() : {_TABLE_TYPE}",
+        )
+        return "\n".join([*declarations, *self._start(), *self._chunk()])
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"%value{position}" for position in range(len(self.types))]
+
+    @property
+    def _signature(self) -> str:
+        return ", ".join([*self.types, "i64", "i64"])
+
+    @property
+    def _result(self) -> str:
+        return " -> i32" if self.has_status else ""
+
+    @property
+    def _context(self) -> str:
+        types = [*self.types, "i32"] if self.has_status else self.types
+        return f"!llvm.struct<({', '.join(types)})>"
+
+    @property
+    def _status_place(self) -> str:
+        kind = f"(!llvm.ptr) -> !llvm.ptr, {self._context}"
+        return f"%place = llvm.getelementptr %context[0, {len(self.types)}] : {kind}"
+
+    def _start(self) -> list[str]:
+        context, packed = self._context, "%packed{}".format
+        pairs = zip(self._names, self.types, strict=True)
+        typed = "".join(f"{name}: {type}, " for name, type in pairs)
+        stored = [*self._names, "%zero"] if self.has_status else self._names
+        pack = [
+            f"{packed(n + 1)} = llvm.insertvalue {name}, {packed(n)}[{n}] : {context}"
+            for n, name in enumerate(stored)
+        ]
+        read = ["%status = llvm.load %place : !llvm.ptr -> i32", "llvm.return %status : i32"]
+        return [
+            f"llvm.func internal @{self.body}.start({typed}%first: i64, %count: i64)"
+            f"{self._result} {{",
+            "%zero = llvm.mlir.constant(0 : i32) : i32",
+            "%one = llvm.mlir.constant(1 : i64) : i64",
+            f"%context = llvm.alloca %one x {context} : (i64) -> !llvm.ptr",
+            f"{packed(0)} = llvm.mlir.poison : {context}",
+            *pack,
+            f"llvm.store {packed(len(stored))}, %context : {context}, !llvm.ptr",
+            f"%address = llvm.mlir.addressof @{TABLE} : !llvm.ptr",
+            f"%table = llvm.load %address : !llvm.ptr -> {_TABLE_TYPE}",
+            f"%run = llvm.extractvalue %table[0] : {_TABLE_TYPE}",
+            f"%threads = llvm.extractvalue %table[1] : {_TABLE_TYPE}",
+            f"%chunk = llvm.mlir.addressof @{self.body}.chunk : !llvm.ptr",
+            "llvm.call %run(%chunk, %context, %count, %threads)"
+            " : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, i64) -> ()",
+            *([self._status_place, *read] if self.has_status else ["llvm.return"]),
+            "}",
+        ]
+
+    def _chunk(self) -> list[str]:
+        arguments_type = f"!llvm.struct<({', '.join(self.types)})>"  # the context's begin
+        unpack = [
+            f"{name} = llvm.extractvalue %all[{n}] : {arguments_type}"
+            for n, name in enumerate(self._names)
+        ]
+        arguments = ", ".join([*self._names, "%first", "%last"])
+        call = f"llvm.call @{self.body}({arguments}) : ({self._signature}) -> "
+        add = "%before = llvm.atomicrmw _or %place, %status monotonic : !llvm.ptr, i32"
+        checked = [f"%status = {call}i32", self._status_place, add]
+        return [
+            f"llvm.func internal @{self.body}.chunk("
+            "%context: !llvm.ptr, %first: i64, %last: i64) {",
+            f"%all = llvm.load %context : !llvm.ptr -> {arguments_type}",
+            *unpack,
+            *(checked if self.has_status else [f"{call}()"]),
+            "llvm.return",
+            "}",
+        ]

@@ -76,11 +76,12 @@ def _outline(loop: Operation, function: Operation, number: int) -> None:
     values = captured(loop)
     with loop.context, loop.location:
         with InsertionPoint(loop):
-            Operation.create(
+            call = Operation.create(
                 "func.call",
-                operands=[*values, _index(0), _index(math.prod(counts))],
+                operands=[*values, index(0), index(math.prod(counts))],
                 attributes={"callee": FlatSymbolRefAttr.get(name), PARALLEL: UnitAttr.get()},
             )
+            copy_paths(loop, call)
         with InsertionPoint(function):
             outlined = _function(name, values)
         entry = outlined.regions[0].blocks[0]
@@ -104,6 +105,7 @@ def _function(name: str, values: list[Value]) -> Operation:
         attributes={
             "sym_name": StringAttr.get(name),
             "sym_visibility": StringAttr.get("private"),
+            "no_inline": UnitAttr.get(),
             "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
             "function_type": TypeAttr.get(FunctionType.get(types, [])),
             "arg_attrs": ArrayAttr.get([*argument_attributes(values), nothing, nothing]),
@@ -115,9 +117,8 @@ def _function(name: str, values: list[Value]) -> Operation:
 
 def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
     """A plain loop over the range with the body of `loop`, which is left empty."""
-    chunk = Operation.create("scf.for", operands=[first, last, _index(1)], regions=1)
-    for name in (name for name in loop.attributes if name.startswith("./")):
-        chunk.attributes[name] = loop.attributes[name]
+    chunk = Operation.create("scf.for", operands=[first, last, index(1)], regions=1)
+    copy_paths(loop, chunk)
     block = chunk.regions[0].blocks.append(IndexType.get())
     source = loop.regions[0].blocks[0]
     with InsertionPoint(block):
@@ -127,6 +128,12 @@ def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
     for op in list(source.operations)[:-1]:
         op.operation.move_before(end)
     return chunk
+
+
+def copy_paths(source: Operation, target: Operation) -> None:
+    """Let an operation have the paths of the loops that it stands for."""
+    for name in (name for name in source.attributes if name.startswith("./")):
+        target.attributes[name] = source.attributes[name]
 
 
 def _places(loop: Operation, iteration: Value) -> list[Value]:
@@ -161,11 +168,12 @@ def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:
 
 
 def _arith(name: str, value: Value, number: int) -> Value:
-    operands = [value, _index(number)]
+    operands = [value, index(number)]
     return Operation.create(f"arith.{name}", results=[value.type], operands=operands).results[0]
 
 
-def _index(number: int) -> Value:
+def index(number: int) -> Value:
+    """A constant, at the insertion point."""
     type = IndexType.get()
     attributes = {"value": IntegerAttr.get(type, number)}
     return Operation.create("arith.constant", results=[type], attributes=attributes).results[0]

@@ -35,8 +35,8 @@ uint32_t dev_cluster_id(void);
 void *dev_smem(void);
 
 // Start copying `rows` rows of `row_bytes` bytes, whose beginnings are a stride apart on each side.
-// Both sides belong to the DMA until dev_dma_wait gets what this returns. A kernel must wait for
-// every transfer before it ends.
+// Both sides belong to the DMA until dev_dma_wait gets what this returns, which is never 0. A kernel
+// must wait for every transfer before it ends.
 uint32_t dev_dma_2d(dev_direction direction, void *smem, size_t smem_stride, void *ddr,
                     size_t ddr_stride, size_t row_bytes, size_t rows);
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import Operation
+from xtc.core.mlir import Operation, Value
 from xtc_passes._build import Offset
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _views as views
@@ -80,8 +80,8 @@ def contraction(op: Operation) -> Contraction | None:
     return None
 
 
-def _mixes_types(operands: Sequence[object]) -> bool:
-    return element(operands[0]) != element(operands[1])  # type: ignore[arg-type]
+def _mixes_types(operands: Sequence[Value]) -> bool:
+    return element(operands[0]) != element(operands[1])
 
 
 def _as_product(found: Nest, a: int, b: int) -> Contraction | None:
@@ -95,13 +95,18 @@ def _as_product(found: Nest, a: int, b: int) -> Contraction | None:
         return None
     sizes = _sizes(found)
     rows = (in_c & in_a) - in_b
+
+    def worth(loop: int) -> tuple[float, int]:
+        """The longest loop, and of equal ones the innermost."""
+        return sizes[loop], loop
+
     return Contraction(
         found,
         a,
         b,
-        max(rows, key=lambda loop: sizes[loop], default=None),
-        max(columns, key=lambda loop: sizes[loop]),
-        max(depths, key=lambda loop: sizes[loop]),
+        max(rows, key=worth, default=None),
+        max(columns, key=worth),
+        max(depths, key=worth),
     )
 
 

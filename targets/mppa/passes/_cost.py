@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from xtc.core.mlir import Type
-from xtc_passes._structured import Structured, element_bits, is_shaped, shape_of
+from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped, shape_of
 from xtc_passes._tile import Member
 from xtc_targets.mppa.description import CoolidgeDescription
-from xtc_targets.mppa.passes._groups import FILL, Group, is_contraction
+from xtc_targets.mppa.passes._groups import Group, is_contraction
 
 Cut = tuple[int, int, int] | None
 """The number of a member, the loop of it that is cut into strips, and a strip's length."""
@@ -85,46 +85,69 @@ class Cost:
     def smem_bytes(self, cut: Cut) -> int:
         """Bytes of the buffers of one cluster, two for each that a transfer fills meanwhile."""
         read = sum(_aligned(part.bytes) * (2 if part.in_tile else 1) for part in self._parts(cut))
+        return read + self._made_bytes
+
+    @cached_property
+    def _made_bytes(self) -> int:
+        """Bytes of the members' results."""
         results = [member for member in self.group.members if self._has_buffer(member)]
         made = sum(self._result_bytes(member) for member in results)
         made += math.prod(self.parts) * SMEM_ALIGNMENT * len(results)  # where PEs have them apart
         again = self._result_bytes(self.group.members[-1]) if self.rounds > 1 else 0
-        return read + made + again
+        return made + again
 
     def cycles(self, cut: Cut) -> float:
         """Modelled cycles of the busiest cluster."""
         parts = list(self._parts(cut))
         once = sum(part.cycles for part in parts if not part.in_tile)
         each = sum(part.cycles for part in parts if part.in_tile and not part.in_strip)
-        written = self._transfer(self.group.members[-1], self.group.root.destination, self.tiles)
+        written = self._written
         if cut is None:
-            tile = self._tile_cycles(each + written.cycles, self._compute(None), self.rounds)
+            tile = self._tile_cycles(each + written, self._compute(None), self.rounds)
             return once + each + tile
         steps = -(-self.group.members[cut[0]].nest.extents[cut[1]] // cut[2])
         strip = sum(part.cycles for part in parts if part.in_strip)
-        summed = self._member_cycles(cut[0]) / steps + self._fork
+        summed = self._cycles[cut[0]] / steps + self._fork
         rest = self._compute(cut[0])
-        tile = each + strip + steps * max(strip, summed) + rest + written.cycles
+        tile = each + strip + steps * max(strip, summed) + rest + written
         return once + self.rounds * tile
+
+    @cached_property
+    def _written(self) -> float:
+        """Cycles to copy the result to DDR."""
+        root = self.group.members[-1]
+        return self._transfer(root, root.nest.destination, self.tiles).cycles
 
     def _tile_cycles(self, moved: float, computed: float, rounds: int) -> float:
         return rounds * max(moved, computed) if rounds > 1 else moved + computed
 
-    def _parts(self, cut: Cut) -> Iterator[_Part]:
+    def _parts(self, cut: Cut) -> list[_Part]:
         """What is read from outside, each part of a tensor once."""
+        if cut is None:
+            return [part for _, _, part in self._whole]
+        found = []
+        for position, number, part in self._whole:
+            nest = self.group.members[position].nest
+            if position == cut[0] and nest.uses_loop(number, cut[1]):
+                part = self._transfer(self.group.members[position], number, self.tiles, cut)
+            found.append(part)
+        return found
+
+    @cached_property
+    def _whole(self) -> list[tuple[int, int, _Part]]:
+        """The same without strips, with the member and the operand that they are of."""
         seen = set()
+        found = []
         for position, member in enumerate(self.group.members):
-            own = cut if cut is not None and cut[0] == position else None
             for number, row in enumerate(member.nest.indices):
                 if not row or not self.group.is_read(member, number):
                     continue
-                key = (
-                    member.nest.op.operands[number],
-                    tuple(part_sizes(member, number, self.tiles)),
-                )
+                sizes = tuple(part_sizes(member, number, self.tiles))
+                key = (member.nest.op.operands[number], sizes)
                 if key not in seen:
                     seen.add(key)
-                    yield self._transfer(member, number, self.tiles, own)
+                    found.append((position, number, self._transfer(member, number, self.tiles)))
+        return found
 
     def _transfer(
         self, member: Member, number: int, tiles: Sequence[int], cut: Cut = None
@@ -158,26 +181,33 @@ class Cost:
 
     def _compute(self, without: int | None) -> float:
         """Cycles of all members but one, with the forks around them."""
-        members = [n for n in range(len(self.group.members)) if n != without]
-        return sum(map(self._member_cycles, members)) + 2 * self._fork
-
-    def _member_cycles(self, position: int) -> float:
-        member = self.group.members[position]
-        nest = member.nest
         if self.group.is_copy:
             return 0
+        rest = 0 if without is None else self._cycles[without]
+        return sum(self._cycles) - rest + 2 * self._fork
+
+    @cached_property
+    def _cycles(self) -> list[float]:
+        """Cycles of each member's part of one PE."""
+        return [self._member_cycles(member) for member in self.group.members]
+
+    def _member_cycles(self, member: Member) -> float:
+        nest = member.nest
         extents = list(nest.extents)
         for loop, tile, part in zip(member.loops, self.tiles, self.parts, strict=True):
             extents[loop] = tile // part
         return math.prod(extents) / self._rate(nest)
 
     def _rate(self, nest: Structured) -> float:
-        """Iterations of a PE per cycle."""
+        """Iterations of a PE per cycle, as `count-operations` has them counted."""
         machine = self.machine.description
-        if nest.op.name == FILL or not is_contraction(nest):
-            return machine.rate("other")
-        element = next(v.type.element_type for v in nest.op.operands if is_shaped(v))
-        return machine.rate(_name(element))
+        if is_contraction(nest):
+            element = next(v.type.element_type for v in nest.op.operands if is_shaped(v))
+            return machine.rate(_name(element))
+        count = len(body_operations(nest.op)) - 1
+        if count:
+            return machine.rate("other") / count
+        return machine.rate("other") * machine.load_bytes_per_cycle * 8 / element_bits(nest.result)
 
     def _has_buffer(self, member: Member) -> bool:
         """True where a member's result does not take the place of another's."""

@@ -82,7 +82,7 @@ def touchers(around: Operation, buffer: Value) -> Iterator[Operation]:
 
 
 def conflicts(op: Operation, reads: Sequence[Value], writes: Sequence[Value]) -> bool:
-    """Whether `op`, or what is in it, has to wait for something that reads and writes such buffers."""
+    """Whether `op`, or what is in it, has to wait for what reads and writes such buffers."""
     for one in all_operations(op):
         read, written = ({root(value) for value in side} for side in _read_and_written(one))
         if any(buffer in written for buffer in (*reads, *writes)):

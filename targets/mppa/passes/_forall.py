@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops on buffers: how many iterations they have, and what each iteration's indices are."""
+"""Parallel loops on buffers: how many iterations there are, and what their indices are."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def total(dims: Sequence[Dimension]) -> Offset:
 def move_body(
     loop: Operation, dims: Sequence[Dimension], iteration: Offset, end: Operation
 ) -> None:
-    """Move the loop's body before `end`, for the iteration of that number; the last index is fastest."""
+    """Move the body before `end`, for the iteration of that number; the last index is fastest."""
     block = loop.regions[0].blocks[0]
     with InsertionPoint(end):
         places = _places(dims, iteration)

@@ -57,6 +57,8 @@ class Group:
         root = self.root
         if len(self.members) > 1 or len(root.indices) != 2 or root.indices[0] != root.indices[1]:
             return False
+        if not is_shaped(root.op.operands[0]):
+            return False
         (end, *others) = body_operations(root.op)[::-1]
         return not others and end.operands[0] == root.body.arguments[0]
 

@@ -21,7 +21,6 @@ from xtc_passes._build import (
     linear_offset,
     tensor_type,
 )
-from xtc_passes._structured import shape_of
 from xtc_passes._tile import Member
 from xtc_targets.mppa.passes._cost import Cut, part_sizes
 
@@ -117,8 +116,3 @@ def _valid(
                 terms += [(valid, index.factor(loop)), (-whole, index.factor(loop))]
         found.append(linear_offset(terms, ip))
     return found
-
-
-def is_shaped_part(value: Value, indices: Sequence[object]) -> bool:
-    """True for an operand that has dimensions; scalars are read where they are."""
-    return bool(indices) and bool(shape_of(value))

@@ -39,7 +39,7 @@ class Nest:
 
     @property
     def factors(self) -> tuple[int, int] | None:
-        """The operands whose products the operation adds up to its last one; None if it does not."""
+        """The operands whose products are added to the last one; None for another operation."""
         if len(self.op.operands) != 3:
             return None
         *ops, end = body_operations(self.op)

@@ -63,12 +63,13 @@ class Plan:
 def plan_group(group: Group, machine: Machine) -> Plan | None:
     """The plan of fewest modelled cycles; None where no tile fits into a cluster's memory."""
     best: tuple[float, Plan] | None = None
+    strips = (None, *_strips(group))
     contracts = group.root.reductions or len(group.members) > 1
     for tiles in _tilings(group.extents):
-        parts = _parts(tiles, machine.pes, bool(contracts))
+        parts = _parts(tiles, 1 if group.is_copy else machine.pes, bool(contracts))
         rounded = tuple(part * -(-tile // part) for tile, part in zip(tiles, parts, strict=True))
         cost = Cost(group, machine, rounded, parts)
-        for strip in (None, *_strips(group)):
+        for strip in strips:
             plan = Plan(rounded, parts, strip)
             step = None if strip is None else (strip.member, strip.loop, strip.size)
             if cost.smem_bytes(step) <= machine.smem_bytes:

@@ -81,8 +81,9 @@ class TileNest:
         """Compute one tile and put it into the result."""
         counts = self.plan.counts(self.group.extents)
         places = digits(number, counts, ip)
+        bounds_of = _clamped if self.group.is_copy else _bounds
         bounds = [
-            _bounds(place, tile, extent, ip)
+            bounds_of(place, tile, extent, ip)
             for place, tile, extent in zip(places, self.plan.tiles, self.group.extents, strict=True)
         ]
         tile = Tile(tuple(first for first, _ in bounds), tuple(size for _, size in bounds))
@@ -107,6 +108,14 @@ def _bounds(place: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[
         return offset, tile
     left = dimension * AffineConstantExpr.get(-tile) + AffineConstantExpr.get(extent)
     return offset, minimum([AffineConstantExpr.get(tile), left], place, ip)
+
+
+def _clamped(place: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
+    """The same where the last tile begins early enough to be whole, doing some of it again."""
+    if isinstance(place, int) or extent % tile == 0:
+        return _bounds(place, tile, extent, ip)
+    start = AffineDimExpr.get(0) * AffineConstantExpr.get(tile)
+    return minimum([start, AffineConstantExpr.get(extent - tile)], place, ip), tile
 
 
 def _plus(offset: Offset, number: int, ip: InsertionPoint) -> Offset:

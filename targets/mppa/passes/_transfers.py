@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from xtc.core.buffers import root
 from xtc.core.mlir import (
     DenseI32ArrayAttr,
     InsertionPoint,
@@ -26,11 +25,6 @@ def is_transfer(copy: Operation) -> bool:
     if not (get or put):
         return False
     return not device.is_on_pe(copy) and all(map(views.is_placed, (source, target)))
-
-
-def local_side(copy: Operation) -> Value:
-    """The buffer in SMEM of a transfer."""
-    return next(root(one) for one in copy.operands if device.is_local(one))
 
 
 def new_tags(function: Operation, count: int) -> Value:

@@ -3,25 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.buffers import VIEWS, root
 from xtc.core.mlir import (
-    DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     IndexType,
     MemRefType,
     Operation,
     OpResult,
-    StridedLayoutAttr,
     Value,
 )
 from xtc_passes._build import Offset
 from xtc_targets.mppa.passes import _control as control
 
 DYNAMIC = -(1 << 63)
-_UNMOVED = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
+_FOLLOWED = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape")
 
 
 @dataclass(frozen=True)
@@ -57,16 +54,20 @@ def element_bytes(memref: Value) -> int:
 
 def strides_of(memref: Value) -> tuple[int, ...] | None:
     """The distances between neighbours in elements; None where one is known at run time only."""
-    strides, _ = MemRefType(memref.type).get_strides_and_offset()
-    return None if DYNAMIC in strides else tuple(strides)
+    strides = _strides(memref)
+    return None if DYNAMIC in strides else strides
+
+
+def _strides(memref: Value) -> tuple[int, ...]:
+    return tuple(MemRefType(memref.type).get_strides_and_offset()[0])
 
 
 def is_placed(memref: Value) -> bool:
     """Whether `place` can say where a view is."""
     while strides_of(memref) is not None:
         if not isinstance(memref, OpResult) or memref.owner.name not in VIEWS:
-            return MemRefType(memref.type).get_strides_and_offset()[1] == 0
-        if memref.owner.name == "memref.reinterpret_cast":
+            return bool(MemRefType(memref.type).get_strides_and_offset()[1] == 0)
+        if memref.owner.name not in _FOLLOWED:
             return False
         memref = memref.owner.operands[0]
     return False
@@ -74,9 +75,7 @@ def is_placed(memref: Value) -> bool:
 
 def place(memref: Value) -> Place:
     """Where a view is that `is_placed`; computed at the current insertion point."""
-    strides = strides_of(memref)
-    assert strides is not None  # what is_placed says
-    return Place(root(memref), _offset(memref), sizes(memref), strides)
+    return Place(root(memref), _offset(memref), sizes(memref), _strides(memref))
 
 
 def _offset(memref: Value) -> Offset:
@@ -85,18 +84,15 @@ def _offset(memref: Value) -> Offset:
         op = memref.owner
         source = op.operands[0]
         if op.name == "memref.subview":
-            strides = strides_of(source)
-            assert strides is not None  # what is_placed says
-            for offset, stride in zip(mixed(op, "static_offsets", 1), strides, strict=True):
+            offsets = mixed(op, "static_offsets", 1)
+            for offset, stride in zip(offsets, _strides(source), strict=True):
                 total = control.add(total, control.multiply(offset, stride))
-        else:
-            assert op.name in _UNMOVED
         memref = source
     return total
 
 
 def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
-    """Offsets, sizes or strides of a subview (segments 1, 2 and 3), numbers where they are known."""
+    """Offsets, sizes or strides of a subview: its segments 1, 2 and 3."""
     segments = list(op.attributes["operandSegmentSizes"])
     begin = sum(segments[:segment])
     dynamic = iter(list(op.operands)[begin : begin + segments[segment]])
@@ -125,121 +121,3 @@ def nbytes(type: MemRefType) -> int:
     for size in type.shape:
         total *= size
     return total
-
-
-def slot_of(buffer: Value, slot: Offset) -> Value:
-    """The part of a buffer at one index of its first dimension."""
-    type = MemRefType(buffer.type)
-    _, *shape = type.shape
-    return subview(buffer, [slot, *[0] * len(shape)], [1, *shape], dropped=1)
-
-
-def subview(
-    buffer: Value, offsets: Sequence[Offset], shape: Sequence[int], dropped: int = 0
-) -> Value:
-    """A part with strides of 1, without its first `dropped` dimensions, which have size 1."""
-    type = MemRefType(buffer.type)
-    strides, _ = type.get_strides_and_offset()
-    dynamic = [one for one in offsets if not isinstance(one, int)]
-    start = DYNAMIC
-    if not dynamic:
-        start = sum(a * b for a, b in zip(offsets, strides, strict=True))  # type: ignore[misc]
-    layout = StridedLayoutAttr.get(start, strides[dropped:])
-    kept = list(shape[dropped:])
-    return Operation.create(
-        "memref.subview",
-        results=[MemRefType.get(kept, type.element_type, layout, type.memory_space)],
-        operands=[buffer, *dynamic],
-        attributes={
-            "static_offsets": DenseI64ArrayAttr.get(
-                [one if isinstance(one, int) else DYNAMIC for one in offsets]
-            ),
-            "static_sizes": DenseI64ArrayAttr.get(list(shape)),
-            "static_strides": DenseI64ArrayAttr.get([1] * len(shape)),
-            "operandSegmentSizes": DenseI32ArrayAttr.get([1, len(dynamic), 0, 0]),
-        },
-    ).results[0]
-
-
-def replace_buffer(buffer: Value, view: Value) -> None:
-    """Use a view with the same strides in place of a buffer; views of it get an unknown offset."""
-    uses = [use.owner.operation for use in buffer.uses]
-    buffer.replace_all_uses_with(view)
-    for op in uses:
-        if op.name in VIEWS:
-            forget_offset(op.results[0])
-
-
-def forget_offset(view: Value) -> None:
-    """Say that a view, and views of it, begin where is known at run time only."""
-    type = MemRefType(view.type)
-    strides, _ = type.get_strides_and_offset()
-    layout = StridedLayoutAttr.get(DYNAMIC, strides)
-    view.set_type(MemRefType.get(type.shape, type.element_type, layout, type.memory_space))
-    for use in view.uses:
-        if use.owner.name in VIEWS:
-            forget_offset(use.owner.results[0])
-
-
-def part(buffer: Value, wanted: Sequence[Offset]) -> Value:
-    """The beginning of a buffer, of such sizes."""
-    type = MemRefType(buffer.type)
-    strides, _ = type.get_strides_and_offset()
-    dynamic = [one for one in wanted if not isinstance(one, int)]
-    static = [one if isinstance(one, int) else DYNAMIC for one in wanted]
-    layout = StridedLayoutAttr.get(0, strides)
-    return Operation.create(
-        "memref.subview",
-        results=[MemRefType.get(static, type.element_type, layout, type.memory_space)],
-        operands=[buffer, *dynamic],
-        attributes={
-            "static_offsets": DenseI64ArrayAttr.get([0] * len(static)),
-            "static_sizes": DenseI64ArrayAttr.get(static),
-            "static_strides": DenseI64ArrayAttr.get([1] * len(static)),
-            "operandSegmentSizes": DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
-        },
-    ).results[0]
-
-
-def replace_by_part(buffer: Value, view: Value) -> None:
-    """Use a view with other strides in place of a buffer; subviews of it get these strides."""
-    uses = [use.owner.operation for use in buffer.uses]
-    buffer.replace_all_uses_with(view)
-    for op in uses:
-        if op.name == "memref.subview":
-            _restride(op)
-
-
-def _restride(op: Operation) -> None:
-    """Infer the type of a subview again, from its source's type."""
-    source, old = MemRefType(op.operands[0].type), MemRefType(op.results[0].type)
-    strides, start = source.get_strides_and_offset()
-    offsets = mixed(op, "static_offsets", 1)
-    steps = mixed(op, "static_strides", 3)
-    extents = mixed(op, "static_sizes", 2)
-    kept = _kept(extents, list(old.shape))
-    new = [
-        stride * step if isinstance(step, int) and stride != DYNAMIC else DYNAMIC
-        for stride, step in zip(strides, steps, strict=True)
-    ]
-    if start != DYNAMIC and all(isinstance(one, int) for one in offsets):
-        start += sum(a * b for a, b in zip(offsets, strides, strict=True))  # type: ignore[misc]
-    else:
-        start = DYNAMIC
-    layout = StridedLayoutAttr.get(start, [new[position] for position in kept])
-    op.results[0].set_type(MemRefType.get(old.shape, old.element_type, layout, old.memory_space))
-    for use in op.results[0].uses:
-        if use.owner.name == "memref.subview":
-            _restride(use.owner.operation)
-
-
-def _kept(extents: Sequence[Offset], shape: list[int]) -> list[int]:
-    """The dimensions that a subview keeps: it may drop some of size 1."""
-    kept: list[int] = []
-    for position, extent in enumerate(extents):
-        rest = len(extents) - position
-        wanted = shape[len(kept)] if len(kept) < len(shape) else None
-        fits = wanted == (extent if isinstance(extent, int) else DYNAMIC)
-        if fits and (extent != 1 or rest <= len(shape) - len(kept) or wanted == 1):
-            kept.append(position)
-    return kept

@@ -21,6 +21,7 @@ from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
+from xtc_targets.mppa.passes import _replace as replace
 from xtc_targets.mppa.passes import _views as views
 
 
@@ -66,8 +67,8 @@ def _bound(alloc: Operation) -> None:
             "operandSegmentSizes": DenseI32ArrayAttr.get([0, 0]),
         },
     ).results[0]
-    view = views.part(room, wanted)
-    views.replace_by_part(alloc.results[0], view)
+    view = replace.part(room, wanted)
+    replace.replace_by_part(alloc.results[0], view)
     alloc.erase()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-micro-kernels: matrix products are computed by small functions with all sums in registers."""
+"""call-micro-kernels: small functions with all sums in registers compute matrix products."""
 
 from __future__ import annotations
 

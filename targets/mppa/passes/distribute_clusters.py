@@ -15,8 +15,18 @@ from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes._forall import dimensions, move_body, total
 
-_PURE = ("arith.", "affine.", "memref.subview", "memref.cast", "memref.reinterpret_cast")
-_PURE += ("memref.collapse_shape", "memref.expand_shape", "memref.get_global", "ub.", "memref.dim")
+_PURE = (
+    "arith.",
+    "affine.",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.dim",
+    "memref.expand_shape",
+    "memref.get_global",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "ub.",
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ def _cluster() -> Value:
 
 def _run_on_one(kernel: Operation) -> None:
     """Put all that the kernel does into a branch that only cluster 0 takes."""
-    *ops, end = device.body(kernel)
+    ops = device.body(kernel)[:-1]
     if not ops:
         return
     with InsertionPoint(ops[0]), control.branch(control.equal(_cluster(), 0)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.buffers import root
-from xtc.core.mlir import Block, InsertionPoint, MemRefType, Operation, OpResult, Value
+from xtc.core.mlir import InsertionPoint, MemRefType, Operation, Value
 from xtc.core.passes import Pass
 from xtc_passes._build import Offset
 from xtc_passes._linalg import all_operations
@@ -15,12 +15,10 @@ from xtc_passes._options import require_positive
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
+from xtc_targets.mppa.passes import _replace as replace
 from xtc_targets.mppa.passes import _transfers as transfers
 from xtc_targets.mppa.passes import _views as views
-from xtc_targets.mppa.passes._effects import touchers, writers
-
-_PURE = ("arith.", "affine.", "memref.subview", "memref.cast", "memref.collapse_shape")
-_PURE += ("memref.expand_shape", "memref.dim")
+from xtc_targets.mppa.passes._overlap import Tile, is_outside, tile_of
 
 
 @dataclass(frozen=True)
@@ -28,9 +26,9 @@ class DoubleBuffer(Pass):
     """Overlap the transfers of a loop with its computation.
 
     Before:
-        scf.for %k = ... { %a = memref.alloc() : memref<8x8xf32, 2>; memref.copy %A[%k], %a; use(%a) }
+        scf.for %k = ... { %a = memref.alloc() : memref<8xf32, 2>; memref.copy %A[%k], %a; use(%a) }
     After:
-        %both = memref.alloc() : memref<2x8x8xf32, 2>;  start %A[first], %both[0], %tags[0]
+        %both = memref.alloc() : memref<2x8xf32, 2>;  start %A[first], %both[0], %tags[0]
         scf.for %k = ... { if %k + step < last { start %A[%k + step], %both[other], %tags[other] }
                            wait %tags[this]; use(%both[this]) }
 
@@ -80,23 +78,10 @@ def _runs_once(loop: Operation) -> bool:
     return numbers and control.trips(lower, upper, step) == 1
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """A buffer that every iteration allocates, and the copies that fill and empty it."""
-
-    alloc: Operation
-    fill: Operation | None
-    drain: Operation | None
-
-    @property
-    def slots(self) -> int:
-        return 1 + (self.fill is not None) + (self.drain is not None)
-
-
 def _overlap(kernel: Operation, loop: Operation, room: int) -> int:
     """Rewrite what can be in one loop; returns the room that is left."""
     for alloc in [op for op in device.body(loop) if op.name == "memref.alloc"]:
-        tile = _tile(alloc, loop)
+        tile = tile_of(alloc, loop)
         more = _bytes(alloc) * (tile.slots - 1)
         if 0 < more <= room:
             room -= more
@@ -105,60 +90,10 @@ def _overlap(kernel: Operation, loop: Operation, room: int) -> int:
     return room
 
 
-def _tile(alloc: Operation, loop: Operation) -> _Tile:
-    buffer = alloc.results[0]
-    used = list(device.users(buffer))
-    if not used or not MemRefType(buffer.type).has_static_shape:
-        return _Tile(alloc, None, None)
-    order = [
-        op for op in device.body(loop) if op in [device.ancestor_in(one, loop) for one in used]
-    ]
-    copies = [op for op in used if op.name == "memref.copy" and transfers.is_transfer(op)]
-    fills = [op for op in copies if root(op.operands[1]) == buffer]
-    drains = [op for op in copies if root(op.operands[0]) == buffer]
-    fill = fills[0] if len(fills) == 1 and fills[0] == order[0] else None
-    drain = drains[0] if len(drains) == 1 and drains[0] == order[-1] else None
-    if fill is not None and not _can_come_early(fill, loop, alloc):
-        fill = None
-    if drain is not None and not _can_end_late(drain, loop):
-        drain = None
-    return _Tile(alloc, fill, drain)
-
-
-def _can_come_early(fill: Operation, loop: Operation, alloc: Operation) -> bool:
-    source, target = fill.operands
-    written = any(True for _ in writers(loop, root(source)))
-    return not written and all(_is_repeatable(one, loop, alloc) for one in (source, target))
-
-
-def _can_end_late(drain: Operation, loop: Operation) -> bool:
-    return list(touchers(loop, root(drain.operands[1]))) == [drain]
-
-
-def _is_repeatable(value: Value, loop: Operation, alloc: Operation) -> bool:
-    """Whether a value can be computed for another iteration, from its index alone."""
-    if _is_outside(value, loop) or value == loop.regions[0].blocks[0].arguments[0]:
-        return True
-    if not isinstance(value, OpResult):
-        return False
-    if value.owner == alloc:
-        return True
-    pure = value.owner.name.startswith(_PURE)
-    return pure and all(_is_repeatable(one, loop, alloc) for one in value.owner.operands)
-
-
-def _is_outside(value: Value, loop: Operation) -> bool:
-    owner = value.owner
-    around = owner.owner if isinstance(owner, Block) else owner.operation.parent
-    while around is not None and around.operation != loop:
-        around = around.operation.parent
-    return around is None
-
-
 class _Rewriting:
     """Gives one tile of a loop its slots, and its transfers their new places."""
 
-    def __init__(self, kernel: Operation, loop: Operation, tile: _Tile) -> None:
+    def __init__(self, kernel: Operation, loop: Operation, tile: Tile) -> None:
         self._kernel, self._loop, self._tile = kernel, loop, tile
         block = loop.regions[0].blocks[0]
         self._index: Value = block.arguments[0]
@@ -172,12 +107,12 @@ class _Rewriting:
         with InsertionPoint(self._first):
             elapsed = control.subtract(self._index, self._lower)
             self._number = control.divide(elapsed, self._step)
-            this = views.slot_of(self._slots, self._slot(0))
+            this = replace.slot_of(self._slots, self._slot(0))
         if tile.fill is not None:
             self._fetch_ahead(tile.fill)
         if tile.drain is not None:
             self._store_behind(tile.drain)
-        views.replace_buffer(tile.alloc.results[0], this)
+        replace.replace_buffer(tile.alloc.results[0], this)
         tile.alloc.erase()
 
     def _slot(self, ahead: int) -> Offset:
@@ -202,7 +137,8 @@ class _Rewriting:
         with InsertionPoint(drain):
             with control.branch(control.less(self._lower, self._index)):
                 transfers.wait(tags, 0)
-            transfers.start(*drain.operands, tags, 0)
+            source, target = drain.operands
+            transfers.start(source, target, tags, 0)
         after = InsertionPoint.after(self._loop)
         with after, control.branch(control.less(self._lower, self._upper)):
             transfers.wait(tags, 0)
@@ -212,7 +148,7 @@ class _Rewriting:
         """Start the transfer of the iteration of that index."""
         inside = {
             self._index: control.value(index),
-            self._tile.alloc.results[0]: views.slot_of(self._slots, control.value(slot)),
+            self._tile.alloc.results[0]: replace.slot_of(self._slots, control.value(slot)),
         }
         source, target = (self._repeated(one, inside) for one in fill.operands)
         transfers.start(source, target, tags, slot)
@@ -221,14 +157,14 @@ class _Rewriting:
         """What `value` is for another index; what computes it is cloned when first asked for."""
         if value in inside:
             return inside[value]
-        if _is_outside(value, self._loop):
+        if is_outside(value, self._loop):
             return value
         operands = [self._repeated(operand, inside) for operand in value.owner.operands]
         copy = value.owner.operation.clone()
         for position, operand in enumerate(operands):
             copy.operands[position] = operand
         if root(copy.results[0]) == self._slots:
-            views.forget_offset(copy.results[0])
+            replace.forget_offset(copy.results[0])
         inside.update(zip(value.owner.results, copy.results, strict=True))
         return inside[value]
 

@@ -50,6 +50,10 @@ session(
     # CHECK-NEXT:   hint: assign the one to use: graph = gb.graph
     "xtc-compile mistake.py --stage source",
     # CHECK:      error: mistake.py:8: matmul sums over 16 terms of the first operand but 4 of the
+    "xtc-compile failing.py --stage source",
+    # CHECK:      xtc-compile: error: failing.py failed: ValueError: no rows
+    # CHECK-NEXT:   note: failing.py:9 in <module>
+    # CHECK-NEXT:   note: failing.py:6 in rows
     "xtc-compile product.py --stage source --schedule @gone.yaml",
     # CHECK:      xtc-compile: error: cannot read gone.yaml
     "xtc-compile product.py --stage source --schedule 'C: {z: {}}'",

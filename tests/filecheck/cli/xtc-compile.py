@@ -27,14 +27,31 @@ session(
     # CHECK: llvm.func @product(
     "xtc-compile product.py --target null --stage lowered",
     # CHECK-LABEL: $ xtc-compile product.py --target null
-    # CHECK: scf.for
+    # CHECK: module @null0
+    # CHECK: llvm.func @product_null0_0(
+    # CHECK: llvm.func @product(
     "xtc-compile symbolic.py --dim N=5 --stage source",
     # CHECK: func.func @positive(%arg0: memref<5x3xf32>
     # A schedule: its loops carry their names.
-    "xtc-compile product.py --target null --stage lowered --schedule 'C: {k: {}, i: {}, j: {}}'",
-    # CHECK-LABEL: $ xtc-compile product.py --target null --stage lowered --schedule
+    "xtc-compile product.py --stage bufferized --schedule 'C: {k: {}, i: {}, j: {}}'",
+    # CHECK-LABEL: $ xtc-compile product.py --stage bufferized --schedule
     # CHECK: "./i"
     # CHECK: "./k"
+    #
+    # The loops as text, before anything is compiled; those of operators without a schedule as well.
+    "xtc-compile product.py --nest --schedule 'C: [k, i, j, i#3=unroll]'",
+    # CHECK-LABEL: $ xtc-compile product.py --nest
+    # CHECK-NEXT: C (i: 4, j: 8, k: 16 reduced)
+    # CHECK-NEXT:   for k in 0..16
+    # CHECK-NEXT:     for i in 0..4 step 3
+    # CHECK-NEXT:       for j in 0..8
+    # CHECK-NEXT:         for i#3 in 0..3  // unroll 3
+    # CHECK-NEXT:           C
+    "xtc-compile product.py --nest -o ../nest",
+    "cat ../nest",
+    # CHECK:      C (i: 4, j: 8, k: 16 reduced)
+    # CHECK-NEXT:   for i in 0..4
+    # CHECK-NEXT:     for j in 0..8
     #
     # For another machine it prints assembly, and builds objects that are not linked.
     "xtc-compile product.py -O triple=aarch64-linux-gnu --stage code",
@@ -59,20 +76,19 @@ session(
     # CHECK-NEXT: module.so
     #
     # IR after every pass, printed and in files; and the time of every pass.
-    "xtc-compile product.py --target null --stage lowered --print-ir-after-all -o ../out",
+    "xtc-compile product.py --stage bufferized --print-ir-after-all -o ../out",
     # CHECK: // -----// IR Dump After eliminate-empty-tensors //----- //
-    # CHECK: // -----// IR Dump After convert-linalg-to-loops //----- //
-    # CHECK:   scf.for
-    "xtc-compile product.py --target null --stage lowered --dump-dir ../dump",
-    "cmp ../out ../dump/14-convert-linalg-to-loops.mlir",
+    # CHECK: // -----// IR Dump After unroll-loops //----- //
+    # CHECK:   linalg.fill
+    "xtc-compile product.py --stage bufferized --dump-dir ../dump",
+    "cmp ../out ../dump/21-cse.mlir",
     "ls ../dump",
     # CHECK:      $ ls ../dump
-    # CHECK-NEXT: 01-outline-device-regions.mlir
-    # CHECK-NEXT: 02-apply-schedules.mlir
-    # CHECK-NEXT: 03-eliminate-empty-tensors.mlir
-    # CHECK-NEXT: 04-empty-tensor-to-alloc-tensor.mlir
-    "xtc-compile product.py --target null --time-passes --stage lowered -o ../out",
+    # CHECK-NEXT: 01-apply-schedules.mlir
+    # CHECK-NEXT: 02-canonicalize.mlir
+    # CHECK-NEXT: 03-transpose-operands.mlir
+    "xtc-compile product.py --time-passes --stage bufferized -o ../out",
     # CHECK: ms  bufferized/canonicalize
-    # CHECK: ms  lowered
+    # CHECK: ms  bufferized
     # CHECK: ms  in all
 )

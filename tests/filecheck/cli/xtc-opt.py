@@ -47,20 +47,20 @@ session(
     "cmp ../clean ../again",
     #
     # The stages of a target, from the one that a file is at; passes come after them.
-    "xtc-compile product.py --target null --stage source -o ../source",
-    "xtc-compile product.py --target null --stage bufferized -o ../bufferized",
-    "xtc-compile product.py --target null --stage lowered -o ../lowered",
-    "xtc-opt ../bufferized --target null --from bufferized --to lowered -o ../again",
+    "xtc-compile product.py --target host --stage source -o ../source",
+    "xtc-compile product.py --target host --stage bufferized -o ../bufferized",
+    "xtc-compile product.py --target host --stage lowered -o ../lowered",
+    "xtc-opt ../bufferized --target host --from bufferized --to lowered -o ../again",
     "cmp ../lowered ../again",
-    "xtc-opt ../bufferized --target null --from bufferized -o ../again",
+    "xtc-opt ../bufferized --target host --from bufferized -o ../again",
     "cmp ../lowered ../again",
-    "xtc-opt ../bufferized --target null --from bufferized --to bufferized -o ../again",
+    "xtc-opt ../bufferized --target host --from bufferized --to bufferized -o ../again",
     "cmp ../bufferized ../again",
-    "xtc-opt ../source --target null --to bufferized -o ../again",
+    "xtc-opt ../source --target host --to bufferized -o ../again",
     "cmp ../bufferized ../again",
-    "xtc-opt ../source --target null -O memory_bytes=64 --convert-scf-to-cf",
-    # CHECK-LABEL: $ xtc-opt ../source --target null -O
-    # CHECK: cf.br
+    "xtc-opt ../source --target host -O opt_level=1 --convert-scf-to-cf",
+    # CHECK-LABEL: $ xtc-opt ../source --target host -O
+    # CHECK: llvm.br
     #
     # Parts of a file, each a module of its own.
     "xtc-opt parts.mlir --split-input-file",

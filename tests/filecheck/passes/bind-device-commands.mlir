@@ -9,6 +9,7 @@
 // CHECK:   %[[CALL:.*]] = llvm.load %[[PLACE]]
 // CHECK:   llvm.call %[[CALL]](%[[PROGRAM]], %[[DEVICE]]) : !llvm.ptr, (!llvm.ptr, i64) -> ()
 llvm.func @xtc_wait(i64) attributes {sym_visibility = "private"}
+llvm.func @xtc_abandon() attributes {sym_visibility = "private"}
 llvm.func @f(%device: i64) {
   llvm.call @xtc_wait(%device) : (i64) -> ()
   llvm.return

@@ -22,6 +22,22 @@ llvm.func @f(%a: !llvm.ptr {llvm.noalias}, %s: f32) {
   llvm.return
 }
 
+// Where a body returns a status, that of all chunks is behind the arguments.
+// CHECK-LABEL: llvm.func internal @g.parallel.0(
+llvm.func internal @g.parallel.0(%a: !llvm.ptr, %first: i64, %last: i64) -> i32 {
+  %status = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %status : i32
+}
+
+// CHECK-LABEL: llvm.func @g(
+// CHECK: llvm.call @g.parallel.0.start({{.*}}) : (!llvm.ptr, i64, i64) -> i32
+llvm.func @g(%a: !llvm.ptr) -> i32 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %count = llvm.mlir.constant(8 : i64) : i64
+  %status = llvm.call @g.parallel.0(%a, %zero, %count) {xtc.parallel} : (!llvm.ptr, i64, i64) -> i32
+  llvm.return %status : i32
+}
+
 // CHECK-LABEL: llvm.func internal @f.parallel.0.start(
 // CHECK-SAME: %[[A:.*]]: !llvm.ptr, %[[S:.*]]: f32, %{{.*}}: i64, %[[COUNT:.*]]: i64)
 // CHECK: %[[CONTEXT:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr, f32)>
@@ -35,6 +51,18 @@ llvm.func @f(%a: !llvm.ptr {llvm.noalias}, %s: f32) {
 // CHECK-LABEL: llvm.func internal @f.parallel.0.chunk(
 // CHECK-SAME: %[[CONTEXT:.*]]: !llvm.ptr, %[[FIRST:.*]]: i64, %[[LAST:.*]]: i64)
 // CHECK: llvm.call @f.parallel.0(%{{.*}}, %{{.*}}, %[[FIRST]], %[[LAST]])
+
+// CHECK-LABEL: llvm.func internal @g.parallel.0.start(
+// CHECK-SAME: -> i32
+// CHECK: llvm.store %{{.*}}, %[[CONTEXT:.*]] : !llvm.struct<(ptr, i32)>, !llvm.ptr
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[CONTEXT]][0, 1]
+// CHECK: %[[STATUS:.*]] = llvm.load %[[PLACE]]
+// CHECK: llvm.return %[[STATUS]]
+
+// CHECK-LABEL: llvm.func internal @g.parallel.0.chunk(
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> !llvm.struct<(ptr)>
+// CHECK: %[[STATUS:.*]] = llvm.call @g.parallel.0(
+// CHECK: llvm.atomicrmw _or %{{.*}}, %[[STATUS]] monotonic
 
 // As built, the table's function runs the whole range on the calling thread.
 // CHECK-LABEL: llvm.mlir.global external protected @xtc.parallel()

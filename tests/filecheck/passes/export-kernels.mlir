@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --export-kernels | FileCheck %s
 
-// CHECK-DAG: llvm.func @dev_pe_launch(!llvm.ptr, !llvm.ptr, i32)
-// CHECK-DAG: llvm.func internal @f.mppa0.1.control(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
-
+// CHECK-LABEL: llvm.func internal @f.mppa0.1.control(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
 // CHECK: llvm.call @f.pe0.launch(%{{.*}}, %arg1, %{{.*}}) : (i64, !llvm.ptr, i64) -> ()
+// CHECK: llvm.func @dev_pe_launch(!llvm.ptr, !llvm.ptr, i32)
 
 // CHECK-LABEL: llvm.func internal @f.pe0.launch(
 // CHECK: %[[CONTEXT:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64)>
-// CHECK: %[[RUN:.*]] = llvm.mlir.addressof @f.pe0.run
+// CHECK: %[[ENTRY:.*]] = llvm.mlir.addressof @f.pe0.run
 // CHECK: %[[PES:.*]] = llvm.mlir.constant(12 : i32)
-// CHECK: llvm.call @dev_pe_launch(%[[RUN]], %[[CONTEXT]], %[[PES]])
+// CHECK: llvm.call @dev_pe_launch(%[[ENTRY]], %[[CONTEXT]], %[[PES]])
 
 // CHECK-LABEL: llvm.func internal @f.pe0.run(%arg0: i32, %arg1: !llvm.ptr)
 // CHECK: %[[PE:.*]] = llvm.zext %arg0 : i32 to i64

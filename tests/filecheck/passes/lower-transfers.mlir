@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --distribute-clusters{clusters=1} --start-transfers --lower-transfers --canonicalize --cse | FileCheck %s
+// RUN: xtc-opt %s --distribute-clusters{clusters=1} --start-transfers --lower-transfers{in-flight=5} --canonicalize --cse | FileCheck %s --check-prefix=FEW
 
 // Rows of 5 elements, 3 of them; then all of a dense buffer as one row.
 
@@ -27,12 +28,23 @@ func.func @rows(%A: memref<8x8xf32, 1>, %B: memref<3x5xf32, 1>) {
 // CHECK-LABEL: func.func @gaps
 // CHECK: func.call @dev_dma_2d(%{{.*}}, %{{.*}}, %c2, %{{.*}}, %c6, %c2, %c4)
 // CHECK: scf.for %[[I:.*]] = %c0 to %c2 step %c1 {
-// CHECK: %[[BEFORE:.*]] = memref.load
-// CHECK: func.call @dev_dma_2d(%{{.*}}, %{{.*}}, %c3, %{{.*}}, %c5, %c3, %c4)
-// CHECK: memref.store
-// CHECK: %[[IS_ONE:.*]] = arith.cmpi ne, %[[BEFORE]], %c0_i32
-// CHECK: scf.if %[[IS_ONE]] {
-// CHECK-NEXT: func.call @dev_dma_wait(%[[BEFORE]])
+// CHECK: %[[T:.*]] = func.call @dev_dma_2d(%{{.*}}, %{{.*}}, %c3, %{{.*}}, %c5, %c3, %c4)
+// CHECK: memref.store %[[T]], %[[TAGS:.*]][%[[I]]] : memref<2xi32>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c2 step %c1 {
+// CHECK: %[[T:.*]] = memref.load %[[TAGS]][%[[I]]]
+// CHECK: func.call @dev_dma_wait(%[[T]])
+
+// Where the DMA does not take so many, each is waited for when the next has been started.
+
+// FEW-LABEL: func.func @gaps
+// FEW: scf.for %[[I:.*]] = %c0 to %c2 step %c1 {
+// FEW: %[[BEFORE:.*]] = memref.load
+// FEW: func.call @dev_dma_2d(%{{.*}}, %{{.*}}, %c3, %{{.*}}, %c5, %c3, %c4)
+// FEW: memref.store %{{.*}} : memref<1xi32>
+// FEW: %[[IS_ONE:.*]] = arith.cmpi ne, %[[BEFORE]], %c0_i32
+// FEW: scf.if %[[IS_ONE]] {
+// FEW-NEXT: func.call @dev_dma_wait(%[[BEFORE]])
+// FEW: func.call @dev_dma_wait
 func.func @gaps(%A: memref<12xi16, 1>, %B: memref<6x5x5xi8, 1>) {
   %a = memref.alloc() : memref<4xi16, 2>
   %v = memref.subview %A[0] [4] [3] : memref<12xi16, 1> to memref<4xi16, strided<[3]>, 1>

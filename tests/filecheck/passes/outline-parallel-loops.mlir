@@ -15,7 +15,7 @@
 // CHECK: {"./i"}
 // CHECK-LABEL: func.func @rows(
 // CHECK-NOT: scf.forall
-// CHECK: call @rows.parallel.0({{.*}}, %c0, %c6) {xtc.parallel}
+// CHECK: call @rows.parallel.0({{.*}}, %c0, %c6) {"./i", xtc.parallel}
 func.func @rows(%a: memref<8x16xf32> {llvm.noalias}, %b: memref<6x16xf32> {llvm.noalias}) {
   %inner = memref.subview %a[2, 0] [6, 16] [1, 1]
     : memref<8x16xf32> to memref<6x16xf32, strided<[16, 1], offset: 32>>

@@ -7,76 +7,16 @@ exhausted. Others return nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from xtc.core.buffers import root, shares_nothing
+from xtc.core.buffers import shares_nothing
 from xtc.core.c.expression import Expression, call
+from xtc.core.c.functions import callee_of, constant_buffers, is_private
 from xtc.core.c.layout import symbol_of
 from xtc.core.c.memref import element_type, fail_unless
 from xtc.core.c.printer import LINE, Printer, Rule
 from xtc.core.c.types import CType, array_suffix
-from xtc.core.mlir import (
-    FlatSymbolRefAttr,
-    MemRefType,
-    Operation,
-    StringAttr,
-    Value,
-    WalkOrder,
-    WalkResult,
-)
-
-_GIVEN_AWAY = ("func.call", "memref.extract_aligned_pointer_as_index")
-_WRITES = {"memref.store": 1, "vector.store": 1, "memref.copy": 1}
-
-
-def operations_in(op: Operation) -> list[Operation]:
-    """Every operation inside, in the order of the text."""
-    found: list[Operation] = []
-
-    def visit(inner: Operation) -> WalkResult:
-        found.append(inner.operation)
-        return WalkResult.ADVANCE
-
-    op.walk(visit, WalkOrder.PRE_ORDER)
-    return found
-
-
-def has_body(function: Operation) -> bool:
-    """Whether a function is defined here, and not only declared."""
-    return len(function.regions[0].blocks) > 0
-
-
-def is_private(function: Operation) -> bool:
-    """Whether only this module uses a function."""
-    name = "sym_visibility"
-    attributes = function.attributes
-    return name in attributes and bool(StringAttr(attributes[name]).value == "private")
-
-
-def fallible(functions: Iterable[Operation]) -> frozenset[str]:
-    """Symbols of the functions that return a status, as they allocate or call one that does."""
-    inside = {symbol_of(one): operations_in(one) for one in functions}
-    found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
-    size = -1
-    while size != len(found):
-        size = len(found)
-        found |= {name for name, ops in inside.items() if any(_callee(op) in found for op in ops)}
-    return frozenset(found)
-
-
-def _callee(op: Operation) -> str:
-    return FlatSymbolRefAttr(op.attributes["callee"]).value if op.name == "func.call" else ""
-
-
-def constant_buffers(function: Operation) -> frozenset[Value]:
-    """The arguments that a function never writes; what is given away may be written."""
-    written = set()
-    for op in operations_in(function):
-        if op.name in _WRITES:
-            written.add(root(op.operands[_WRITES[op.name]]))
-        elif op.name in _GIVEN_AWAY:
-            written.update(root(operand) for operand in op.operands)
-    return frozenset(set(function.regions[0].blocks[0].arguments) - written)
+from xtc.core.mlir import MemRefType, Operation, Value
 
 
 def function(printer: Printer, op: Operation, arguments: Sequence[str]) -> str:
@@ -85,28 +25,34 @@ def function(printer: Printer, op: Operation, arguments: Sequence[str]) -> str:
     Raises CompileError for what C cannot express.
     """
     block = op.regions[0].blocks[0]
-    printer.constant = constant_buffers(op)
-    parameters = []
+    printer.constant = constant_buffers(op, printer.read_only)
+    parameters: dict[str, str] = {}
     for value, wish in zip(block.arguments, arguments, strict=True):
         name = printer.names.declare(wish)
-        parameters.append(_parameter(printer, value, name))
+        parameters[name] = _parameter(printer, value, name)
         is_buffer = isinstance(value.type, MemRefType)
         printer.set(value, Expression(name), f"{name}#" if is_buffer else name)
-        if not list(value.uses):
-            printer.statement(f"(void){name};")
     printer.operations(block)
-    return "\n".join([f"{signature(printer, op, parameters)} {{", *printer.lines, "}"])
+    head = signature(printer, op, list(parameters.values()))
+    unused = [f"  (void){name};" for name in parameters if not printer.mentions(name)]
+    return "\n".join([f"{head} {{", *unused, *printer.lines, "}"])
 
 
 def signature(printer: Printer, op: Operation, parameters: Sequence[str]) -> str:
     """A function's head, one parameter a line where they do not fit into one."""
     symbol = symbol_of(op)
     result = "int" if symbol in printer.fallible else "void"
-    head = f"{'static ' if is_private(op) else ''}{result} {printer.symbols[symbol]}("
+    head = f"{_linkage(op)}{result} {printer.symbols[symbol]}("
     text = f"{head}{', '.join(parameters) or 'void'})"
     if len(text) + 2 <= LINE:
         return text
     return f"{head}\n    " + ",\n    ".join(parameters) + ")"
+
+
+def _linkage(op: Operation) -> str:
+    """A function that MLIR's `no_inline` marks keeps what its parameters say of aliasing."""
+    inline = "__attribute__((noinline)) " if "no_inline" in op.attributes else ""
+    return f"{'static ' if is_private(op) else ''}{inline}"
 
 
 def _parameter(printer: Printer, value: Value, name: str) -> str:
@@ -138,13 +84,21 @@ def _declared(printer: Printer, op: Operation, type: object) -> str:
 def _call(printer: Printer, op: Operation) -> None:
     if len(op.results):
         raise printer.error(op, "the result of a call cannot be written in C")
-    callee = _callee(op)
+    callee = callee_of(op)
+    suggest_names(printer, op)
     text = call(printer.symbols[callee], *(printer.expression(one) for one in op.operands)).text
     printer.flush()
     if callee in printer.fallible:
         fail_unless(printer, f"{text} != 0")
     else:
         printer.statement(f"{text};")
+
+
+def suggest_names(printer: Printer, op: Operation) -> None:
+    """Let the parameters of a function be called as what is handed to it here."""
+    texts = [printer.expression(one).text for one in op.operands]
+    names = [text if text.isidentifier() else "value" for text in texts]
+    printer.suggested.setdefault(callee_of(op), names)
 
 
 def _return(printer: Printer, op: Operation) -> None:

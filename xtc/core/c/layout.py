@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How C code is laid out, and what comments and errors say of where an operation came from."""
+"""How C code is laid out, and what its comments say of where an operation came from."""
 
 from __future__ import annotations
 
-import re
 import textwrap
 
-from xtc.core.mlir import Location, Operation, StringAttr
+from xtc.core.mlir import Operation, StringAttr
 
 NODE = "xtc.node"
 _LOOP = "./"
@@ -33,25 +32,9 @@ def node_of(op: Operation) -> str:
     return str(location.name_str) if location.is_a_name() else ""
 
 
-def loop_path(op: Operation) -> str:
-    """The name that a schedule or an operator gives a loop: "k#32" of the attribute "./k#32"."""
-    paths = [name for name in op.attributes if name.startswith(_LOOP)]
-    return paths[0].removeprefix(_LOOP) if paths else ""
-
-
-def user_line(op: Operation) -> str | None:
-    """`file:line` of the user's own code, where it is known."""
-    location: Location = op.location
-    while location.is_a_name():
-        location = location.child_loc
-    if not location.is_a_file() or location.filename == "-":
-        return None
-    return f"{location.filename}:{location.start_line}"
-
-
-def first_line(op: Operation) -> str:
-    """An operation as MLIR writes it, its regions left away."""
-    return re.split(r"\s*[{]?\n", str(op).strip(), maxsplit=1)[0]
+def loop_paths(op: Operation) -> list[str]:
+    """The names that a schedule or an operator gives loops: "k#32" of the attribute "./k#32"."""
+    return [name.removeprefix(_LOOP) for name in op.attributes if name.startswith(_LOOP)]
 
 
 def symbol_of(op: Operation) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from xtc.core.buffers import root
 from xtc.core.c.expression import Expression, assignment, cast, element
+from xtc.core.c.functions import operations_in
 from xtc.core.c.layout import node_of
 from xtc.core.c.printer import Printer, Rule
 from xtc.core.c.types import CType, array_suffix
@@ -129,27 +130,42 @@ def _alignment(op: Operation) -> int:
 
 def _declare(printer: Printer, buffer: Value) -> str:
     """Name a buffer after the node that fills it."""
-    name = printer.names.declare(_writer(buffer) or "buffer")
+    name = printer.names.declare(_content(printer, buffer) or "buffer")
     printer.set(buffer, Expression(name), f"{name}#")
     return name
 
 
-def _writer(buffer: Value) -> str:
-    """The node whose code uses a new buffer first: that is the one that fills it."""
+def _content(printer: Printer, buffer: Value) -> str:
+    """What a new buffer holds: a tile of another, or what a node computes; "" if not known."""
     alloc = buffer.owner.operation
-    users = [_ancestor(use.owner.operation, alloc) for use in buffer.uses]
-    first = alloc
-    for user in users:
-        if first == alloc or user.is_before_in_block(first):
-            first = user
+    first = _first_use(buffer)
+    if first is None:
+        return node_of(alloc)
+    source = _copied(first, buffer)
+    if source is not None and (name := printer.hint(root(source)).removesuffix("#")) != "t":
+        return f"{name}_tile"
+    while not node_of(first) and first.block != alloc.block:
+        first = first.parent.operation
     return node_of(first) or node_of(alloc)
 
 
-def _ancestor(op: Operation, sibling: Operation) -> Operation:
-    """`op`, or what is around it, in the block of `sibling`."""
-    while op.block != sibling.block:
-        op = op.parent.operation
-    return op
+def _first_use(buffer: Value) -> Operation | None:
+    """The operation that uses a buffer first in the order of the text."""
+    users = {use.owner.operation for use in buffer.uses}
+    alloc = buffer.owner.operation
+    for op in operations_in(alloc.parent.operation):
+        if op in users:
+            return op
+    return None
+
+
+def _copied(op: Operation, buffer: Value) -> Value | None:
+    """The buffer that an operation copies an element or a vector of, where it does no more."""
+    if op.name not in ("memref.store", "vector.store") or op.operands[1] != buffer:
+        return None
+    value = op.operands[0]
+    is_read = getattr(value.owner, "name", "") in ("memref.load", "vector.load")
+    return value.owner.operands[0] if is_read else None
 
 
 def _get_global(printer: Printer, op: Operation) -> None:

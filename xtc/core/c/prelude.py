@@ -67,18 +67,18 @@ class Prelude:
     def _access(self, kind: str, type: CType, text: Callable[[CType], str]) -> str:
         self.type(type)
         self._types.setdefault(f"{type.name}_u", helpers.memory_type(type))
-        return self._function(f"{kind}_{type.short}", text(type))
+        return self.define(f"{kind}_{type.short}", text(type))
 
     def splat(self, type: CType) -> str:
         """The function that puts a scalar in every lane."""
         self.type(type)
-        return self._function(f"splat_{type.short}", helpers.splat(type))
+        return self.define(f"splat_{type.short}", helpers.splat(type))
 
     def select(self, type: CType) -> str:
         """The function that chooses lanes by a mask."""
         self.type(type)
         self.type(type.mask)
-        return self._function(f"select_{type.short}", helpers.select(type))
+        return self.define(f"select_{type.short}", helpers.select(type))
 
     def extreme(self, kind: str, type: CType) -> str:
         """The function `maximum`, `minimum`, `umaximum` or `uminimum` of a type."""
@@ -86,36 +86,36 @@ class Prelude:
         if type.lanes:
             self.type(type.mask)
         if not type.is_float:
-            return self._function(
+            return self.define(
                 f"{kind}_{type.short}", helpers.integer_extreme(kind, type), "stdint.h"
             )
-        return self._function(f"{kind}_{type.short}", helpers.extreme(kind, type), "math.h")
+        return self.define(f"{kind}_{type.short}", helpers.extreme(kind, type), "math.h")
 
     def by_lane(self, function: str, name: str, type: CType, arguments: Sequence[str]) -> str:
         """The function that applies one of the C library to every lane."""
         self.type(type)
         text = helpers.by_lane(function, name, type, arguments)
-        return self._function(f"{name}_{type.short}", text, "math.h")
+        return self.define(f"{name}_{type.short}", text, "math.h")
 
     def division(self, name: str) -> str:
         """`floor_div` or `ceil_div`."""
-        return self._function(name, helpers.division(name))
+        return self.define(name, helpers.division(name))
 
     def float_of_bf16(self, lanes: int) -> str:
         """The function that widens bf16."""
         self.type(CType("bf16", lanes))
         if not lanes:
-            return self._function("float_of_bf16", helpers.FLOAT_OF_BF16, "string.h")
+            return self.define("float_of_bf16", helpers.FLOAT_OF_BF16, "string.h")
         self._bits_of_floats(lanes)
-        return self._function(f"float_of_bf16x{lanes}", helpers.floats_of_bf16(lanes))
+        return self.define(f"float_of_bf16x{lanes}", helpers.floats_of_bf16(lanes))
 
     def bf16_of_float(self, lanes: int) -> str:
         """The function that rounds to bf16."""
         self.type(CType("bf16", lanes))
         if not lanes:
-            return self._function("bf16_of_float", helpers.BF16_OF_FLOAT, "string.h")
+            return self.define("bf16_of_float", helpers.BF16_OF_FLOAT, "string.h")
         self._bits_of_floats(lanes)
-        return self._function(f"bf16_of_f32x{lanes}", helpers.bf16_of_floats(lanes))
+        return self.define(f"bf16_of_f32x{lanes}", helpers.bf16_of_floats(lanes))
 
     def _bits_of_floats(self, lanes: int) -> None:
         self.type(CType("f32", lanes))
@@ -125,7 +125,8 @@ class Prelude:
             name, f"typedef uint32_t {name} __attribute__((vector_size({size})));"
         )
 
-    def _function(self, name: str, text: str, header: str = "stddef.h") -> str:
+    def define(self, name: str, text: str, header: str = "stddef.h") -> str:
+        """A helper's name; its text comes before all functions where one of them mentions it."""
         self.include(header)
         self._functions.setdefault(name, text)
         return name

@@ -8,12 +8,14 @@ variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from xtc.core.blame import first_line, user_line
 from xtc.core.c.expression import Expression
-from xtc.core.c.layout import broken, first_line, node_of, user_line
+from xtc.core.c.layout import broken, node_of
 from xtc.core.c.names import Names
 from xtc.core.c.prelude import Prelude
 from xtc.core.c.types import CType
@@ -38,6 +40,9 @@ class Printer:
         prelude: what the code needs before it.
         symbols: C names of globals and functions, by their MLIR symbols.
         fallible: functions that return whether they failed, by their MLIR symbols.
+        read_only: for each function, which of its parameters it only reads, by MLIR symbols.
+        suggested: what the parameters of functions that are called here are best called.
+        definitions: texts that the function needs before it.
         constant: buffers that the function only reads.
         lines: the text so far.
         live: C names of the heap buffers that exist at this point.
@@ -48,6 +53,9 @@ class Printer:
     prelude: Prelude
     symbols: Mapping[str, str]
     fallible: frozenset[str] = frozenset()
+    read_only: Mapping[str, Sequence[bool]] = field(default_factory=dict)
+    suggested: dict[str, list[str]] = field(default_factory=dict)
+    definitions: list[str] = field(default_factory=list)
     constant: frozenset[Value] = frozenset()
     lines: list[str] = field(default_factory=list)
     live: list[str] = field(default_factory=list)
@@ -136,6 +144,11 @@ class Printer:
         """A line at the present depth; one that is too long is broken."""
         indent = "  " * self._depth
         self.lines += [indent + line for line in broken(text, LINE - len(indent))]
+
+    def mentions(self, name: str) -> bool:
+        """Whether the text so far uses a name."""
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        return any(word.search(line.partition("//")[0]) for line in self.lines)
 
     @contextmanager
     def block(self, head: str, comment: str = "") -> Iterator[None]:

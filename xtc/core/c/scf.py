@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from xtc.core.c.expression import Expression, assignment
-from xtc.core.c.layout import loop_path
+from xtc.core.c.layout import loop_paths
 from xtc.core.c.printer import Printer, Rule
 from xtc.core.mlir import Block, BlockArgument, Operation, OpResult, Value
 
@@ -57,10 +57,12 @@ def _forall(printer: Printer, op: Operation) -> None:
 
 def _index_name(printer: Printer, op: Operation | None) -> tuple[str, str]:
     """The index after the loop's own name, which a comment says where it is no name in C."""
-    path = loop_path(op) if op is not None else ""
-    if not path:
+    paths = loop_paths(op) if op is not None else []
+    if not paths:
         return printer.names.declare_loop(), ""
-    name = printer.names.declare(path.replace("#", ""))
+    path = " and ".join(paths)
+    wish = path.replace("#", "") if len(paths) == 1 else "iteration"
+    name = printer.names.declare(wish)
     return name, "" if name == path else path
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from xtc.core.c import arith, compare, convert, func, math, memref, scf, vector
+from xtc.core.blame import first_line
+from xtc.core.c import arith, compare, convert, func, functions, math, memref, scf, vector
 from xtc.core.c.layout import symbol_of
 from xtc.core.c.names import Names, is_reserved
 from xtc.core.c.prelude import Prelude
@@ -48,6 +49,7 @@ def c_source(
     arguments: Mapping[str, Sequence[str]] | None = None,
     rules: Mapping[str, Rule] | None = None,
     provided: Collection[str] = (),
+    reserved: Collection[str] = (),
 ) -> CSource:
     """The C file of a module, whose functions take and keep buffers of static shape.
 
@@ -56,32 +58,36 @@ def c_source(
         arguments: what a function's parameters are called, by its symbol.
         rules: how operations are written that only one target has, by their names.
         provided: functions without a body that a header of the caller's declares.
+        reserved: names that the text of these rules uses.
 
     Raises:
         CompileError: C cannot express an operation; names it and the node it came from.
     """
     top = [op.operation for op in module.regions[0].blocks[0].operations]
-    functions = [op for op in top if op.name == "func.func"]
+    found = [op for op in top if op.name == "func.func"]
     tables = [op for op in top if op.name == "memref.global"]
     for op in top:
-        if op not in functions and op not in tables:
-            raise CompileError(f"{op.name} cannot be written in C", notes=[str(op)[:200]])
-    unit = _Unit({**RULES, **(rules or {})}, arguments or {}, _c_names(top), functions)
-    return unit.source([one for one in functions if symbol_of(one) not in provided], tables)
+        if op not in found and op not in tables:
+            raise CompileError(f"{op.name} cannot be written in C", notes=[first_line(op)])
+    symbols = _c_names(top, reserved)
+    written = [op for op in found if symbol_of(op) not in provided]
+    unit = _Unit({**RULES, **(rules or {})}, arguments or {}, symbols, written, reserved)
+    return unit.source(tables)
 
 
-def _c_names(top: Sequence[Operation]) -> dict[str, str]:
+def _c_names(top: Sequence[Operation], reserved: Collection[str]) -> dict[str, str]:
     """Functions that others call keep their names. Raises UserError for one that C has taken."""
-    public = [symbol_of(op) for op in top if op.name == "func.func" and not func.is_private(op)]
+    named = [op for op in top if op.name == "func.func"]
+    public = [symbol_of(op) for op in named if not functions.is_private(op)]
     for symbol in public:
-        if is_reserved(symbol):
+        if is_reserved(symbol) or symbol in reserved:
             raise UserError(
                 f"a C function cannot be called '{symbol}'",
                 notes=["C, its library or the generated code uses the name"],
                 hints=[f"call the graph {symbol}_graph"],
             )
-    declared = [symbol_of(op) for op in top if op.name == "func.func" and not func.has_body(op)]
-    names = Names([*public, *declared])
+    declared = [symbol_of(op) for op in named if not functions.has_body(op)]
+    names = Names([*public, *declared, *reserved])
     fixed = {symbol: symbol for symbol in (*public, *declared)}
     others = [symbol for symbol in map(symbol_of, top) if symbol not in fixed]
     return {**fixed, **{symbol: names.declare(symbol) for symbol in others}}
@@ -93,30 +99,44 @@ class _Unit:
         rules: Mapping[str, Rule],
         arguments: Mapping[str, Sequence[str]],
         symbols: Mapping[str, str],
-        functions: Sequence[Operation],
+        found: Sequence[Operation],
+        reserved: Collection[str],
     ) -> None:
         self.prelude = Prelude()
         self._rules = rules
-        self._arguments = arguments
+        self._names = {symbol: list(names) for symbol, names in arguments.items()}
         self._symbols = symbols
-        self._fallible = func.fallible(functions)
+        self._reserved = reserved
+        self._declared = [op for op in found if not functions.has_body(op)]
+        self._defined = functions.callees_first([op for op in found if functions.has_body(op)])
+        self._fallible = functions.fallible(found)
+        self._read_only = functions.read_only(self._defined)
 
-    def source(self, functions: Sequence[Operation], tables: Sequence[Operation]) -> CSource:
+    def source(self, tables: Sequence[Operation]) -> CSource:
         data = [declaration(self.prelude, op, self._symbols[symbol_of(op)]) for op in tables]
-        defined = [op for op in functions if func.has_body(op)]
-        declared = [func.declaration(self._printer(), op) for op in functions if op not in defined]
-        bodies = [self._function(op) for op in defined]
+        declared = [func.declaration(self._printer(), op) for op in self._declared]
+        # A function is written before those that it calls, as it says what their parameters are
+        # called; in the text it follows them.
+        bodies = [self._function(op) for op in reversed(self._defined)][::-1]
         code = "\n\n".join(part for part in ("\n".join(declared), "\n".join(data), *bodies) if part)
         text = f"{self.prelude.text(code)}\n\n{code}"
         return CSource(f"{text}\n", self._symbols, self._fallible)
 
     def _function(self, op: Operation) -> str:
-        symbol = symbol_of(op)
+        symbol, printer = symbol_of(op), self._printer()
         count = len(op.regions[0].blocks[0].arguments)
-        names = self._arguments.get(symbol) or [f"arg{n}" for n in range(count)]
-        text = func.function(self._printer(), op, names)
-        return f"{_STATUS}{text}" if symbol in self._fallible else text
+        names = self._names.get(symbol) or [f"arg{n}" for n in range(count)]
+        text = func.function(printer, op, names)
+        status = _STATUS if symbol in self._fallible else ""
+        return "\n\n".join([*printer.definitions, f"{status}{text}"])
 
     def _printer(self) -> Printer:
-        names = Names(self._symbols.values())
-        return Printer(self._rules, names, self.prelude, self._symbols, self._fallible)
+        return Printer(
+            self._rules,
+            Names([*self._symbols.values(), *self._reserved]),
+            self.prelude,
+            self._symbols,
+            self._fallible,
+            self._read_only,
+            self._names,
+        )

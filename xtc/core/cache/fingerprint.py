@@ -13,9 +13,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _STARTED = time.time_ns()
 
@@ -24,8 +25,7 @@ class NoFingerprintError(Exception):
     """The code of a package is in no file, or its files changed after the process began."""
 
 
-@dataclass(frozen=True, order=True)
-class _File:
+class _File(NamedTuple):
     """A file of a package, and what of its inode changes when it is written (times in ns)."""
 
     name: str
@@ -80,17 +80,31 @@ def _fingerprint(packages: tuple[str, ...]) -> CodeFingerprint:
         for file in files:
             if file.changed > _STARTED:
                 raise NoFingerprintError(f"{file.path} changed after this process began")
-            content = Path(file.path).read_bytes()
-            digest.update(f"{len(content)} {file.name}\n".encode())
-            digest.update(content)
+            content = _content(file)
+            digest.update(b"%d %s\n%s" % (len(content), file.name.encode(), content))
     except OSError as error:
         raise NoFingerprintError(f"the code cannot be read: {error}") from None
     return CodeFingerprint(digest.hexdigest(), packages, files)
 
 
+def _content(file: _File) -> bytes:
+    """All there is: files are small, and their number makes every call count."""
+    descriptor = os.open(file.path, os.O_RDONLY)
+    try:
+        content = os.read(descriptor, file.size + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) != file.size:
+        raise NoFingerprintError(f"{file.path} changed while it was read")
+    return content
+
+
 def _files(packages: tuple[str, ...]) -> tuple[_File, ...]:
-    roots = ((package, root) for package in packages for root in _roots(package))
-    return tuple(sorted(file for package, root in roots for file in _files_at(root, package)))
+    found: list[_File] = []
+    for package in packages:
+        for root in _roots(package):
+            _add_files(root, package, found)
+    return tuple(sorted(found))
 
 
 def _roots(package: str) -> list[str]:
@@ -107,22 +121,24 @@ def _roots(package: str) -> list[str]:
     return roots
 
 
-def _files_at(root: str, name: str) -> Iterator[_File]:
+def _add_files(root: str, name: str, found: list[_File]) -> None:
     if not Path(root).is_dir():
-        yield _stamped(name, root, Path(root).stat())
+        found.append(_stamped(name, root, Path(root).stat()))
         return
-    with os.scandir(root) as found:
-        for entry in found:
-            if _is_code(entry.name):
-                inner = f"{name}/{entry.name}"
+    folders = [(root, name)]
+    for folder, prefix in folders:
+        with os.scandir(folder) as entries:
+            for entry in filter(_is_code, entries):
+                inner = f"{prefix}/{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
-                    yield from _files_at(entry.path, inner)
+                    folders.append((entry.path, inner))
                 else:
-                    yield _stamped(inner, entry.path, entry.stat())
+                    found.append(_stamped(inner, entry.path, entry.stat()))
 
 
-def _is_code(name: str) -> bool:
+def _is_code(entry: os.DirEntry[str]) -> bool:
     """Not what Python or an editor leaves beside sources."""
+    name = entry.name
     return not (name.startswith((".", "#")) or name == "__pycache__" or name.endswith("~"))
 
 

@@ -14,6 +14,7 @@ PAGE = 4096
 """Files take whole pages; sizes here are counted in them."""
 
 _FILE = "usage"
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def pages(size: int) -> int:
@@ -31,9 +32,12 @@ def folder_size(folder: Path) -> int:
 
 
 def add(root: Path, size: int) -> None:
-    """Count an entry of `size` bytes. Raises OSError."""
-    with (root / _FILE).open("ab", buffering=0) as file:
-        file.write(bytes(pages(size)))
+    """Count an entry of `size` bytes. Raises OSError, also for what is a link or no file."""
+    descriptor = os.open(root / _FILE, _APPEND, 0o600)
+    try:
+        os.write(descriptor, bytes(pages(size)))
+    finally:
+        os.close(descriptor)
 
 
 def estimate(root: Path) -> int:

@@ -38,10 +38,12 @@ def guarded(function: Callable[[], T], what: str) -> T:
     thread = threading.Thread(target=_run, args=(function, what, future), name="LLVM", daemon=True)
     try:
         thread.start()
-        return future.result()
+        result = future.result()
     finally:
         if not future.cancel():
             wait([future])  # an interrupt must not leave LLVM at work behind the caller's back
+    thread.join()  # who counts the process's threads finds none of ours
+    return result
 
 
 def _run(function: Callable[[], T], what: str, future: Future[T]) -> None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, did_you_mean, shown
 from xtc.core.loops.check_mesh import check_distribution
 from xtc.core.loops.check_operands import check_operands
-from xtc.core.loops.nest import Nest, NestLoop
+from xtc.core.loops.nest import Nest, NestLoop, Space
 from xtc.core.loops.plan import code_size, plan_nest
 
 MAX_UNROLLED = 512
@@ -52,6 +52,13 @@ def check_nest(nest: Nest, title: str) -> None:
         )
 
 
+def check_axis(name: str, space: Space, title: str) -> None:
+    """Raise UserError unless the space has an axis called `name`."""
+    if space.axis(name) is None:
+        hints = did_you_mean(name, space.names)
+        raise UserError(f"{title} has no axis {shown(name)}", hints=hints)
+
+
 def _check(nest: Nest, title: str, outside: Outside) -> None:
     for rule in _RULES:
         rule(nest, title, outside)
@@ -63,17 +70,17 @@ def _known_axes(nest: Nest, title: str, outside: Outside) -> None:
     if len(nest.loops) > MAX_LOOPS:
         raise UserError(f"the schedule of {title} has {len(nest.loops)} loops; at most {MAX_LOOPS}")
     for name in [loop.axis for loop in nest.loops] + [part.axis for part in nest.segments[:1]]:
-        if nest.space.axis(name) is None:
-            raise UserError(
-                f"{title} has no axis '{name}'", hints=did_you_mean(name, nest.space.names)
-            )
+        check_axis(name, nest.space, title)
 
 
 def _unique_loops(nest: Nest, title: str, outside: Outside) -> None:
     seen: set[str] = set()
     for loop in nest.loops:
         if loop.name in seen:
-            raise UserError(f"the schedule of {title} has two loops '{loop.name}'")
+            raise UserError(
+                f"the schedule of {title} has two loops '{loop.name}'",
+                where=loop.where,
+            )
         seen.add(loop.name)
 
 
@@ -88,17 +95,23 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
         )
     size, position = nest.space.size(name), 0
     for segment in nest.segments:
-        if segment.axis != name or segment.start != position or segment.stop <= segment.start:
+        if segment.axis != name or segment.start != position:
             raise UserError(
                 f"'{segment.name}' of {title} does not go on with the split of '{name}' "
                 f"at {position}",
                 notes=["segments follow each other and cover the axis"],
             )
+        if segment.stop <= segment.start:
+            raise UserError(
+                f"'{segment.name}' of {title} is empty",
+                notes=[f"'{name}' goes from 0 to {size}"],
+                hints=["begin each segment after the one before, the first at 0"],
+            )
         position = segment.stop
     if position != size:
         raise UserError(
             f"the split of '{name}' of {title} ends at {position}, not at {size}",
-            hints=[f"the last segment may be open: '{name}[{nest.segments[-1].start}:]'"],
+            hints=[f"add '{name}[{position}:]'"] if position < size else [],
         )
     if len(nest.segments) == 1:
         raise UserError(f"the split of '{name}' of {title} has one segment, which changes nothing")
@@ -113,21 +126,21 @@ def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
         if loop.tile is None:
             _check_whole(nest, loop, title, outside, again=again)
         elif loop.tile < 1:
-            raise UserError(f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least")
+            raise UserError(
+                f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least",
+                where=loop.where,
+            )
         elif loop.tile > outer or (loop.tile == outer and (again or loop.axis not in outside.axes)):
             raise UserError(
                 f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: this is no tile",
                 hints=[f"choose a size from 1 to {outer - 1}" if outer > 1 else "leave it away"],
+                where=loop.where,
             )
         covered[loop.axis] = outer if loop.tile is None else loop.tile
         looped.add(loop.axis)
 
 
 def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, again: bool) -> None:
-    if again and any(
-        one.tile is None and one.axis == loop.axis and one != loop for one in nest.loops
-    ):
-        raise UserError(f"axis '{loop.axis}' of {title} has two loops over all of it")
     if again:
         raise UserError(
             f"the loop over all of '{loop.axis}' of {title} is inside a tile of it",
@@ -137,6 +150,7 @@ def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, ag
         raise UserError(
             f"'{loop.name}' of {title} is looped over outside of the segment already",
             hints=["leave it away in the segment, or outside of it"],
+            where=loop.where,
         )
 
 
@@ -149,12 +163,16 @@ def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
             continue
         _check_vector(nest, position, title)
         if extent.size == 1:
-            raise UserError(f"'{loop.name}' of {title} has one element; nothing to vectorize")
+            raise UserError(
+                f"'{loop.name}' of {title} has one element; nothing to vectorize",
+                where=loop.where,
+            )
         if loop.axis in vectorized:
             raise UserError(
                 f"'{loop.name}' of {title} is inside '{vectorized[loop.axis].name}', "
                 "which is vectorized as a whole",
                 hints=[f"vectorize '{loop.name}' alone"],
+                where=loop.where,
             )
         vectorized[loop.axis] = loop
         elements *= extent.size
@@ -174,15 +192,20 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{inside}' is inside it",
             hints=["interchange the loops so that vectorized ones are innermost"],
+            where=loop.where,
         )
     if _is_reduction(nest, loop):
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
             notes=["the sum's order would change"],
             hints=["vectorize a parallel axis"],
+            where=loop.where,
         )
     if loop.unroll:
-        raise UserError(f"'{loop.name}' of {title} is both vectorized and unrolled")
+        raise UserError(
+            f"'{loop.name}' of {title} is both vectorized and unrolled",
+            where=loop.where,
+        )
 
 
 def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
@@ -199,6 +222,7 @@ def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -
             f"'{loop.name}' of {title} cannot be vectorized: an operand is indexed by {index}",
             notes=["its elements are not neighbours"],
             hints=["vectorize an axis that indexes every operand alone"],
+            where=loop.where,
         )
 
 
@@ -212,6 +236,7 @@ def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
                 f"'{loop.name}' of {title} cannot be parallelized: '{loop.axis}' is reduced",
                 notes=["threads would add to one element at the same time"],
                 hints=["parallelize an axis of the result"],
+                where=loop.where,
             )
         around = [one for one in nest.loops[:position] if not one.parallelize]
         around += [outside.loop] if outside.loop else []
@@ -220,9 +245,13 @@ def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
             raise UserError(
                 f"'{loop.name}' of {title} cannot be parallelized inside '{outer}'",
                 hints=["interchange the loops so that parallel ones are outermost"],
+                where=loop.where,
             )
         if loop.vectorize or loop.unroll:
-            raise UserError(f"'{loop.name}' of {title} is parallel and vectorized or unrolled")
+            raise UserError(
+                f"'{loop.name}' of {title} is parallel and vectorized or unrolled",
+                where=loop.where,
+            )
         axes.add(loop.axis)
     _check_parallel_counts(nest, title)
 
@@ -231,7 +260,10 @@ def _check_parallel_counts(nest: Nest, title: str) -> None:
     parallel = [extent for extent in nest.extents() if extent.loop.parallelize]
     for extent in parallel:
         if extent.trips == 1:
-            raise UserError(f"'{extent.loop.name}' of {title} runs once; nothing to parallelize")
+            raise UserError(
+                f"'{extent.loop.name}' of {title} runs once; nothing to parallelize",
+                where=extent.loop.where,
+            )
     for extent in parallel[:-1]:
         loop = extent.loop
         if loop.pack or loop.fuse or loop.buffer:
@@ -239,6 +271,7 @@ def _check_parallel_counts(nest: Nest, title: str) -> None:
                 f"'{loop.name}' and '{parallel[-1].loop.name}' of {title} run as one parallel "
                 "loop; nothing can be put between them",
                 hints=[f"put it inside '{parallel[-1].loop.name}'"],
+                where=loop.where,
             )
 
 
@@ -253,6 +286,7 @@ def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
             raise UserError(
                 f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}: it runs {times}",
                 hints=[f"a factor from 2 to {trips}" if trips > 1 else "leave it away"],
+                where=loop.where,
             )
         copies *= loop.unroll
     if copies > MAX_UNROLLED:

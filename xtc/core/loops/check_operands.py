@@ -41,9 +41,13 @@ def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
                 raise UserError(
                     f"{word} at '{loop.name}': {title} has no operand {operand}",
                     notes=[f"it reads {count} operands, counted from 0"],
+                    where=loop.where,
                 )
         if len(set(operands)) < len(operands):
-            raise UserError(f"{word} at '{loop.name}' of {title} names an operand twice")
+            raise UserError(
+                f"{word} at '{loop.name}' of {title} names an operand twice",
+                where=loop.where,
+            )
 
 
 def _check_not_vectorized(loop: NestLoop, title: str) -> None:
@@ -51,6 +55,7 @@ def _check_not_vectorized(loop: NestLoop, title: str) -> None:
         raise UserError(
             f"'{loop.name}' of {title} is vectorized; nothing can be put inside it",
             hints=["use the loop around it"],
+            where=loop.where,
         )
 
 
@@ -60,6 +65,7 @@ def _check_computed(nest: Nest, loop: NestLoop, operand: int, title: str) -> Non
             f"fuse at '{loop.name}': operand {operand} of {title} is not computed by an operation "
             "that can be fused",
             notes=["it is an argument, a constant, or the result of moving data"],
+            where=loop.where,
         )
 
 
@@ -70,9 +76,11 @@ def _check_fuse(loop: NestLoop, operand: int, title: str, places: Places, trips:
             f"fuse at '{loop.name}': operand {operand} of {title} is computed before '{loop.name}' "
             f"is reached, by its {word} at '{name}'",
             hints=[f"leave out one of the two, or fuse at '{name}' or outside of it"],
+            where=loop.where,
         )
     if trips == 1:
         raise UserError(
             f"fuse at '{loop.name}' of {title} changes nothing: '{loop.name}' runs once",
             hints=["fuse at a loop that repeats"],
+            where=loop.where,
         )

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
+from xtc.core.loops.check import check_axis
 from xtc.core.loops.nest import Axis, Nest, NestLoop, Segment, Space
 from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 
@@ -73,7 +74,8 @@ class _Reader:
                         hints=["put it inside the segments, or before them"],
                     )
                 else:
-                    loops.append(self._loop(text, value))
+                    loop = self._loop(text, value, axes)
+                    loops.append(replace(loop, where=key.where))
         return Nest(Space(axes), tuple(loops), tuple(segments))
 
     def _count_one(self) -> None:
@@ -113,18 +115,19 @@ class _Reader:
         self, match: re.Match[str], value: Located, axes: tuple[Axis, ...], depth: int
     ) -> Segment:
         name = match["axis"]
-        size = next((axis.size for axis in axes if axis.name == name), 0)
-        start, stop = int(match["start"] or 0), int(match["stop"] or size)
+        check_axis(name, Space(axes), self.title)
+        start, stop = int(match["start"] or 0), int(match["stop"] or Space(axes).size(name))
         cut = tuple(replace(a, size=stop - start) if a.name == name else a for a in axes)
         return Segment(name, start, stop, self.nest(value, cut, depth + 1))
 
-    def _loop(self, text: str, value: Located) -> NestLoop:
+    def _loop(self, text: str, value: Located, axes: tuple[Axis, ...]) -> NestLoop:
         match = _LOOP.fullmatch(text)
         if match is None:
             raise UserError(
                 f"{shown(text)} is not a loop of {self.title}",
                 hints=["write an axis (i), a tile of it (i#4), or a segment (i[0:48])"],
             )
+        check_axis(match["axis"], Space(axes), self.title)
         loop = NestLoop(match["axis"], int(match["tile"]) if match["tile"] else None)
         seen = set()
         for word, argument in _annotations(value, loop.name):
@@ -155,8 +158,9 @@ def _annotations(value: Located, loop: str) -> list[tuple[str, Any]]:
 def _word(value: object, loop: str) -> tuple[str, Any]:
     """A word and, after a colon, its number: `unroll`, `unroll:4`."""
     if not isinstance(value, str):
-        kind = "mapping" if isinstance(value, dict) else shown(value)
-        raise UserError(f"'{loop}' cannot be {kind}", hints=[f"one of: {', '.join(_WORDS)}"])
+        raise UserError(
+            f"'{loop}' cannot be {_kind(value)}", hints=[f"one of: {', '.join(_WORDS)}"]
+        )
     word, colon, number = value.partition(":")
     if not colon:
         return word, None
@@ -182,7 +186,7 @@ def _annotate(loop: NestLoop, word: str, argument: Any) -> NestLoop:
         return replace(loop, distribute=_mesh_axis(loop, argument))
     if word == "spread":
         return replace(loop, spread=_spread(loop, argument))
-    if argument not in (None, True):
+    if argument is not None and argument is not True:
         raise UserError(f"{word} of '{loop.name}' takes no value, not {_kind(argument)}")
     return _FLAGS[word](loop)
 

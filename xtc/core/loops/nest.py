@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from xtc.core.location import SourceLocation
 from xtc.core.loops.mesh import Mesh
 
 Subscript = tuple[tuple[str, int], ...]
@@ -46,6 +48,11 @@ class Space:
         """Names of the axes in order."""
         return tuple(axis.name for axis in self.axes)
 
+    @property
+    def reduced(self) -> int:
+        """How many terms an element of the result is a sum of."""
+        return math.prod(axis.size for axis in self.axes if axis.reduction)
+
     def axis(self, name: str) -> Axis | None:
         """The axis called `name`, or None."""
         return next((axis for axis in self.axes if axis.name == name), None)
@@ -54,6 +61,14 @@ class Space:
         """Elements of the axis called `name`; 0 where there is none."""
         axis = self.axis(name)
         return axis.size if axis else 0
+
+    def renamed(self, names: Mapping[str, str]) -> Space:
+        """The same space with other names of axes."""
+        axes = tuple(replace(axis, name=names[axis.name]) for axis in self.axes)
+        subscripts = tuple(
+            tuple((names[axis], factor) for axis, factor in one) for one in self.subscripts
+        )
+        return replace(self, axes=axes, subscripts=subscripts)
 
     def resized(self, size_of: Callable[[Axis], int]) -> Space:
         """The same space with other sizes."""
@@ -77,6 +92,7 @@ class NestLoop:
         distribute: the axis of the processor mesh whose places share the iterations, or "".
         spread: operands that the memory mesh holds, by number, with an axis of it, or `*`, for
             each of their dimensions.
+        where: where a text has it, for messages.
     """
 
     axis: str
@@ -90,6 +106,7 @@ class NestLoop:
     fuse: tuple[int, ...] = ()
     distribute: str = ""
     spread: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    where: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -202,6 +219,17 @@ class Nest:
     def _first_tile(self, axis: str) -> int:
         """The largest tile of `axis` that a segment begins with."""
         return max((_outer_tile(segment.nest, axis) for segment in self.segments), default=1)
+
+    def renamed(self, names: Mapping[str, str]) -> Nest:
+        """The same nest with other names of axes; those of loops stay."""
+        return Nest(
+            self.space.renamed(names),
+            tuple(replace(loop, axis=names[loop.axis]) for loop in self.loops),
+            tuple(
+                replace(one, axis=names[one.axis], nest=one.nest.renamed(names))
+                for one in self.segments
+            ),
+        )
 
     def walk(self) -> Iterator[Nest]:
         """This nest and those of all segments in it."""

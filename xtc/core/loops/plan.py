@@ -92,19 +92,9 @@ def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
     return _Planner(title, nest, alone).plan(nest, 0, sizes)
 
 
-def placed(nest: Nest) -> tuple[Nest, tuple[int, ...]]:
-    """The nest with what memories hold packed inside of the loops over them.
-
-    Where there are none, it comes second: what is to be packed before all loops.
-    """
-    spread = tuple(dict.fromkeys(n for loop in nest.loops for n, _ in loop.spread))
-    leading = leading_loops(nest)
-    if not leading:
-        return nest, spread
-    last = leading[-1]
-    packed = replace(last, pack=tuple(dict.fromkeys((*last.pack, *spread))))
-    loops = tuple(packed if loop is last else loop for loop in nest.loops)
-    return replace(nest, loops=loops), ()
+def spread_operands(nest: Nest) -> tuple[int, ...]:
+    """Operands that memories hold parts of, by number."""
+    return tuple(dict.fromkeys(operand for loop in nest.loops for operand, _ in loop.spread))
 
 
 def first_parallel(nest: Nest) -> str | None:
@@ -203,11 +193,15 @@ class _Planner:
             one = replace(what, axis=loop.axis, tile=loop.tile, name=loop.name)
             axis = loop.axis
             inner = Loops((one,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
-        outer = (*plain[:-1], plain[-1] if again else last)
+        inmost = plain[-1] if again else last
         extents = {axis: sizes[axis] for axis in shares}
         places = tuple(loop.distribute for loop in group)
-        if leading:
+        if leading:  # what a memory holds, it holds for all iterations
+            held = (*spread_operands(nest), *inmost.pack)
+            inmost = replace(inmost, pack=tuple(dict.fromkeys(held)))
+            outer = (*plain[:-1], inmost)
             return Loops(outer, extents, shares, inner, "memories", places)
+        outer = (*plain[:-1], inmost)
         before = tuple(dict.fromkeys(operand for loop in group for operand in loop.pack))
         return Loops(outer, extents, shares, inner, "processors", places, before)
 

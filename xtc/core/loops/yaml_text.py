@@ -14,6 +14,8 @@ import yaml
 from xtc.core.errors import UserError, shown
 from xtc.core.location import SourceLocation
 
+UNNAMED = "<schedule>"
+"""What places call a text of no file."""
 MAX_CHARACTERS = 1 << 16
 MAX_DEPTH = 40
 MAX_DIGITS = 64
@@ -30,63 +32,75 @@ class Located:
 class _Loader(yaml.SafeLoader):
     """Composes nodes, not objects; refuses deep nesting and aliases before it descends."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, origin: SourceLocation) -> None:
         super().__init__(text)
-        self._file = file
+        self._origin = origin
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise UserError("aliases are not allowed", where=_where(event.start_mark, self._file))
+            raise UserError("aliases are not allowed", where=_where(event.start_mark, self._origin))
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise UserError("nested too deep", where=_where(event.start_mark, self._file))
+            raise UserError("nested too deep", where=_where(event.start_mark, self._origin))
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
 
 
-def parse_yaml(text: str, file: str = "<schedule>") -> Located:
-    """The document in `text`. Raises UserError with line and column."""
+def parse_yaml(text: str, origin: SourceLocation | str = UNNAMED) -> Located:
+    """The document in `text`. Raises UserError with line and column.
+
+    `origin` is the file that the text is, or where it begins in a file.
+    """
+    start = SourceLocation(origin, 1, 1) if isinstance(origin, str) else origin
     if len(text) > MAX_CHARACTERS:
-        raise UserError(f"{file} has {len(text)} characters; {MAX_CHARACTERS} at most")
+        raise UserError(f"{start.file} has {len(text)} characters; {MAX_CHARACTERS} at most")
     try:
-        node = _Loader(text, file).get_single_node()
+        node = _Loader(text, start).get_single_node()
     except yaml.MarkedYAMLError as error:
-        where = _where(error.problem_mark, file) or file
+        where = _where(error.problem_mark, start) or start.file
         raise UserError(f"not YAML: {error.problem}", where=where) from None
     except yaml.YAMLError as error:
-        raise UserError(f"not YAML: {error}", where=file) from None
-    return Located(None) if node is None else _located(node, file)
+        raise UserError(f"not YAML: {error}", where=start.file) from None
+    return Located(None) if node is None else _located(node, start)
 
 
-def _where(mark: Any, file: str) -> SourceLocation | None:
+def _where(mark: Any, origin: SourceLocation) -> SourceLocation | None:
     if mark is None:
         return None
-    return SourceLocation(file, mark.line + 1, mark.column + 1)
+    left = (origin.column or 1) if mark.line == 0 else 1
+    return SourceLocation(origin.file, origin.line + mark.line, left + mark.column)
 
 
-def _located(node: yaml.Node, file: str) -> Located:
-    where = _where(node.start_mark, file)
+def _located(node: yaml.Node, origin: SourceLocation) -> Located:
+    where = _where(node.start_mark, origin)
+    tag = _tag(node)
+    if not isinstance(node, yaml.ScalarNode) and tag not in ("map", "seq"):
+        raise UserError(f"{shown(tag)} has no meaning here", where=where)
     if isinstance(node, yaml.MappingNode):
-        return Located(_mapping(node, file), where)
+        return Located(_mapping(node, origin), where)
     if isinstance(node, yaml.SequenceNode):
-        return Located([_located(item, file) for item in node.value], where)
+        return Located([_located(item, origin) for item in node.value], where)
     return Located(_scalar(node, where), where)
 
 
-def _mapping(node: yaml.MappingNode, file: str) -> dict[Located, Located]:
+def _tag(node: yaml.Node) -> str:
+    return str(node.tag).removeprefix("tag:yaml.org,2002:")
+
+
+def _mapping(node: yaml.MappingNode, origin: SourceLocation) -> dict[Located, Located]:
     result: dict[Located, Located] = {}
     seen: set[str] = set()
     for key, value in node.value:
-        located = Located(getattr(key, "value", None), _where(key.start_mark, file))
+        located = Located(getattr(key, "value", None), _where(key.start_mark, origin))
         if not isinstance(key, yaml.ScalarNode):
             raise UserError("a key is a name", where=located.where)
         if key.value in seen:
             raise UserError(f"{shown(key.value)} is written twice", where=located.where)
         seen.add(key.value)
-        result[located] = _located(value, file)
+        result[located] = _located(value, origin)
     return result
 
 
@@ -98,7 +112,7 @@ _TAGS: dict[str, Callable[[str], Any]] = {
 
 
 def _scalar(node: yaml.Node, where: SourceLocation | None) -> Any:
-    tag = node.tag.removeprefix("tag:yaml.org,2002:")
+    tag = _tag(node)
     if tag == "int":
         return _integer(node.value, where)
     if tag not in _TAGS:

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.errors import DeviceLost
+from xtc.core.errors import DeviceLost, XtcError
 from xtc.core.offload.array import DeviceArray
 from xtc.core.offload.device import DeviceImage, DriverDevice
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
 from xtc.core.offload.queue import DriverQueue
 
 _UNIT = NativeUnit("libxtc_program.so", "library", (CSRC / "program.c",))
-_FUNCTIONS = 9
+_FUNCTIONS = 10
 
 
 class _Device(ctypes.Structure):
@@ -41,6 +41,7 @@ class _Program(ctypes.Structure):
 
     _fields_ = (
         ("functions", c_void_p * _FUNCTIONS),
+        ("device_count", c_uint64),
         ("devices", POINTER(_Device)),
         ("kernels", POINTER(_Kernel)),
         ("residents", POINTER(c_uint64)),
@@ -88,6 +89,7 @@ class DeviceProgram:
         except BaseException:
             self.close()
             raise
+        self._program.device_count = len(devices)
         self._program.devices = self._bindings
         self._program.kernels = self._kernels
         self._program.residents = self._residents
@@ -105,7 +107,12 @@ class DeviceProgram:
         """
         with self._lock:
             self._require_devices()
-            call()
+            try:
+                call()
+            except BaseException:  # one of its own; commands that it gave have to end
+                with contextlib.suppress(XtcError):
+                    self._wait()
+                raise
             self._wait()
 
     def close(self) -> None:

@@ -10,10 +10,15 @@ import shlex
 import sys
 from pathlib import Path
 
-from xtc.cli import compile, opt, run
+from xtc.cli import compile, loop, opt, run
 from xtc.cli.common import guarded
 
-COMMANDS = {"xtc-compile": compile.run, "xtc-opt": opt.run, "xtc-run": run.run}
+COMMANDS = {
+    "xtc-compile": compile.run,
+    "xtc-loop": loop.run,
+    "xtc-opt": opt.run,
+    "xtc-run": run.run,
+}
 
 
 def session(*lines: str) -> None:

@@ -2,19 +2,47 @@
 // The functions of program.h, by the driver tables of the devices.
 #include "program.h"
 
+#include <stdlib.h>
+
+// What a thread's call of a program has allocated and not freed.
+typedef struct held {
+    struct held *next;
+    const xtc_program *program;
+    word device, address;
+} held;
+
+static _Thread_local held *allocated;
+
 static word allocate(const xtc_program *program, word device, word nbytes)
 {
     const xtc_program_device *on = &program->devices[device];
     xtc_address address = 0;
-    on->driver->alloc(on->device, on->queue, nbytes ? nbytes : 1, &address);
+    held *one = malloc(sizeof *one);
+    if (!one || on->driver->alloc(on->device, on->queue, nbytes ? nbytes : 1, &address)) {
+        free(one);
+        return 0; // no command works on it; without host memory the entry point fails as well
+    }
+    *one = (held){allocated, program, device, address};
+    allocated = one;
     return address;
+}
+
+static void release(held **at)
+{
+    held *one = *at;
+    const xtc_program_device *on = &one->program->devices[one->device];
+    on->driver->free(on->device, one->address);
+    *at = one->next;
+    free(one);
 }
 
 static void free_memory(const xtc_program *program, word device, word address)
 {
-    const xtc_program_device *on = &program->devices[device];
-    if (address)
-        on->driver->free(on->device, address);
+    for (held **at = &allocated; *at; at = &(*at)->next)
+        if ((*at)->program == program && (*at)->device == device && (*at)->address == address) {
+            release(at);
+            return;
+        }
 }
 
 static word resident(const xtc_program *program, word number)
@@ -68,6 +96,17 @@ static void wait_for(const xtc_program *program, word device)
     on->driver->wait(on->device, on->queue, 0);
 }
 
+static void abandon(const xtc_program *program)
+{
+    for (word device = 0; device < program->device_count; device++)
+        wait_for(program, device);
+    for (held **at = &allocated; *at;)
+        if ((*at)->program == program)
+            release(at);
+        else
+            at = &(*at)->next;
+}
+
 void xtc_program_init(xtc_program *program)
 {
     program->allocate = allocate;
@@ -79,4 +118,5 @@ void xtc_program_init(xtc_program *program)
     program->launch = launch;
     program->after = after;
     program->wait = wait_for;
+    program->abandon = abandon;
 }

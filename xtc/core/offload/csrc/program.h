@@ -36,6 +36,9 @@ struct xtc_program {
     void (*launch)(const xtc_program *, word kernel, word words, word count);
     void (*after)(const xtc_program *, word device, word other);
     void (*wait)(const xtc_program *, word device);
+    // The entry point is left early: wait for all devices, and free what it allocated on them.
+    void (*abandon)(const xtc_program *);
+    word device_count;
     xtc_program_device *devices;
     xtc_program_kernel *kernels;
     xtc_address *residents;

@@ -21,7 +21,7 @@ with O.graph(name="matmul") as gb:
 # THREADS: memref.dealloc %[[BUFFER]]
 # THREADS-LABEL: func.func @matmul(
 # THREADS-NOT: memref.alloc
-# THREADS: call @matmul.parallel.0({{.*}}, %c0, %c4) {xtc.parallel}
+# THREADS: call @matmul.parallel.0({{.*}}, %c0, %c4) {"./j", xtc.parallel}
 # THREADS-NOT: memref.alloc
 
 # ONE-NOT: func.func private

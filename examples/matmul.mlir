@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix product with its schedule, for xtc-loop; docs/schedule.md says what can be written.
+func.func @product(%a: memref<64x128xf32>, %b: memref<128x112xf32>, %c: memref<64x112xf32>) {
+  linalg.matmul {
+    loop.dims = ["i", "j", "k"],
+    loop.schedule = {
+      "j" = {"pack" = 1},
+        "i",
+          "k",
+            "i#7" = {"unroll"},
+              "j#32" = {"vectorize"}
+    }
+  } ins(%a, %b : memref<64x128xf32>, memref<128x112xf32>) outs(%c : memref<64x112xf32>)
+  return
+}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check-allocations: a function that finds no memory frees what it has and returns a status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.buffers import root
+from xtc.core.mlir import (
+    Attribute,
+    Block,
+    DenseI32ArrayAttr,
+    FlatSymbolRefAttr,
+    FunctionType,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    OpResult,
+    StringAttr,
+    Type,
+    TypeAttr,
+    Value,
+)
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_passes.lower_device_commands import BEFORE_FAILURE
+
+OUT_OF_MEMORY = 1
+_EQUAL, _NOT_EQUAL = 0, 1  # predicates of arith.cmpi
+
+Live = tuple[Value, ...]
+"""Buffers that were allocated and not freed yet, in this order."""
+
+
+@dataclass(frozen=True)
+class CheckAllocations(Pass):
+    """Let functions without results that allocate, or call one that does, return a status.
+
+    Before:
+        func.func @f() { %b = memref.alloc() : memref<8xf32> ... return }
+    After:
+        func.func @f() -> i32 { %b = memref.alloc() ... cf.cond_br %null, ^failed, ^go_on
+          ^go_on: ... return %zero
+          ^failed: (frees of what is allocated here) return %one }
+
+    For functions of blocks and branches, after loops are gone. Functions with results stay. What
+    the attribute `xtc.before_failure` of a function names is called before anything is freed.
+    """
+
+    name: ClassVar[str] = "check-allocations"
+
+    def run(self, module: Operation) -> None:
+        found = (op.operation for op in module.regions[0].blocks[0].operations)
+        functions = {
+            str(StringAttr(op.attributes["sym_name"]).value): op
+            for op in found
+            if op.name == "func.func" and not op.attributes["function_type"].value.results
+        }
+        checked = _fallible(functions)
+        for name in (name for name in functions if name in checked):
+            with module.context, functions[name].location:
+                _check(functions[name], checked)
+
+
+def _fallible(functions: Mapping[str, Operation]) -> frozenset[str]:
+    """Names of the functions that allocate, or call one that does."""
+    inside = {name: all_operations(function) for name, function in functions.items()}
+    found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found |= {name for name, ops in inside.items() if any(_callee(op) in found for op in ops)}
+    return frozenset(found)
+
+
+def _check(function: Operation, checked: frozenset[str]) -> None:
+    status = IntegerType.get_signless(32)
+    points = _allocations(function, checked)
+    for op in [op.operation for block in function.regions[0] for op in block.operations]:
+        if op.name == "func.return":
+            with InsertionPoint(op):
+                Operation.create("func.return", operands=[_constant(0, status)])
+            op.erase()
+    inputs = function.attributes["function_type"].value.inputs
+    function.attributes["function_type"] = TypeAttr.get(FunctionType.get(inputs, [status]))
+    for op, live in reversed(points):  # so that each operation moves once
+        with op.location:
+            _branch(op, live, function.attributes)
+
+
+def _allocations(function: Operation, checked: frozenset[str]) -> list[tuple[Operation, Live]]:
+    """What may find no memory, each with the buffers that are allocated before it."""
+    blocks = list(function.regions[0])
+    ops = (op.operation for block in blocks for op in block.operations)
+    # What a branch chose to free is not known: after a failure, rather nothing is freed than twice.
+    known = all(_is_allocated(op.operands[0]) for op in ops if op.name == "memref.dealloc")
+    entry: dict[Block, Live] = {blocks[0]: ()}
+    waiting, found = [blocks[0]], []
+    while waiting:
+        block = waiting.pop()
+        live = entry[block]
+        for op in (one.operation for one in block.operations):
+            if op.name == "memref.alloc" or _callee(op) in checked:
+                found.append((op, live if known else ()))
+            live = _after(op, live)
+        for successor in block.successors:
+            if successor not in entry:
+                entry[successor] = live
+                waiting.append(successor)
+    return found
+
+
+def _after(op: Operation, live: Live) -> Live:
+    if op.name == "memref.alloc":
+        return (*live, op.results[0])
+    if op.name == "memref.dealloc":
+        freed = root(op.operands[0])
+        return tuple(buffer for buffer in live if buffer != freed)
+    return live
+
+
+def _branch(op: Operation, live: Live, described: Mapping[str, Attribute]) -> None:
+    """Go on after `op` only where it found memory."""
+    go_on = op.block.create_after()
+    following = list(op.block.operations)
+    for one in following[following.index(op.opview) + 1 :]:
+        go_on.append(one.operation)
+    with InsertionPoint(op.block):
+        failed = _is_null(op.results[0]) if op.name == "memref.alloc" else _has_failed(op)
+        Operation.create(
+            "cf.cond_br",
+            operands=[failed],
+            successors=[_failure(go_on, live, described), go_on],
+            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([1, 0, 0])},
+        )
+
+
+def _failure(block: Block, live: Live, described: Mapping[str, Attribute]) -> Block:
+    """A new block that frees buffers and returns."""
+    failure = block.create_after()
+    with InsertionPoint(failure):
+        if BEFORE_FAILURE in described:
+            Operation.create("func.call", attributes={"callee": described[BEFORE_FAILURE]})
+        for buffer in reversed(live):
+            Operation.create("memref.dealloc", operands=[buffer])
+        status = _constant(OUT_OF_MEMORY, IntegerType.get_signless(32))
+        Operation.create("func.return", operands=[status])
+    return failure
+
+
+def _is_null(buffer: Value) -> Value:
+    index = IndexType.get()
+    name = "memref.extract_aligned_pointer_as_index"
+    address = Operation.create(name, operands=[buffer], results=[index]).results[0]
+    return _compare(_EQUAL, address, _constant(0, index))
+
+
+def _has_failed(call: Operation) -> Value:
+    """Whether a call's status is another than 0; the call is made anew, with this result."""
+    status = IntegerType.get_signless(32)
+    attributes = {name: call.attributes[name] for name in call.attributes}
+    made = Operation.create("func.call", [status], list(call.operands), attributes)
+    call.erase()
+    return _compare(_NOT_EQUAL, made.results[0], _constant(0, status))
+
+
+def _compare(predicate: int, value: Value, other: Value) -> Value:
+    attributes = {"predicate": IntegerAttr.get(IntegerType.get_signless(64), predicate)}
+    bit = IntegerType.get_signless(1)
+    return Operation.create("arith.cmpi", [bit], [value, other], attributes).results[0]
+
+
+def _constant(number: int, type: Type) -> Value:
+    attributes = {"value": IntegerAttr.get(type, number)}
+    return Operation.create("arith.constant", results=[type], attributes=attributes).results[0]
+
+
+def _callee(op: Operation) -> str:
+    return FlatSymbolRefAttr(op.attributes["callee"]).value if op.name == "func.call" else ""
+
+
+def _is_allocated(memref: Value) -> bool:
+    buffer = root(memref)
+    return isinstance(buffer, OpResult) and buffer.owner.name == "memref.alloc"

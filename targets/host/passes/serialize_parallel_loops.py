@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serialize-parallel-loops: parallel loops that one thread runs become loops of the same name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_targets.host.passes.outline_parallel_loops import copy_paths, index
+
+_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
+
+
+@dataclass(frozen=True)
+class SerializeParallelLoops(Pass):
+    """Make an `scf.for` of each `scf.forall` on memrefs that has one dimension of constant bounds.
+
+    Before:
+        scf.forall (%i) in (8) { body(%i) } {"./i"}
+    After:
+        scf.for %i = %c0 to %c8 step %c1 { body(%i) } {"./i"}
+
+    MLIR's `scf-forall-to-for` does the others, and forgets what loops are called.
+    """
+
+    name: ClassVar[str] = "serialize-parallel-loops"
+
+    def run(self, module: Operation) -> None:
+        loops = [op for op in all_operations(module) if op.name == "scf.forall"]
+        for loop in loops:
+            bounds = [list(DenseI64ArrayAttr(loop.attributes[name])) for name in _BOUNDS]
+            if len(bounds[0]) == 1 and not len(loop.operands):
+                _replace(loop, *(numbers[0] for numbers in bounds))
+
+
+def _replace(loop: Operation, *bounds: int) -> None:
+    with loop.context, loop.location:
+        with InsertionPoint(loop):
+            operands: list[Value] = [index(bound) for bound in bounds]
+            plain = Operation.create("scf.for", operands=operands, regions=1)
+        copy_paths(loop, plain)
+        source = loop.regions[0].blocks[0]
+        block = plain.regions[0].blocks.append(operands[0].type)
+        source.arguments[0].replace_all_uses_with(block.arguments[0])
+        with InsertionPoint(block):
+            end = Operation.create("scf.yield")
+        for op in list(source.operations)[:-1]:
+            op.operation.move_before(end)
+    loop.erase()

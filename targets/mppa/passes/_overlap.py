@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers that every iteration of a loop fills or empties by one transfer, which can overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.core.buffers import root
+from xtc.core.mlir import Block, MemRefType, Operation, OpResult, Value
+from xtc_targets.mppa.passes import _device as device
+from xtc_targets.mppa.passes import _transfers as transfers
+from xtc_targets.mppa.passes._effects import touchers, writers
+
+_PURE = (
+    "arith.",
+    "affine.",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.dim",
+    "memref.expand_shape",
+    "memref.subview",
+)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A buffer that every iteration allocates, and the copies that fill and empty it."""
+
+    alloc: Operation
+    fill: Operation | None
+    drain: Operation | None
+
+    @property
+    def slots(self) -> int:
+        return 1 + (self.fill is not None) + (self.drain is not None)
+
+
+def tile_of(alloc: Operation, loop: Operation) -> Tile:
+    buffer = alloc.results[0]
+    used = list(device.users(buffer))
+    if not used or not MemRefType(buffer.type).has_static_shape:
+        return Tile(alloc, None, None)
+    order = [
+        op for op in device.body(loop) if op in [device.ancestor_in(one, loop) for one in used]
+    ]
+    copies = [op for op in used if op.name == "memref.copy" and transfers.is_transfer(op)]
+    fills = [op for op in copies if root(op.operands[1]) == buffer]
+    drains = [op for op in copies if root(op.operands[0]) == buffer]
+    fill = fills[0] if len(fills) == 1 and fills[0] == order[0] else None
+    drain = drains[0] if len(drains) == 1 and drains[0] == order[-1] else None
+    if fill is not None and not _can_come_early(fill, loop, alloc):
+        fill = None
+    if drain is not None and not _can_end_late(drain, loop):
+        drain = None
+    return Tile(alloc, fill, drain)
+
+
+def _can_come_early(fill: Operation, loop: Operation, alloc: Operation) -> bool:
+    source, target = fill.operands
+    written = any(True for _ in writers(loop, root(source)))
+    return not written and all(_is_repeatable(one, loop, alloc) for one in (source, target))
+
+
+def _can_end_late(drain: Operation, loop: Operation) -> bool:
+    return list(touchers(loop, root(drain.operands[1]))) == [drain]
+
+
+def _is_repeatable(value: Value, loop: Operation, alloc: Operation) -> bool:
+    """Whether a value can be computed for another iteration, from its index alone."""
+    if is_outside(value, loop) or value == loop.regions[0].blocks[0].arguments[0]:
+        return True
+    if not isinstance(value, OpResult):
+        return False
+    if value.owner == alloc:
+        return True
+    pure = value.owner.name.startswith(_PURE)
+    return pure and all(_is_repeatable(one, loop, alloc) for one in value.owner.operands)
+
+
+def is_outside(value: Value, loop: Operation) -> bool:
+    owner = value.owner
+    around = owner.owner if isinstance(owner, Block) else owner.operation.parent
+    while around is not None and around.operation != loop:
+        around = around.operation.parent
+    return around is None

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes loops over the PEs of a cluster, each of which computes a part of a tile in SMEM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xtc.core.mlir import InsertionPoint, Value
+from xtc_passes._build import Offset, extract_slice, linear_offset
+from xtc_passes._parallel import PES, Forall, digits, forall
+from xtc_passes._tile import Member
+from xtc_targets.mppa.passes._cost import Cut, part_sizes
+from xtc_targets.mppa.passes._local import allocate, load, part_offsets
+from xtc_targets.mppa.passes._tile_parts import TileParts
+
+
+@dataclass
+class PeLoop:
+    """Members that each PE computes its part of without waiting for others.
+
+    Attributes:
+        parts: what is in SMEM before.
+        members: what is computed, in order.
+    """
+
+    parts: TileParts
+    members: Sequence[Member]
+
+    @property
+    def leaving(self) -> list[Member]:
+        """Members whose results are needed afterwards."""
+        group = self.parts.group
+        own = {one.nest.result for one in self.members}
+        later = group.members[group.members.index(self.members[-1]) + 1 :]
+        needed = {value for one in later for value in one.nest.op.operands}
+        needed.add(group.root.result)
+        return [one for one in self.members if one.nest.result in own & needed]
+
+    def first(self, member: Member) -> Member:
+        """The member that is the first to write where `member` does."""
+        makers = {one.nest.result: one for one in self.members}
+        while (before := makers.get(_destination(member))) is not None:
+            member = before
+        return member
+
+    def initial(self, member: Member, ip: InsertionPoint) -> Value:
+        """What the run begins with where `member` writes its result."""
+        first = self.first(member)
+        value = _destination(first)
+        if value in self.parts.values:
+            return self.parts.values[value]
+        number = first.nest.destination
+        if self.parts.group.is_read(first, number):
+            return load(first, number, self.parts.plan.tiles, self.parts.tile, ip)
+        return allocate(part_sizes(first, number, self.parts.plan.tiles), value, ip)
+
+    def write(
+        self,
+        initial: Sequence[Value],
+        ip: InsertionPoint,
+        cut: Cut = None,
+        found: dict[int, Value] | None = None,
+    ) -> list[Value]:
+        """The loop over PEs; returns what `leaving` computed."""
+        self._prepare(found or {})
+        plan = self.parts.plan
+        loop = forall(math.prod(plan.parts), PES, initial, ip)
+        places = digits(loop.number, plan.parts, loop.ip)
+        offsets = tuple(
+            linear_offset([(place, chunk)], loop.ip)
+            for place, chunk in zip(places, plan.chunks, strict=True)
+        )
+        pe = _Pe(self, loop, offsets, cut, found or {})
+        pe.write()
+        return list(loop.op.results)
+
+    def _prepare(self, found: dict[int, Value]) -> None:
+        """Copy what members read, before the PEs begin."""
+        made = self.parts.group.made
+        for member in self.members:
+            for number in range(member.nest.destination):
+                value = member.nest.op.operands[number]
+                if member.nest.indices[number] and value not in made and number not in found:
+                    self.parts.part(member, number)
+
+
+def _destination(member: Member) -> Value:
+    return member.nest.op.operands[member.nest.destination]
+
+
+@dataclass
+class _Pe:
+    """One PE's part of a run; `chunks` are the results of members in it."""
+
+    run: PeLoop
+    loop: Forall
+    offsets: tuple[Offset, ...]
+    cut: Cut
+    found: dict[int, Value]
+    chunks: dict[Value, Value] = field(default_factory=dict)
+
+    def write(self) -> None:
+        leaving = self.run.leaving
+        shared = {
+            self.run.first(one).nest.result: value
+            for one, value in zip(leaving, self.loop.shared, strict=True)
+        }
+        for member in self.run.members:
+            self._member(member, shared.get(member.nest.result))
+        for one, value in zip(leaving, self.loop.shared, strict=True):
+            number = one.nest.destination
+            offsets = part_offsets(one, number, self.offsets, self.loop.ip)
+            self.loop.write(self.chunks[one.nest.result], value, offsets)
+
+    def _member(self, member: Member, shared: Value | None) -> None:
+        nest = member.nest
+        into = self._into(member, shared)
+        operands = [
+            into
+            if number == nest.destination or self._is_overwritten(member, number)
+            else self._operand(member, number)
+            for number in range(len(nest.indices))
+        ]
+        op = nest.op.clone(ip=self.loop.ip)
+        for number, value in enumerate(operands):
+            op.operands[number] = value
+        op.results[0].set_type(into.type)
+        self.chunks[nest.result] = op.results[0]
+
+    def _into(self, member: Member, shared: Value | None) -> Value:
+        """Where a member writes."""
+        value, number = _destination(member), member.nest.destination
+        if shared is not None:
+            return self._slice(member, number, shared)
+        if value in self.chunks:
+            return self.chunks[value]
+        if self.run.parts.group.is_read(member, number):
+            return self._slice(member, number, self.run.parts.part(member, number))
+        sizes = part_sizes(member, number, self.run.parts.plan.chunks)
+        return allocate(sizes, value, self.loop.ip)
+
+    def _is_overwritten(self, member: Member, number: int) -> bool:
+        nest = member.nest
+        return (
+            nest.op.operands[number] == _destination(member)
+            and nest.indices[number] == nest.indices[nest.destination]
+        )
+
+    def _operand(self, member: Member, number: int) -> Value:
+        value = member.nest.op.operands[number]
+        if value in self.chunks:
+            return self.chunks[value]
+        if value in self.run.parts.values:
+            return self._slice(member, number, self.run.parts.values[value])
+        if number in self.found:
+            return self._slice(member, number, self.found[number])
+        if not member.nest.indices[number]:
+            return value
+        return self._slice(member, number, self.run.parts.part(member, number))
+
+    def _slice(self, member: Member, number: int, local: Value) -> Value:
+        """This PE's part of what the cluster has in SMEM."""
+        sizes = part_sizes(member, number, self.run.parts.plan.chunks, self.cut)
+        offsets = part_offsets(member, number, self.offsets, self.loop.ip)
+        return extract_slice(local, offsets, sizes, self.loop.ip)

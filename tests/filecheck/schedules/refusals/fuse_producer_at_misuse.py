@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""What is fused is computed, nowhere further out, and by a loop that repeats."""
+
+from Inputs.refusal import new, product, refused, refused_data
+
+import xtc
+
+refused(lambda: new().fuse_producer_at("i", 1))
+# CHECK:      fuse at 'i': operand 1 of C is not computed by an operation that can be fused
+# CHECK-NEXT:   note: it is an argument, a constant, or the result of moving data
+refused(lambda: new().fuse_producer_at("i", 2))
+# CHECK:      fuse at 'i': C has no operand 2
+# CHECK-NEXT:   note: it reads 2 operands, counted from 0
+refused(lambda: new().fuse_producer_at("m", 0))
+# CHECK:      C has no loop 'm'
+# CHECK-NEXT:   hint: one of: i, j, k
+refused(lambda: new().fuse_producer_at("i", 0).fuse_producer_at("j", 0))
+# CHECK:      fuse at 'j': operand 0 of C is computed before 'j' is reached, by its fuse at 'i'
+# CHECK-NEXT:   hint: leave out one of the two, or fuse at 'i' or outside of it
+refused(lambda: new().pack_at("i", 0).fuse_producer_at("j", 0))
+# CHECK:      fuse at 'j': operand 0 of C is computed before 'j' is reached, by its pack at 'i'
+# CHECK-NEXT:   hint: leave out one of the two, or fuse at 'i' or outside of it
+refused(lambda: new().fuse_producer_at("i", 0).fuse_producer_at("i", 0))
+# CHECK:      fuse at 'i' of C names an operand twice
+refused_data({"i[:1]": {"i": {"fuse": 0}, "j": {}, "k": {}}, "i[1:]": {}})
+# CHECK:      fuse at 'i' of C changes nothing: 'i' runs once
+# CHECK-NEXT:   hint: fuse at a loop that repeats
+refused_data({"k": {}, "i": {}, "j": {"vectorize": True, "fuse": 0}})
+# CHECK:      'j' of C is vectorized; nothing can be put inside it
+# CHECK-NEXT:   hint: use the loop around it
+refused_data({"i": {"fuse": True}})
+# CHECK:      C: fuse of 'i' takes operand numbers, not True
+# CHECK-NEXT:   hint: {fuse: 1} means the second operand
+# The producer has a schedule of its own; both cannot be.
+both = {"P": {"i": {}, "j": {}}, "C": {"i": {"fuse": 0}}}
+refused(lambda: xtc.compile(product(), schedule=both))
+# CHECK:      refusal.py:17:1: operand 0 of C is to be fused, but has a schedule of its own
+# CHECK-NEXT:   hint: leave out one of the two

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""Names that are there already, or are none."""
+
+from Inputs.refusal import new, refused, refused_data
+
+refused(lambda: new().strip_mine("i", {"i1": 8}).strip_mine("j", {"i1": 8}))
+# CHECK:      C has a loop 'i1' already
+refused(lambda: new().strip_mine("i", {"j": 8}))
+# CHECK:      C has a loop 'j' already
+refused(lambda: new().strip_mine("i", {"i 1": 8}))
+# CHECK:      'i 1' cannot be the name of a loop of C
+# CHECK-NEXT:   hint: letters, digits and _, at most 64
+refused(lambda: new().strip_mine("i", {"i" * 65: 8}))
+# CHECK:      'iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii' cannot be the name of a loop of C
+# CHECK-NEXT:   hint: letters, digits and _, at most 64
+refused(lambda: new().set_dims(["m", "n", "n"]))
+# CHECK:      set_dims of C takes 3 different names
+# CHECK-NEXT:   note: its axes are i, j, k
+refused(lambda: new().set_dims(["m", "n"]))
+# CHECK:      set_dims of C takes 3 different names
+# CHECK-NEXT:   note: its axes are i, j, k
+refused(lambda: new().set_dims(["m", "n", "1k"]))
+# CHECK:      '1k' cannot be the name of a loop of C
+# CHECK-NEXT:   hint: letters, digits and _, at most 64
+refused(lambda: new().set_dims(["m", "n", 3]))
+# CHECK:      C: 3 is not a name
+refused(lambda: new().set_dims("mnk"))
+# CHECK:      C: set_dims takes a list of names, not 'mnk'
+refused(lambda: new().strip_mine("i", {"i1": 8}).set_dims(["m", "n", "k"]))
+# CHECK:      the axes of C are renamed after they were scheduled
+refused_data(["i", "i#4", "i#4"])
+# CHECK:      the schedule of C has two loops 'i#4'
+refused_data({"i": ["unroll", "unroll"]})
+# CHECK:      'i' of C is to unroll twice

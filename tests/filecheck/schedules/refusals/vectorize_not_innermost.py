@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""Nothing is inside of a vector, and no sum."""
+
+from Inputs.refusal import new, refused, refused_data
+
+import xtc
+import xtc.ops as O
+
+refused(lambda: new().vectorize(["j"]))
+# CHECK:      'j' of C cannot be vectorized: 'k' is inside it
+# CHECK-NEXT:   hint: interchange the loops so that vectorized ones are innermost
+refused(lambda: new().vectorize(["k"]))
+# CHECK:      'k' of C cannot be vectorized: 'k' is reduced
+# CHECK-NEXT:   note: the sum's order would change
+# CHECK-NEXT:   hint: vectorize a parallel axis
+refused(lambda: new().interchange(["i", "k", "j"]).vectorize(["j"]).tile("i", {"i1": 4}))
+# CHECK:      'j' of C cannot be vectorized: 'i1' is inside it
+# CHECK-NEXT:   hint: interchange the loops so that vectorized ones are innermost
+refused(lambda: new().interchange(["i", "k", "j"]).unroll({"j": 4}).vectorize(["j"]))
+# CHECK:      'j' of C is both vectorized and unrolled
+refused_data({"j": "vectorize", "i[:16]": {}, "i[16:]": {}})
+# CHECK:      'j' of C cannot be vectorized: 'i[0:16]' is inside it
+# CHECK-NEXT:   hint: interchange the loops so that vectorized ones are innermost
+refused_data({"k": {}, "i": {}, "j": "vectorize", "j#16": "vectorize"})
+# CHECK:      'j#16' of C is inside 'j', which is vectorized as a whole
+# CHECK-NEXT:   hint: vectorize 'j#16' alone
+refused_data({"k": {}, "i": {}, "j": {}, "j#1": "vectorize"})
+# CHECK:      'j#1' of C has one element; nothing to vectorize
+refused_data({"k": {}, "i": {}, "j": {"vectorize": 16}})
+# CHECK:      C: vectorize of 'j' takes no value, not 16
+# Vectors of some registers, not of a matrix.
+wide = O.tensor((128, 64), name="X")
+with O.graph(name="wide") as gb:
+    O.exp(wide, name="Y")
+refused(lambda: xtc.Schedule(gb.graph)["Y"].vectorize(["i", "j"]))
+# CHECK:      vectorized loops of Y cover 8192 elements at once; 4096 at most
+# CHECK-NEXT:   hint: strip-mine the axis to a few vector registers first, as in 'j#32'
+# The columns that an image is read at go by steps of two.
+image = O.tensor((1, 9, 9, 4), name="X")
+weights = O.tensor((3, 3, 4, 8), name="W")
+with O.graph(name="conv") as gb:
+    O.conv2d(image, weights, stride=2, name="Y")
+Y = xtc.Schedule(gb.graph)["Y"]
+Y.interchange(["n", "h", "f", "r", "s", "c", "w"])
+refused(lambda: Y.vectorize(["w"]))
+# CHECK:      'w' of Y cannot be vectorized: an operand is indexed by w * 2 + s
+# CHECK-NEXT:   note: its elements are not neighbours
+# CHECK-NEXT:   hint: vectorize an axis that indexes every operand alone

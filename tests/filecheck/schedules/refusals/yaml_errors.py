@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""Text is refused at its line and column."""
+
+from Inputs.refusal import refused_text
+
+refused_text("C: {i: {}, j: {, k: {}}}")
+# CHECK:      <schedule>:1:16: not YAML: expected the node content, but found ','
+refused_text("C:\n  i: {}\n   j: {}")
+# CHECK:      <schedule>:3:4: not YAML: expected <block end>, but found '<block mapping start>'
+refused_text("C:\n  i:\n  j: vectorise")
+# CHECK:      <schedule>:3:6: C: 'j' cannot be 'vectorise'
+# CHECK-NEXT:   hint: did you mean 'vectorize'?
+refused_text("C:\n  i:\n  jj:\n")
+# CHECK:      <schedule>:3:3: C has no axis 'jj'
+# CHECK-NEXT:   hint: did you mean 'j'?
+refused_text("C:\n  i:\n  j:\n  k: vectorize")
+# CHECK:      <schedule>:4:3: 'k' of C cannot be vectorized: 'k' is reduced
+# CHECK-NEXT:   note: the sum's order would change
+# CHECK-NEXT:   hint: vectorize a parallel axis
+refused_text("C: [i, j, k, i#40]")
+# CHECK:      <schedule>:1:14: 'i#40' of C covers 40 elements of 32: this is no tile
+# CHECK-NEXT:   hint: choose a size from 1 to 31
+refused_text("C: {'i[:16]': {i: {unroll: 20}}, 'i[16:]': {}}")
+# CHECK:      <schedule>:1:16: 'i' of C cannot be unrolled by 20: it runs 16 times
+# CHECK-NEXT:   hint: a factor from 2 to 16
+refused_text("C: {i: {}, i: {}}")
+# CHECK:      <schedule>:1:12: 'i' is written twice
+refused_text("C: &a {i: *a}")
+# CHECK:      <schedule>:1:11: aliases are not allowed
+refused_text("C: {i: {unroll: 1.5}}")
+# CHECK:      <schedule>:1:17: '1.5' is a 'float', which has no meaning here
+refused_text("C: {i: {unroll: 2020-01-01}}")
+# CHECK:      <schedule>:1:17: '2020-01-01' is a 'timestamp', which has no meaning here
+refused_text("C: {i: !!python/object/apply:os.system [ls]}")
+# CHECK:      <schedule>:1:8: 'python/object/apply:os.system' has no meaning here
+refused_text("C: {i: {unroll: " + "9" * 80 + "}}")
+# CHECK:      <schedule>:1:17: '9999999999999999999999999999999999999999999999999999999999999999999999999999... is not a number
+refused_text("C: {[i, j]: {}}")
+# CHECK:      <schedule>:1:5: a key is a name
+refused_text("C: " + "[" * 50)
+# CHECK:      <schedule>:1:43: nested too deep
+refused_text("C: " + "i" * 70000)
+# CHECK:      <schedule> has 70003 characters; 65536 at most
+refused_text("[C]")
+# CHECK:      <schedule>:1:1: a schedule maps operator names to loop nests
+refused_text("D: {i: {}}")
+# CHECK:      <schedule>:1:1: graph 'product' has no node 'D'
+# CHECK-NEXT:   hint: one of: C, P

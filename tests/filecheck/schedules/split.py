@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""split: segments of an axis, each with a schedule of its own."""
+
+import xtc
+import xtc.ops as O
+from xtc.driver import prepare
+
+a = O.tensor((10, 6), name="A")
+b = O.tensor((6, 32), name="B")
+with O.graph(name="product") as gb:
+    O.matmul(a, b, name="C")
+
+schedule = xtc.Schedule(gb.graph)
+low, high = schedule["C"].split("i", {"low": 0, "high": 8}).values()
+low.strip_mine("i", {"i1": 4}).unroll({"i1": 4})
+high.interchange(["j", "i", "k"])
+print(schedule)
+print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
+
+# CHECK:      C (i: 10, j: 32, k: 6 reduced)
+# CHECK-NEXT:   i[0:8]:
+# CHECK-NEXT:     for i in 0..8 step 4
+# CHECK-NEXT:       for j in 0..32
+# CHECK-NEXT:         for k in 0..6
+# CHECK-NEXT:           for i1 in 0..4  // unroll 4
+# CHECK-NEXT:             C
+# CHECK-NEXT:   i[8:10]:
+# CHECK-NEXT:     for j in 0..32
+# CHECK-NEXT:       for i in 0..2
+# CHECK-NEXT:         for k in 0..6
+# CHECK-NEXT:           C
+
+# CHECK: tensor.extract_slice {{.*}}[0, 0] [8, 6]
+# CHECK: scf.for {{.*}} to %c8 step %c4
+# CHECK: {"./i#4", xtc.unroll = 4 : i64}
+# CHECK: tensor.extract_slice {{.*}}[8, 0] [2, 6]
+# CHECK: scf.for {{.*}} to %c32 step %c1
+# CHECK:   scf.for {{.*}} to %c2 step %c1
+# CHECK:     scf.for {{.*}} to %c6 step %c1

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""vectorize: the innermost loops become vector operations; a tail has a shorter vector."""
+
+import xtc
+import xtc.ops as O
+from xtc.driver import prepare
+
+a = O.tensor((8, 6), name="A")
+b = O.tensor((6, 40), name="B")
+with O.graph(name="product") as gb:
+    O.matmul(a, b, name="C")
+
+schedule = xtc.Schedule(gb.graph)
+schedule["C"].strip_mine("j", {"j1": 16}).vectorize(["j1"])
+print(schedule)
+print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
+
+# CHECK:      C (i: 8, j: 40, k: 6 reduced)
+# CHECK-NEXT:   for i in 0..8
+# CHECK-NEXT:     for j in 0..40 step 16
+# CHECK-NEXT:       for k in 0..6
+# CHECK-NEXT:         for j1 in 0..16  // vectorize
+# CHECK-NEXT:           C
+
+# CHECK: scf.for {{.*}} to %c8 step %c1
+# CHECK:   scf.for {{.*}} to %c32 step %c16
+# CHECK:     scf.for {{.*}} to %c6 step %c1
+# CHECK:       %[[PRODUCT:.*]] = arith.mulf {{.*}} : vector<16xf32>
+# CHECK:       arith.addf %{{.*}}, %[[PRODUCT]] : vector<16xf32>
+# The eight columns that are left:
+# CHECK:   scf.for {{.*}} to %c6 step %c1
+# CHECK:     arith.mulf {{.*}} : vector<8xf32>
+# CHECK-NOT: linalg.generic

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""Vectors that GCC's and Clang's extensions do not have."""
+
+from Inputs.refused import refused
+
+V4 = "vector<4xi32>"
+
+# A number of lanes that is no power of two, and more than one dimension.
+refused({"a": "memref<9xf32>"}, "%x = vector.load %a[%c0] : memref<9xf32>, vector<3xf32>")
+# CHECK:      values of type vector<3xf32> cannot be written in C
+# CHECK-NEXT:   note:
+# CHECK-NEXT:   hint: use codegen='llvm', which takes what C has no words for
+
+refused({}, "%v = arith.constant dense<[1, 2, 3, 4]> : vector<4xi32>")
+# CHECK-NEXT: a vector of different constants cannot be written in C
+
+refused({"v": V4}, f"%q = arith.divui %v, %v : {V4}")
+# CHECK:      arith.divui of vectors cannot be written in C
+
+refused({"v": V4}, f"%q = arith.cmpi ult, %v, %v : {V4}")
+# CHECK:      this comparison of vectors cannot be written in C
+
+refused({"v": V4}, f"%q = arith.extui %v : {V4} to vector<4xi64>")
+# CHECK:      unsigned vectors cannot be written in C
+
+refused({"v": V4}, f"%q = arith.trunci %v : {V4} to vector<4xi1>")
+# CHECK:      a vector of truths cannot be made of numbers in C
+
+refused({"v": V4, "n": "index"}, f"%q = vector.extract %v[%n] : i32 from {V4}")
+# CHECK:      only a lane at a constant position can be taken in C
+
+refused({"v": "vector<2xf32>"}, "%w = vector.broadcast %v : vector<2xf32> to vector<2xf32>")
+# CHECK:      a vector in every lane of another cannot be written in C

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LLVM IR text of lowered modules: what the bindings give, without what they keep."""
+
+from __future__ import annotations
+
+import gc
+
+import psutil
+import pytest
+
+from tests.unit.cache_graphs import product
+from xtc.core import mlir
+from xtc.core.errors import CompileError
+from xtc.driver import prepare
+
+
+def test_the_text_is_that_of_the_bindings() -> None:
+    from mlir.dialects.llvm import translate_module_to_llvmir  # noqa: TID251  the door is tested
+
+    with mlir.Context():
+        module = mlir.Module.parse(prepare(product()).stage_text("lowered")).operation
+        assert mlir.translate_to_llvm_ir(module) == translate_module_to_llvmir(module)
+
+
+@pytest.mark.parametrize("text", ["func.func private @f()", "llvm.func @f() { ub.unreachable }"])
+def test_what_llvm_has_no_operation_for_is_named(text: str) -> None:
+    with mlir.Context(), pytest.raises(CompileError, match=r"'(func\.func|ub\.unreachable)' is"):
+        mlir.translate_to_llvm_ir(mlir.Module.parse(text).operation)
+
+
+def test_nothing_is_kept() -> None:
+    process = psutil.Process()
+    with mlir.Context():
+        text = f'llvm.mlir.global @g("{"x" * 100_000}")'
+        module = mlir.Module.parse(text).operation
+
+        def translate(times: int) -> int:
+            for _ in range(times):
+                assert len(mlir.translate_to_llvm_ir(module)) > 100_000
+            gc.collect()
+            return process.memory_info().rss
+
+        before = translate(20)
+        assert translate(300) - before < 20 * 100_000

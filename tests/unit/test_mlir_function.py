@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions written in MLIR compute what they say, on buffers and on tensors, scheduled or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from xtc.core import discover, mlir
+from xtc.core.errors import UserError
+from xtc.core.foreign import parse_module
+from xtc.core.pipeline import run_steps
+from xtc.driver.mlir_function import MlirFunction, arguments_of, check_bounded, find_function
+from xtc.evaluate import MismatchError
+
+HOST = discover.target("host")
+SCHEDULE = 'loop.dims = ["i", "j", "k"], loop.schedule = {"j", "k", "i", "i#3" = {"unroll"}}'
+BUFFERS = f"""
+func.func @f(%c: memref<7x5xf32>, %a: memref<7x7xf32>, %b: memref<7x5xf32>) {{
+  %t = memref.alloc() : memref<7x7xf32>
+  linalg.negf ins(%a : memref<7x7xf32>) outs(%t : memref<7x7xf32>)
+  linalg.matmul {{{SCHEDULE}}}
+    ins(%t, %b : memref<7x7xf32>, memref<7x5xf32>) outs(%c : memref<7x5xf32>)
+  linalg.negf ins(%t : memref<7x7xf32>) outs(%t : memref<7x7xf32>)
+  linalg.matmul {{{SCHEDULE}}}
+    ins(%t, %c : memref<7x7xf32>, memref<7x5xf32>) outs(%b : memref<7x5xf32>)
+  linalg.negf ins(%b : memref<7x5xf32>) outs(%b : memref<7x5xf32>)
+  memref.dealloc %t : memref<7x7xf32>
+  return
+}}
+"""
+TENSORS = f"""
+func.func @f(%a: tensor<7x7xf32>, %b: tensor<7x5xf32>, %c: tensor<7x5xf32>)
+    -> (tensor<7x5xf32>, tensor<7x7xf32>) {{
+  %0 = linalg.matmul {{{SCHEDULE}}} ins(%a, %b : tensor<7x7xf32>, tensor<7x5xf32>)
+    outs(%c : tensor<7x5xf32>) -> tensor<7x5xf32>
+  return %0, %a : tensor<7x5xf32>, tensor<7x7xf32>
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def context() -> Iterator[None]:
+    with mlir.Context():
+        yield
+
+
+def function(text: str) -> MlirFunction:
+    module = parse_module(text, "f.mlir")
+    run_steps(module, [discover.passes()["memref-signature"]()])
+    arguments = arguments_of(find_function(module, None))
+    return MlirFunction(module, "f", arguments, HOST, HOST.options())
+
+
+def test_buffers_are_read_and_written_in_order() -> None:
+    one = function(BUFFERS)
+    assert [argument.role for argument in one.arguments] == ["output", "input", "output"]
+    arrays = one.arrays(3)
+    c, a, b = (array.astype(np.float64) for array in arrays)
+    with one.loaded(arrays) as (call, _):
+        call()
+    c = c - a @ b
+    b = -(b + a @ c)
+    np.testing.assert_allclose(arrays[0], c, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(arrays[2], b, rtol=1e-4, atol=1e-2)
+
+
+def test_what_is_returned_is_written_after_the_arguments() -> None:
+    one = function(TENSORS)
+    assert [argument.role for argument in one.arguments] == ["input"] * 3 + ["output"] * 2
+    arrays = one.arrays(5)
+    a, b, c = (array.copy() for array in arrays[:3])
+    with one.loaded(arrays) as (call, _):
+        call()
+        call()
+    for given, now in zip((a, b, c), arrays[:3], strict=True):
+        np.testing.assert_array_equal(given, now)
+    np.testing.assert_allclose(arrays[3], c + a @ b, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(arrays[4], a)
+
+
+UNARY = """
+func.func @f(%a: memref<9xf32>) {{
+  linalg.{operation} ins(%a : memref<9xf32>) outs(%a : memref<9xf32>)
+  return
+}}
+"""
+
+
+def test_a_difference_is_found() -> None:
+    negated, same = (function(UNARY.format(operation="negf")) for _ in range(2))
+    assert [one.ok for one in negated.check(same, 0)] == [True]
+    with pytest.raises(MismatchError, match="argument0"):
+        negated.check(function(UNARY.format(operation="abs")), 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "operation"),
+    [
+        ("func.call @f(%x) : (memref<4xf32>) -> ()", "func.call"),
+        ("%i = arith.constant 9 : index\n %e = memref.load %x[%i] : memref<4xf32>", "memref.load"),
+        ('"llvm.intr.trap"() : () -> ()', "llvm.intr.trap"),
+    ],
+)
+def test_what_could_touch_anything_is_not_run(body: str, operation: str) -> None:
+    module = parse_module(f"func.func @f(%x: memref<4xf32>) {{\n{body}\nreturn\n}}", "f.mlir")
+    with pytest.raises(UserError, match=f"{operation} is not run"):
+        check_bounded(module)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distributed schedules on the simulator, transfers as late and PEs as disordered as can be."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import xtc
+import xtc.ops as O
+from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
+from tests.unit.test_mesh_random import random_schedule
+from xtc.core.errors import UserError
+from xtc.evaluate import compare
+from xtc.graph.graph import Graph
+from xtc_targets.mppa import MppaConfig, MppaDevice
+
+DISORDER = MppaConfig(sim_schedule="shuffled", dma_mode="deferred")
+
+
+def product(mppa: MppaDevice) -> Graph:
+    a = O.tensor((4, 16), name="A")
+    b = O.tensor((16, 8), name="B", device=mppa)
+    with O.graph(name="matmul") as gb:
+        O.matmul(a, b, name="C", device=mppa)
+    return gb.graph
+
+
+def seed(graph: Graph, clusters: int = 1) -> xtc.Schedule:
+    schedule = xtc.Schedule(graph)
+    memory = schedule.define_memory_mesh("memory_mesh", {"mx": clusters, "my": 1})
+    axes = {"px": clusters, "py": 1, "psx": 2, "psy": 8}
+    schedule.define_processor_mesh("processor_mesh", axes, memory)
+    return schedule
+
+
+def test_a_packed_operand_is_one_transfer_for_all_pes() -> None:
+    with MppaDevice(DISORDER) as mppa:
+        graph = product(mppa)
+        schedule = seed(graph)
+        node = schedule["C"].strip_mine("i", {"i1": 2})
+        node.distribute({"i": "psx", "j": "psy"}).pack_at("j", 1)
+        with xtc.compile(graph, target=mppa, schedule=schedule) as module:
+            module.check()
+            counters = mppa.counters()
+    assert counters["mppa.DMA_GET_OPS.cluster.sum.pe.sum"] == 1
+    assert counters["mppa.DMA_GET_BYTES.cluster.sum.pe.sum"] == 16 * 8 * 4
+    # Zeros are written to C by a kernel of their own.
+    assert counters["mppa.LAUNCHES.cluster.max.pe.max"] == 2
+
+
+def test_each_memory_gets_its_part_once() -> None:
+    with MppaDevice(DISORDER) as mppa:
+        graph = product(mppa)
+        schedule = seed(graph, clusters=4)
+        schedule["C"].distribute({"i": "px", "j": "psy"}).distributed_buffer_at("i", 0, ["mx", "*"])
+        with xtc.compile(graph, target=mppa, schedule=schedule) as module:
+            module.check()
+            counters = mppa.counters()
+    for cluster in range(4):
+        assert counters[f"mppa.DMA_GET_BYTES.cluster.{cluster}.pe.sum"] == 16 * 4
+    assert counters["mppa.DMA_GET_BYTES.cluster.4.pe.sum"] == 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_schedules(family: str) -> None:
+    rng = Random(list(FAMILIES).index(family))  # noqa: S311  data of a test
+    done = 0
+    while done < 3:
+        graph = random_graph(rng, family)
+        try:
+            schedule = random_schedule(rng, graph)
+        except UserError:
+            continue
+        inputs = random_inputs(rng, graph)
+        with (
+            MppaDevice(DISORDER) as mppa,
+            xtc.compile(graph, target=mppa, schedule=schedule) as module,
+        ):
+            computed = module(*inputs)
+        expected = graph.evaluate(*inputs, precise=True)
+        reduction = max(1, graph.reduction_size)
+        compare(computed, expected, name="C", reduction=reduction).raise_if_wrong()
+        done += 1

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where memory for temporary arrays runs out, compiled code says so, keeps nothing, and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.memory_worker import MIB, TIMES
+
+ROOT = Path(__file__).parents[2]
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+OPTIONS = [{}, {"in_memory": True}, {"codegen": "c"}, {"threads": 1}, {"threads": 3}]
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="RLIMIT_AS limits no memory but on Linux"
+)
+
+
+def answer_of(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.unit.memory_worker", name, json.dumps(options)],
+        cwd=ROOT,
+        env={**os.environ, **MALLOC, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    return answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(("name", "right"), [("temporaries", 16384.0), ("loop", 5.0 * MIB)])
+def test_no_memory_is_an_error_and_nothing_is_kept(
+    name: str, right: float, options: dict[str, Any]
+) -> None:
+    answer = answer_of(name, options)
+    assert answer["failed"] == TIMES
+    assert len(answer["said"]) == 1
+    assert "found no memory for its temporary arrays" in answer["said"][0]
+    assert answer["kept"] < 4 * MIB
+    assert answer["result"] == [right]

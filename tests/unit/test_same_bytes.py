@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same graph is the same code, byte for byte, however often and wherever it is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import xtc
+from tests.unit.random_graphs import graphs
+from xtc.driver import prepare
+
+COUNT = max(20, settings().max_examples // 4)  # 500 graphs in a long run
+
+
+def objects(graph: xtc.Graph, **options: Any) -> tuple[bytes, ...]:
+    with xtc.compile(graph, in_memory=True, **options) as module:
+        return module.artifact.objects
+
+
+@pytest.mark.slow
+@settings(max_examples=COUNT)
+@given(graphs())
+def test_random_graphs_have_one_code(graph: xtc.Graph) -> None:
+    assert objects(graph) == objects(graph)
+
+
+@settings(max_examples=COUNT)
+@given(graphs())
+def test_random_graphs_have_one_text_in_c(graph: xtc.Graph) -> None:
+    compilation = prepare(graph, codegen="c")
+    assert compilation.stage_text("code") == compilation.stage_text("code")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xtc-loop: apply the schedules that operators of an MLIR file carry; look, compile, compare, time.
+
+As in
+
+    linalg.matmul {loop.dims = ["i", "j", "k"],
+                   loop.schedule = {"j", "k", "i", "i#4" = {"unroll"}, "j#16" = {"vectorize"}}} ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xtc.cli.common import (
+    add_ir_options,
+    add_target_options,
+    guarded,
+    parse_options,
+    write_output,
+    write_times,
+)
+from xtc.cli.contained import add_limit_options, contained, read_mlir
+from xtc.core import discover
+from xtc.core.errors import UserError
+from xtc.core.foreign import named_places, parse_module
+from xtc.core.loops import nest_text
+from xtc.core.loops.attribute_text import NAME as SCHEDULE
+from xtc.core.pipeline import STAGES, run_steps
+from xtc.driver import IrOptions
+from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
+from xtc.driver.parts import program_target
+from xtc.interfaces.target import DEFAULT_TARGET
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+_TO_SOURCE, _APPLY = "memref-signature", "apply-schedules"
+_EXAMPLE = f'{SCHEDULE} = {{"i", "j", "j#16" = {{"vectorize"}}}}'
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="xtc-loop",
+        description="Apply the schedules that linalg operators of an MLIR file carry.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", type=Path, help="MLIR text; - is standard input")
+    parser.add_argument("--nest", action="store_true", help="print the loop nests")
+    parser.add_argument("--stage", choices=STAGES, help="print this stage")
+    parser.add_argument(
+        "--run", action="store_true", help="run it; compare with what it does without schedules"
+    )
+    parser.add_argument("--measure", action="store_true", help="time it")
+    parser.add_argument("--function", metavar="NAME", help="which one, where there are several")
+    parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample data (default: 0)")
+    parser.add_argument("--output", "-o", type=Path, help="file for what is printed")
+    parser.add_argument(
+        "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
+    )
+    add_target_options(parser)
+    add_ir_options(parser)
+    add_limit_options(parser)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """The command on its arguments; returns the exit code. Raises XtcError."""
+    args = _parser().parse_args(argv)
+    if not (args.nest or args.stage or args.run or args.measure):
+        raise UserError("nothing to do", hints=["--nest, --stage, --run or --measure"])
+    text = read_mlir(args.file)
+    options = [word for word in argv if word != "-"]
+    result = contained(
+        lambda: _results(args, text), args, text, options, program="xtc-loop", what="compiling"
+    )
+    write_output(result, args.output)
+    return 0
+
+
+def _results(args: argparse.Namespace, text: str) -> str:
+    """The text to print; for the child process."""
+    from xtc.core import mlir  # loaded in the child alone
+
+    target = program_target(args.target)
+    options = target.options(**parse_options(args.option, args.target))
+    with mlir.single_threaded_context(), named_places(str(args.file)):
+        module = parse_module(text, str(args.file))
+        run_steps(module, [discover.passes()[_TO_SOURCE]()], str(args.file))
+        found = _nests(module, args.function)
+        printed = [nest_text(one.nest, one.title) for one in found] if args.nest else []
+        if args.stage or args.run or args.measure:
+            own = find_function(module, args.function)
+            parts = [one for one in found if one.function == name_of(own)]
+            function = MlirFunction(module, name_of(own), arguments_of(own), target, options)
+            flops = sum(one.flops for one in parts)
+            reduction = max((one.nest.space.reduced for one in parts), default=1)
+            printed += _outcomes(replace(function, flops=flops, reduction=reduction), args)
+    return "".join(f"{part.rstrip()}\n" for part in printed)
+
+
+def _nests(module: Operation, function: str | None) -> list[Any]:
+    """Scheduled operations, of one function or of all. Raises UserError where there are none."""
+    from xtc.core.mlir import copied
+
+    if function is not None:
+        find_function(module, function)
+    apply: Any = discover.passes()[_APPLY]()
+    scheduled: list[Any] = apply.nests(copied(module))
+    found = [one for one in scheduled if function in (None, one.function)]
+    if not found:
+        where = "the file" if function is None else f"'{function}'"
+        raise UserError(f"no operator of {where} has {SCHEDULE}", hints=[_EXAMPLE])
+    return found
+
+
+def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:
+    """What the options ask of one function."""
+    printed = []
+    if args.stage:
+        runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
+        runner.source_name = str(args.file)
+        printed.append(function.stage_text(args.stage, runner))
+        if args.time_passes:
+            write_times(runner.seconds)
+    if args.run:
+        plain = replace(function, module=_without_schedules(function.module))
+        printed += [f"check {one}" for one in function.check(plain, args.seed)]
+    if args.measure:
+        printed.append(f"measure {function.measure(args.seed, args.repeat)}")
+    return printed
+
+
+def _without_schedules(module: Operation) -> Operation:
+    from xtc.core.mlir import WalkResult, copied
+
+    def visit(op: Operation) -> WalkResult:
+        if SCHEDULE in op.attributes:
+            del op.attributes[SCHEDULE]
+        return WalkResult.ADVANCE
+
+    plain = copied(module)
+    plain.walk(visit)
+    return plain
+
+
+def main() -> int:
+    """Entry point of `xtc-loop`."""
+    return guarded(run, "xtc-loop")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
