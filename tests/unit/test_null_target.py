@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,6 +38,10 @@ def product(device: object = None) -> Graph:
     with O.graph(name="product") as gb:
         O.matmul(a, b, name="C", device=device)
     return gb.graph
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.fixture(scope="module")
@@ -197,10 +200,10 @@ class TestCode:
 
     def test_images_keep_no_file_open(self, device: NullDevice, image: bytes) -> None:
         device.unload_module(device.load_module(image))
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         for _ in range(20):
             device.unload_module(device.load_module(image))
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert open_files() == before
 
 
 class TestQueue:
