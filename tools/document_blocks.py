@@ -2,9 +2,10 @@
 """Keeps blocks in documents that show what a command prints true.
 
 Such a block is a fence below a comment with the command, run in the repository's root, of which
-`sed` may choose lines:
+`sed` may choose lines, by numbers or from the first that matches to the next that does:
 
     <!-- shows: xtc-compile examples/matmul.py --stage source | sed -n 2,5p -->
+    <!-- shows: xtc-compile examples/matmul.py --stage source | sed -n '/@product/,/return/p' -->
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "xtc-run": run.run,
 }
 BLOCK = re.compile(
-    r"(?P<head><!-- shows: (?P<command>[^\n]*?)(?: \| sed -n (?P<first>\d+),(?P<last>\d+)p)? -->\n"
+    r"(?P<head><!-- shows: (?P<command>[^\n]*?)"
+    r"(?: \| sed -n (?P<first>\d+),(?P<last>\d+)p"
+    r"| \| sed -n '/(?P<begin>[^/\n]+)/,/(?P<end>[^/\n]+)/p')? -->\n"
     r"```\w*\n)(?P<body>.*?)(?P<tail>^```$)",
     re.DOTALL | re.MULTILINE,
 )
@@ -65,13 +68,27 @@ def renewed(text: str, root: Path) -> str:
     """The document with each block as its command prints it now."""
 
     def renew(block: re.Match[str]) -> str:
-        lines = output_of(block["command"], root).splitlines()
-        if block["first"]:
-            lines = lines[int(block["first"]) - 1 : int(block["last"])]
+        lines = _chosen(output_of(block["command"], root).splitlines(), block)
         body = "".join(f"{line}\n" for line in lines)
         return f"{block['head']}{body}{block['tail']}"
 
     return BLOCK.sub(renew, text)
+
+
+def _chosen(lines: list[str], block: re.Match[str]) -> list[str]:
+    if block["first"]:
+        return lines[int(block["first"]) - 1 : int(block["last"])]
+    if not block["begin"]:
+        return lines
+    first = _find(block["begin"], lines, 0)
+    return lines[first : _find(block["end"], lines, first + 1) + 1]
+
+
+def _find(pattern: str, lines: list[str], start: int) -> int:
+    found = (at for at, line in enumerate(lines) if at >= start and re.search(pattern, line))
+    if (at := next(found, None)) is None:
+        raise ValueError(f"no line matches {pattern!r}")
+    return at
 
 
 def stale_documents(root: Path) -> list[Path]:

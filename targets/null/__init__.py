@@ -45,7 +45,17 @@ class NullTarget(AcceleratorTarget):
     splits_kernels: ClassVar[bool] = False
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NullOptions:
-        options: NullOptions = self.options(**given)
+        from xtc_targets.null.device import NullDevice
+
+        if not isinstance(device, NullDevice):
+            raise UserError(f"{device.device_name} is no null device")
+        options: NullOptions = self.options(**{"memory_bytes": device.memory_bytes, **given})
+        if options.memory_bytes != device.memory_bytes:
+            raise UserError(
+                f"option memory_bytes={options.memory_bytes} does not fit {device.device_name}",
+                notes=[f"it has {device.memory_bytes} bytes"],
+                hints=["leave the option away: code is compiled for the device"],
+            )
         return options
 
     def pipeline(self, options: NullOptions) -> Pipeline:

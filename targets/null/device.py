@@ -44,7 +44,7 @@ class NullDevice(DriverDevice, AcceleratorDevice):
     """An accelerator with `memory_bytes` of memory, opened at its first use."""
 
     def __init__(self, memory_bytes: int = NULL.memory_bytes) -> None:
-        self._memory_bytes = operator.index(memory_bytes)
+        self.memory_bytes = operator.index(memory_bytes)
         super().__init__("null", _numbers)
 
     @property
@@ -77,7 +77,7 @@ class NullDevice(DriverDevice, AcceleratorDevice):
     def _connect(self, name: str) -> OpenDevice:
         if reason := self.detect_accelerator():
             raise DeviceNotFound(reason)
-        config = _Config(ctypes.sizeof(_Config), self._memory_bytes)
+        config = _Config(ctypes.sizeof(_Config), self.memory_bytes)
         return OpenDevice(_driver(), config, name)
 
 

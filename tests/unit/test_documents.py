@@ -47,6 +47,11 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     assert "FLOP/s" in second
 
 
+def test_the_example_of_the_offload_page_prints_what_it_shows(tmp_path: Path) -> None:
+    (example,), (printed,) = (blocks("docs/offload.md", kind) for kind in ("python", "text"))
+    assert python(example, tmp_path) == printed
+
+
 @pytest.mark.parametrize("stage", ["source", "scheduled", "bufferized", "offloaded", "lowered"])
 def test_the_picture_of_the_readme_has_every_stage(stage: str) -> None:
     (picture,) = blocks("README.md", "text")
@@ -108,24 +113,35 @@ opt.run(["test.mlir", "--drop-node-ids"])
 
 def test_a_copy_of_the_null_target_is_a_target(tmp_path: Path) -> None:
     (recipe,) = blocks("docs/add-a-target.md", "sh")
-    copy, rename, command = recipe.splitlines()
+    copy, *renames, command = recipe.splitlines()
     (tmp_path / "targets").mkdir()
     (tmp_path / "targets" / "null").symlink_to(ROOT / "targets" / "null")
-    for line in (copy.replace("cp -r", "cp -rL"), rename):
+    for line in (copy.replace("cp -r", "cp -rL"), *renames):
         subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, check=True)
     program = f"""
 import xtc_targets
 xtc_targets.__path__.append({str(tmp_path / "targets")!r})
 import xtc, numpy as np
-from xtc.cli import compile
-compile.run({command.replace("examples", str(ROOT / "examples")).split()[1:]!r})
+from xtc.cli import run
+run.run({command.replace("examples", str(ROOT / "examples")).split()[1:]!r})
+import xtc.ops as O
 from xtc_targets.npu import NpuDevice
 with NpuDevice() as device:
+    x = O.tensor((2, 2), name="X", device=device)
+    with O.graph(name="square") as gb:
+        O.matmul(x, x, name="Y", device=device)
+    with xtc.compile(gb) as module:
+        y = module(device.array(np.array([[1, 2], [3, 4]], np.float32)))
+        print(y, y.numpy().tolist())
     print(device, *[str(one) for one in xtc.devices() if one.target == "npu"])
 """
     printed = python(program, tmp_path)
-    assert "scf.for" in printed
+    assert "check C: all 32 elements agree" in printed
+    assert "<device array 2x2xfloat32 on npu0> [[7.0, 10.0], [15.0, 22.0]]" in printed
     assert "<npu0, open> npu: ready" in printed
+    sources = [*(tmp_path / "targets" / "npu").rglob("*.[ch]")]
+    assert len(sources) > 3
+    assert not any("null" in path.name or "null" in path.read_text() for path in sources)
 
 
 def test_every_error_has_its_row() -> None:
@@ -155,6 +171,14 @@ def test_blocks_are_renewed(tmp_path: Path) -> None:
     assert renew_documents(tmp_path) == [page]
     assert page.read_text().count("func.func private") == 2
     assert stale_documents(tmp_path) == []
+
+
+def test_lines_are_chosen_by_what_is_in_them(tmp_path: Path) -> None:
+    (tmp_path / "m.mlir").write_text("func.func private @f()\nfunc.func private @g()\n")
+    text = SHOWN.format(file="m.mlir", lines=" | sed -n '/^  func.*@g/,/^}/p'")
+    assert renewed(text, tmp_path) == text.replace("old", "  func.func private @g()\n}")
+    with pytest.raises(ValueError, match="no line matches '@h'"):
+        renewed(SHOWN.format(file="m.mlir", lines=" | sed -n '/@h/,/}/p'"), tmp_path)
 
 
 def test_a_block_without_a_command_is_left_alone(tmp_path: Path) -> None:

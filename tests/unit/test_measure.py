@@ -97,6 +97,10 @@ def test_no_element_type_is_named_where_none_is_known() -> None:
 
 
 @pytest.mark.usefixtures("a_millisecond")
+def test_of_a_peak_that_is_not_known_there_is_no_fraction() -> None:
+    assert measure(work, flops=1.0, peak=lambda: 0.0).fraction_of_peak is None
+
+
 def test_a_modelled_peak_says_so() -> None:
     result = measure(work, flops=1.0, dtype="float16", peak=lambda: 1e3, modelled_peak=True)
     assert "of the modelled float16 FMA peak" in str(result)

@@ -8,6 +8,7 @@ refused, never silently replaced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,16 @@ def empty_outputs(manifest: Manifest) -> list[Array]:
 
 
 def output_arrays(
-    manifest: Manifest, out: Any, inputs: Sequence[Array | DeviceArray], devices: Devices
+    manifest: Manifest,
+    out: Any,
+    inputs: Sequence[Array | DeviceArray],
+    devices: Devices,
+    undo: ExitStack,
 ) -> list[Array | DeviceArray]:
-    """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit."""
+    """The arrays to write: new ones, or those of `out`. Raises UserError where they do not fit.
+
+    `undo` frees the new ones on devices: a traceback would keep them as long as it is kept.
+    """
     given = list(out) if isinstance(out, list | tuple) else [out]
     if out is None:
         given = [None] * len(manifest.outputs)
@@ -78,15 +86,17 @@ def output_arrays(
             f"'{manifest.entry}' writes {len(manifest.outputs)} arrays; out= has {len(given)}"
         )
     pairs = zip(given, manifest.outputs, strict=True)
-    arrays = [_output(value, argument, devices) for value, argument in pairs]
+    arrays = [_output(value, argument, devices, undo) for value, argument in pairs]
     for position, array in enumerate(arrays):
         _check_apart(array, manifest.outputs[position], [*inputs, *arrays[:position]])
     return arrays
 
 
-def _output(value: Any, argument: Argument, devices: Devices) -> Array | DeviceArray:
+def _output(
+    value: Any, argument: Argument, devices: Devices, undo: ExitStack
+) -> Array | DeviceArray:
     if argument.device is not None:
-        return output_device_array(value, argument, devices)
+        return output_device_array(value, argument, devices, undo)
     if value is None:
         return aligned_empty(argument.shape, argument.dtype)
     return _writable(value, argument)

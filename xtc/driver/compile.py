@@ -21,7 +21,7 @@ from xtc.driver.images import build_devices, device_texts
 from xtc.driver.module import Module
 from xtc.driver.parts import DeviceCode, parts_of
 from xtc.driver.pipelines import whole_pipeline
-from xtc.driver.placements import accelerator, live_devices
+from xtc.driver.placements import accelerator, live_devices, require_used
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
@@ -223,18 +223,15 @@ def _runtimes(
         host = target
     else:
         host = resources.enter_context(compilation.target.runtime(compilation.options))
-    live = live_devices(compilation.graph)
-    names = list(compilation.devices)
-    if isinstance(target, AcceleratorDevice):
-        matching = [one for one in names if one == target.device_name] or names
-        if len(matching) == 1:
-            live.setdefault(matching[0], target)
+    live = live_devices(compilation.graph, target)
     devices = {}
     for name, code in compilation.devices.items():
         device = live.get(name)
         if device is None:
             device = resources.enter_context(code.target.runtime(code.options))
         devices[name] = accelerator(name, code.target.name, device)
+    if isinstance(target, AcceleratorDevice):
+        require_used([target], devices, f"graph '{compilation.graph.name}'")
     return host, devices
 
 

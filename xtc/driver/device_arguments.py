@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from xtc.core.errors import UserError
@@ -34,11 +35,18 @@ def read_device_array(value: Any, argument: Argument, devices: Devices) -> Devic
     return value
 
 
-def output_device_array(value: Any, argument: Argument, devices: Devices) -> DeviceArray:
-    """The array to write: a new one where `value` is None. Raises UserError for an unfit one."""
+def output_device_array(
+    value: Any, argument: Argument, devices: Devices, undo: ExitStack
+) -> DeviceArray:
+    """The array to write: a new one, which `undo` frees, where `value` is None.
+
+    Raises UserError for an unfit one.
+    """
     if value is not None:
         return read_device_array(value, argument, devices)
-    return _device(argument, devices).empty(argument.shape, argument.dtype)
+    array = _device(argument, devices).empty(argument.shape, argument.dtype)
+    undo.callback(array.free)
+    return array
 
 
 def check_type(array: Any, argument: Argument) -> None:

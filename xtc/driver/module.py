@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from xtc.core.pipeline import PassRunner
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.folders import new_folder
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.placements import by_name, device_targets, devices_of
+from xtc.driver.placements import by_name, device_targets, devices_of, require_used
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
 from xtc.driver.uses import Uses
@@ -70,7 +71,8 @@ class Module:
         self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
         self._loaded, unload = load_artifact(artifact, host, devices)
-        resources.callback(unload)
+        # Also where nobody closes it; the device that it opened may still hold a result.
+        resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._uses = Uses(f"module '{self.name}'")
 
@@ -112,9 +114,11 @@ class Module:
         """
         self._uses.require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
-        outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices)
-        with self._bound(inputs, outputs) as call:
-            call()
+        with ExitStack() as undo:
+            outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
+            with self._bound(inputs, outputs) as call:
+                call()
+            undo.pop_all()
         if out is not None:
             return out
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -312,4 +316,5 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
             if name not in given:
                 opened = discover.target(kind)
                 given[name] = resources.enter_context(opened.runtime(opened.options()))
+        require_used(devices, given, f"'{artifact.manifest.entry}'")
         return Module(None, artifact, host, given, resources)

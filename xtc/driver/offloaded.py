@@ -54,17 +54,7 @@ class OffloadedModule:
 
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
         """A call of the entry; it raises the first failure of a command that it gave a device."""
-        call = self._loaded.bind(addresses)
-
-        def call_and_wait() -> None:
-            try:
-                call()
-            except BaseException:
-                self._program.abandon()
-                raise
-            self._program.wait()
-
-        return call_and_wait
+        return partial(self._program.run, self._loaded.bind(addresses))
 
     def close(self) -> None:
         """Take the code out of this process, then off the devices."""

@@ -10,7 +10,7 @@ from typing import Any
 from xtc.core import discover
 from xtc.core.errors import UserError
 from xtc.core.pipeline import Pipeline
-from xtc.driver.placements import placed_devices
+from xtc.driver.placements import live_devices, placed_devices
 from xtc.graph.graph import Graph
 from xtc.graph.placed import is_placed, placed_on
 from xtc.graph.placement import Placement, placement
@@ -61,11 +61,11 @@ def parts_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Parts:
         program_options, device_options = program.options(), dict(options)
     else:
         program, program_options, device_options = chosen, chosen.options(**options), {}
-    codes = {}
+    live, codes = live_devices(graph, target), {}
     for name, place in sorted(placed_devices(graph).items()):
         compiler = _accelerator(place)
         given = device_options if compiler is chosen else {}
-        codes[name] = DeviceCode(compiler, _options(compiler, place, given))
+        codes[name] = DeviceCode(compiler, _options(compiler, live.get(name), given))
     return Parts(graph, program, program_options, codes)
 
 
@@ -111,7 +111,7 @@ def _accelerator(place: Placement) -> AcceleratorTarget:
     return found
 
 
-def _options(target: AcceleratorTarget, place: Placement, given: Mapping[str, Any]) -> Any:
-    if place.device is None:
-        return target.options(**given)
-    return target.options_for(place.device, given)
+def _options(
+    target: AcceleratorTarget, device: CommonRuntimeInterface | None, given: Mapping[str, Any]
+) -> Any:
+    return target.options(**given) if device is None else target.options_for(device, given)

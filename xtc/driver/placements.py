@@ -31,14 +31,26 @@ def placed_devices(graph: Graph) -> dict[str, Placement]:
     return found
 
 
-def live_devices(graph: Graph) -> dict[str, CommonRuntimeInterface]:
-    """The devices that the user gave as objects, by name, in order of appearance."""
+def live_devices(graph: Graph, target: object) -> dict[str, CommonRuntimeInterface]:
+    """The devices that the user gave as objects, by the names that the graph has for them.
+
+    `target`, what the graph is compiled for, stands for its own name, or for the only one of its
+    kind, unless the graph has an object of that name.
+    """
     given = (
         place.device
         for _, place, _ in _placements(graph)
         if isinstance(place.device, CommonRuntimeInterface)
     )
-    return by_name(given)
+    found = by_name(given)
+    if isinstance(target, AcceleratorDevice):
+        places = placed_devices(graph).items()
+        names = [name for name, place in places if place.target == target.target_name]
+        if target.device_name in names:
+            names = [target.device_name]
+        if len(names) == 1:
+            found.setdefault(names[0], target)
+    return found
 
 
 def by_name(devices: Iterable[CommonRuntimeInterface]) -> dict[str, CommonRuntimeInterface]:
@@ -80,6 +92,20 @@ def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> Accel
             f"{device.device_name} cannot stand for {name}, whose code is for '{target}'"
         )
     return device
+
+
+def require_used(given: Iterable[CommonRuntimeInterface], used: Devices, user: str) -> None:
+    """Raise UserError for a device that was given and that `user` does not use."""
+    for device in given:
+        if all(device is not one for one in used.values()):
+            names = (
+                name if name == one.device_name else f"{name} (here {one.device_name})"
+                for name, one in used.items()
+            )
+            raise UserError(
+                f"{user} does not use {device.device_name}, which was given",
+                notes=[f"it uses: {', '.join(names) or 'no device'}"],
+            )
 
 
 def _placements(graph: Graph) -> Iterator[tuple[str, Placement, SourceLocation | None]]:

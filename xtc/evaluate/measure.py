@@ -105,7 +105,8 @@ def measure(
         dtype: the element type that the operations are of, for the text.
         repeat: samples to take; as `number`, `min_repeat_ms` and `warmup`: see time_calls.
         counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
-        peak: gives the FMA peak in FLOP/s to hold `flops` against; asked after timing.
+        peak: gives the FMA peak in FLOP/s to hold `flops` against, 0 where it is not known; asked
+            after timing.
         modelled_peak: the peak comes from a machine's description and was not measured.
         modelled: figures of a machine model, carried along and labelled so.
 
@@ -123,7 +124,7 @@ def measure(
         dtype=dtype,
         gflops=None if rate is None else rate / 1e9,
         gbytes_per_s=_per_second(bytes_moved, timing, unit=1e9),
-        fraction_of_peak=None if rate is None or peak is None else rate / peak(),
+        fraction_of_peak=_fraction(rate, peak),
         modelled_peak=modelled_peak,
         counters=counts,
         estimated=counting.estimated if counting else (),
@@ -141,6 +142,13 @@ def _validate(
         raise UserError(
             "a peak is given without flops", hints=["say how many operations one call makes"]
         )
+
+
+def _fraction(rate: float | None, peak: Callable[[], float] | None) -> float | None:
+    if rate is None or peak is None:
+        return None
+    highest = peak()
+    return rate / highest if highest else None
 
 
 def _fraction_text(fraction: float) -> str:

@@ -71,7 +71,7 @@ class CommonRuntimeInterface(ABC):
 
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:
-        """Multiply-add peak in FLOP/s: measured, or from the description where modelled."""
+        """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
 
     @abstractmethod
     def close(self) -> None:

@@ -6,11 +6,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from collections.abc import Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, c_uint64, c_void_p
 from typing import Any
 
+import numpy as np
+
 from xtc.core.errors import DeviceLost, XtcError
+from xtc.core.offload.array import DeviceArray
 from xtc.core.offload.device import DeviceImage, DriverDevice
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
 from xtc.core.offload.queue import DriverQueue
@@ -44,10 +49,10 @@ class _Program(ctypes.Structure):
 
 
 class DeviceProgram:
-    """Loads a program's kernels and constants onto its devices; frees them when closed.
+    """Loads a program's kernels and constants onto its devices; they go with it, or when closed.
 
     Each device has a queue of the program's own. The program's host code gives it commands whose
-    status it does not look at: `wait` raises the first failure.
+    status it does not look at: `run` raises the first failure.
 
     Args:
         devices: by the names that the program has for them, in their order.
@@ -64,15 +69,20 @@ class DeviceProgram:
         residents: Sequence[tuple[str, memoryview]],
     ) -> None:
         self._devices = dict(devices)
+        # What is here is gone with them, also where the device is opened again.
+        self._opened = {name: device.opened() for name, device in devices.items()}
         self._queues: dict[str, DriverQueue] = {}
         self._images: dict[str, DeviceImage] = {}
-        self._memory: list[tuple[DriverDevice, int]] = []
+        self._unloads: list[Callable[[], object]] = []
+        self._arrays: list[DeviceArray] = []
+        self._lock = threading.Lock()  # of the queues
         self._program = _Program()
         _library().xtc_program_init(ctypes.byref(self._program))
         self._bindings = (_Device * max(len(devices), 1))()
         try:
             for name, device in self._devices.items():
-                self._images[name] = device.load_module(images[name])
+                self._images[name] = image = device.load_module(images[name])
+                self._unloads.append(weakref.finalize(self, _unload, device, image))
                 self._open_queue(name)
             self._kernels = self._find_kernels(kernels)
             self._residents = self._upload(residents)
@@ -89,7 +99,42 @@ class DeviceProgram:
         """Where the `struct xtc_program` is, which lives as long as this object."""
         return ctypes.addressof(self._program)
 
-    def wait(self) -> None:
+    def run(self, call: Callable[[], None]) -> None:
+        """Make a call of the program's code, then raise the first failure of its commands.
+
+        Calls from several threads wait for each other, as they share the queues. Raises DeviceLost
+        where a device was closed since the program was loaded.
+        """
+        with self._lock:
+            self._require_devices()
+            try:
+                call()
+            except BaseException:  # one of its own; commands that it gave have to end
+                with contextlib.suppress(XtcError):
+                    self._wait()
+                raise
+            self._wait()
+
+    def close(self) -> None:
+        """Release queues, memory and images; closing twice is allowed."""
+        for queue in self._queues.values():
+            queue.close()
+        for array in self._arrays:
+            array.free()
+        for unload in self._unloads:
+            unload()
+        self._queues, self._arrays, self._unloads = {}, [], []
+
+    def _require_devices(self) -> None:
+        for name in self._devices:
+            if not self._is_there(name):
+                raise DeviceLost(
+                    f"{self._opened[name].name} was closed, and the program's code and constants "
+                    "on it are gone",
+                    hints=["compile or load the module again"],
+                )
+
+    def _wait(self) -> None:
         """Wait for all queues, then raise what failed first; queues that failed are replaced."""
         errors: list[Exception] = []
         for name, queue in tuple(self._queues.items()):
@@ -99,31 +144,17 @@ class DeviceProgram:
                 errors.append(error)
                 queue.close()
                 with contextlib.suppress(DeviceLost):  # then the next call says so
-                    self._open_queue(name)
+                    if self._is_there(name):
+                        self._open_queue(name)
         if errors:
             raise errors[0]
 
-    def abandon(self) -> None:
-        """After a call that was left early, for a reason of its own: replace queues that failed."""
-        with contextlib.suppress(XtcError):
-            self.wait()
-
-    def close(self) -> None:
-        """Release queues, memory and images; closing twice is allowed."""
-        for queue in self._queues.values():
-            queue.close()
-        for device, address in self._memory:
-            with contextlib.suppress(DeviceLost):  # its memory went with it
-                device.memory_free(address)
-        for name, image in self._images.items():
-            with contextlib.suppress(DeviceLost):
-                self._devices[name].unload_module(image)
-        self._queues, self._images, self._memory = {}, {}, []
+    def _is_there(self, name: str) -> bool:
+        return self._devices[name].is_open_as(self._opened[name])
 
     def _open_queue(self, name: str) -> None:
-        device = self._devices[name]
-        opened = device.opened()
-        queue = device.new_queue(DriverQueue)
+        opened = self._opened[name]
+        queue = self._devices[name].new_queue(DriverQueue)
         self._queues[name] = queue
         binding = self._bindings[list(self._devices).index(name)]
         binding.driver = opened.driver.table_address
@@ -141,11 +172,15 @@ class DeviceProgram:
     def _upload(self, residents: Sequence[tuple[str, memoryview]]) -> Any:
         addresses = (c_uint64 * max(len(residents), 1))()
         for position, (name, contents) in enumerate(residents):
-            device = self._devices[name]
-            addresses[position] = address = device.memory_allocate(contents.nbytes)
-            self._memory.append((device, address))
-            device.memory_copy_to(address, contents)
+            array = self._devices[name].array(np.frombuffer(contents, np.int8))
+            addresses[position] = array.address
+            self._arrays.append(array)
         return addresses
+
+
+def _unload(device: DriverDevice, image: DeviceImage) -> None:
+    with contextlib.suppress(DeviceLost):  # it went with the device
+        device.unload_module(image)
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-# RUN: xtc-compile %s --target null --stage source | FileCheck %s --check-prefix=SIGNATURE
-# RUN: xtc-compile %s --target null --stage bufferized | FileCheck %s --check-prefix=SIGNATURE
-# RUN: xtc-compile %s --target null --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
+# RUN: xtc-compile %s --stage source | FileCheck %s --check-prefix=SIGNATURE
+# RUN: xtc-compile %s --stage bufferized | FileCheck %s --check-prefix=SIGNATURE
+# RUN: xtc-compile %s --stage offloaded | FileCheck %s --check-prefix=OFFLOADED
 """A lives on the host, B and C on the device: A alone is copied, 256 bytes a call."""
 
 import xtc
@@ -29,9 +29,9 @@ print(graph.graph)
 # OFFLOADED-SAME:   %[[B:.*]]: memref<16x8xf32, 1> {llvm.noalias, memref.on_device},
 # OFFLOADED-SAME:   %[[C:.*]]: memref<4x8xf32, 1> {llvm.noalias, memref.on_device}) {
 # OFFLOADED-NEXT: %[[COPY:.*]] = memref.alloc() {xtc.device = "null0"} : memref<4x16xf32, 1>
-# OFFLOADED-NEXT: memref.copy %[[A]], %[[COPY]] : memref<4x16xf32> to memref<4x16xf32, 1>
+# OFFLOADED-NEXT: memref.copy %[[A]], %[[COPY]] {xtc.device = "null0"} : memref<4x16xf32> to memref<4x16xf32, 1>
 # OFFLOADED-NEXT: call @matmul.null0.0(%[[COPY]], %[[B]], %[[C]]) {xtc.device = "null0"}
-# OFFLOADED-NEXT: memref.dealloc %[[COPY]] : memref<4x16xf32, 1>
+# OFFLOADED-NEXT: memref.dealloc %[[COPY]] {xtc.device = "null0"} : memref<4x16xf32, 1>
 # OFFLOADED-NEXT: return
 
 with xtc.compile(graph, target=device) as module:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small graphs on devices, and what crosses the border while something runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.graph import Graph
+from xtc_targets.null import NullDevice
+
+A = np.arange(64, dtype=np.float32).reshape(4, 16)
+B = np.arange(128, dtype=np.float32).reshape(16, 8) % 7
+A_BYTES, B_BYTES, C_BYTES = 256, 512, 128
+
+
+def product(device: object, *, weight: bool = False, a_device: object = None) -> Graph:
+    """C = A B on `device`, where B and C live; B is an argument, or a weight."""
+    a = O.tensor((4, 16), name="A", device=a_device)
+    b = O.tensor((16, 8), name="B", device=device, const=B if weight else None)
+    with O.graph(name="product") as gb:
+        O.matmul(a, b, name="C", device=device)
+    return gb.graph
+
+
+@contextmanager
+def counted(device: NullDevice, **expected: int) -> Iterator[None]:
+    """What `device` counts in the block is `expected`; what is not named there is 0."""
+    before = device.counters()
+    yield
+    counts = {name: int(count - before[name]) for name, count in device.counters().items()}
+    assert counts == {**dict.fromkeys(counts, 0), **expected}

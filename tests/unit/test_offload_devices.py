@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which device runs what: several in a graph, by object or by name, beside a target."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import xtc
+import xtc.ops as O
+from tests.unit.offload_support import A, B, counted, product
+from xtc.core.errors import UserError
+from xtc.graph.graph import Graph
+from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.null import NullDevice
+
+pytestmark = pytest.mark.usefixtures("collected")
+X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+
+
+def relay(*devices: object) -> Graph:
+    """An operator after the other, each on the next of `devices`; a host's in between."""
+    y = O.tensor((4, 4), name="X")
+    with O.graph(name="relay") as gb:
+        for number, device in enumerate(devices):
+            y = O.add(y, y, name=f"Y{number}", device=device)
+        O.relu(y, name="Z")
+    return gb.graph
+
+
+class TestSeveral:
+    def test_two_of_one_target_each_do_their_part(self) -> None:
+        with (
+            NullDevice() as one,
+            NullDevice() as two,
+            xtc.compile(relay(one, two, one)) as module,
+        ):
+            with (
+                counted(one, launches=2, bytes_to_device=128, bytes_from_device=128),
+                counted(two, launches=1, bytes_to_device=64, bytes_from_device=64),
+            ):
+                result = module(X)
+            assert list(module.devices.values()) == [one, two]
+            assert module.runtime is module.host
+        np.testing.assert_allclose(result, np.maximum(8 * X, 0))
+
+    def test_two_of_different_targets_and_the_host(self) -> None:
+        with (
+            MppaDevice() as mppa,
+            NullDevice() as null,
+            xtc.compile(relay(mppa, None, null, mppa)) as module,
+        ):
+            np.testing.assert_allclose(module(X), np.maximum(16 * X, 0))
+            module.check()
+            images = module.artifact.manifest.offload.images
+            assert {name: one.target for name, one in images.items()} == {
+                "mppa0": "mppa",
+                "null0": "null",
+            }
+            assert (mppa.memory_info()[0], null.memory_info()[0]) == (0, 0)
+
+    def test_code_of_each_fits_the_device_that_runs_it(self) -> None:
+        small = MppaConfig(clusters=2, pes=3)
+        with MppaDevice() as one, MppaDevice(small) as two, xtc.compile(relay(one, two)) as module:
+            module.check()
+            images = module.artifact.manifest.offload.images
+        machines = [(images[name].toolchain["clusters"]) for name in ("mppa0", "mppa1")]
+        assert machines == ["5", "2"]
+
+    def test_arguments_on_each(self) -> None:
+        with NullDevice() as one, NullDevice() as two:
+            x, y = O.tensor((4, 4), name="X", device=one), O.tensor((4, 4), name="Y", device=two)
+            with O.graph(name="pair") as gb:
+                O.outputs(
+                    O.add(x, y, name="S", device=one),
+                    O.sub(x, y, name="D", device=two),
+                )
+            with xtc.compile(gb) as module:
+                s, d = module(one.array(X), two.array(X))
+                with pytest.raises(UserError, match="'X' lives on null0, and .* on null1>"):
+                    module(two.array(X), two.array(X))
+            assert (s.device, d.device) == (one, two)
+            np.testing.assert_allclose(s.numpy(), 2 * X)
+            np.testing.assert_allclose(d.numpy(), 0 * X)
+
+
+class TestNames:
+    def test_devices_that_only_have_names_are_opened_and_closed(self) -> None:
+        with xtc.compile(relay("null0", "null1")) as module:
+            devices = dict(module.devices)
+            module.check()
+        assert list(devices) == ["null0", "null1"]
+        assert [repr(one) for one in devices.values()] == ["<null0, closed>", "<null1, closed>"]
+
+    def test_a_name_without_a_number_is_the_first(self) -> None:
+        assert product("null").inputs[1].placement == product("null0").inputs[1].placement
+
+    def test_a_device_stands_for_the_only_name(self) -> None:
+        with NullDevice() as one, xtc.compile(relay("null7"), one) as module:
+            assert module.devices == {"null7": one}
+            with counted(one, launches=1, bytes_to_device=64, bytes_from_device=64):
+                module(X)
+
+    def test_its_code_fits_the_device_that_stands_for_a_name(self) -> None:
+        small = MppaConfig(clusters=1, pes=2)
+        with MppaDevice(small) as one, xtc.compile(relay("mppa4", "null0"), one) as module:
+            assert module.devices["mppa4"] is one
+            module.check()
+
+    def test_of_several_names_it_stands_for_its_own(self) -> None:
+        with (
+            NullDevice(),
+            NullDevice() as one,
+            xtc.compile(relay("null0", "null1"), one) as module,
+        ):
+            assert module.devices["null1"] is one
+            module.check()
+
+    def test_one_device_may_be_given_as_object_and_by_name(self) -> None:
+        with NullDevice() as one, xtc.compile(relay(one, one.device_name, one)) as module:
+            assert module.devices == {"null0": one}
+            with counted(one, launches=1, bytes_to_device=64, bytes_from_device=64):
+                module(X)
+
+    def test_two_devices_of_one_name_are_refused(self) -> None:
+        old = NullDevice()
+        old.close()
+        with NullDevice() as new:
+            assert new.device_name == old.device_name
+            with pytest.raises(UserError, match="two devices are called null0: one of them is c"):
+                xtc.compile(relay(old, new))
+
+    def test_an_unknown_target_is_named_with_the_line(self) -> None:
+        with pytest.raises(UserError, match="there is no target 'nul'") as failure:
+            xtc.compile(product("nul0"))
+        assert str(failure.value.where).startswith("tests/unit/offload_support.py:")
+        assert failure.value.hints == ("did you mean 'null'?",)
+
+    @pytest.mark.parametrize("name", ["", "0", "null 0", "Null0", "null0/..", "null-1", "null0\n"])
+    def test_what_is_no_name_is_refused(self, name: str) -> None:
+        with pytest.raises(UserError, match=re.escape(f"{name!r} is not a device name")):
+            O.tensor((2,), device=name)
+
+    @pytest.mark.parametrize("device", [0, True, object(), NullDevice, ["null0"]])
+    def test_what_is_no_device_is_refused(self, device: object) -> None:
+        with pytest.raises(UserError, match="device=.* is not a device"):
+            O.tensor((2,), device=device)
+
+
+class TestTarget:
+    def test_nothing_can_be_placed_on_the_host_by_name(self) -> None:
+        with pytest.raises(UserError, match="host0 is no accelerator: nothing can be placed there"):
+            xtc.compile(product("host0"))
+
+    def test_one_that_the_graph_does_not_use(self) -> None:
+        with pytest.raises(UserError, match="places nothing on 'mppa'") as failure:
+            xtc.compile(product("null0"), "mppa")
+        assert failure.value.notes == ("it uses: null",)
+
+    def test_a_device_that_the_graph_does_not_use(self) -> None:
+        with NullDevice() as one, NullDevice() as two:
+            with pytest.raises(UserError, match="'product' does not use null1, which") as failure:
+                xtc.compile(product(one), two)
+            assert failure.value.notes == ("it uses: null0",)
+            with pytest.raises(UserError, match="'relay' does not use null1, which"):
+                xtc.compile(relay("null5", "null6"), two)
+
+    def test_the_host_is_one_and_the_default(self) -> None:
+        with NullDevice() as one:
+            for target in ("host", "null", one):
+                with xtc.compile(relay(one), target) as module:
+                    assert module.artifact.manifest.target == "host"
+                    module.check()
+
+    def test_code_for_devices_needs_files(self) -> None:
+        with pytest.raises(UserError, match="uses devices, whose code is loaded from files"):
+            xtc.compile(product("null0"), in_memory=True)
+
+
+class TestOptions:
+    def test_they_are_of_the_target_that_is_compiled_for(self) -> None:
+        with xtc.compile(relay("null0", "mppa0"), "null", memory_bytes=4096) as module:
+            assert module.devices["null0"].memory_info()[1] == 4096  # type: ignore[attr-defined]
+
+    def test_one_that_a_live_device_has_not(self) -> None:
+        with MppaDevice(MppaConfig(clusters=2)) as mppa:
+            with pytest.raises(UserError, match="option clusters=3 does not fit mppa0") as failure:
+                xtc.compile(product(mppa), mppa, clusters=3)
+            assert failure.value.notes == ("its configuration says clusters=2",)
+            with xtc.compile(product(mppa), mppa, clusters=2, double_buffer=False) as module:
+                module.check()
+        with (
+            NullDevice(memory_bytes=4096) as null,
+            pytest.raises(UserError, match="option memory_bytes=5 does not fit null0"),
+        ):
+            xtc.compile(product(null), "null", memory_bytes=5)
+
+    def test_one_that_the_target_has_not(self) -> None:
+        with pytest.raises(UserError, match="target 'mppa' has no option 'cluster'"):
+            xtc.compile(product("mppa0"), "mppa", cluster=2)
+
+    def test_code_for_another_machine_is_not_loaded(self, tmp_path: Path) -> None:
+        with MppaDevice(MppaConfig(clusters=2)) as mppa:
+            with xtc.compile(product(mppa), mppa) as module:
+                module.save(tmp_path / "saved")
+            with (
+                MppaDevice() as other,
+                pytest.raises(xtc.XtcError, match="compiled for clusters 2, and mppa1 has 5"),
+            ):
+                xtc.load(tmp_path / "saved", other)
+
+
+def test_a_placed_graph_is_read_back_with_its_places(tmp_path: Path) -> None:
+    with NullDevice() as one:
+        product(one).save(tmp_path / "graph.yaml")
+        with xtc.compile(Graph.load(tmp_path / "graph.yaml"), one) as module:
+            np.testing.assert_allclose(module(A, one.array(B)).numpy(), A @ B)
