@@ -80,8 +80,7 @@ class TestInputs:
 
     def test_another_shape(self, module: xtc.Module, device: NullDevice) -> None:
         assert message(lambda: module(A, device.array(B.T))) == (
-            "'B' has shape (16, 8), not (8, 16)\n"
-            "  note: nothing is broadcast or reshaped at a call"
+            "'B' has shape (16, 8), not (8, 16)\n  note: nothing is broadcast or reshaped at a call"
         )
 
     def test_too_few(self, module: xtc.Module) -> None:

@@ -80,7 +80,7 @@ class TestSeveral:
                 )
             with xtc.compile(gb) as module:
                 s, d = module(one.array(X), two.array(X))
-                with pytest.raises(UserError, match="'X' lives on null0, and .* on null1>"):
+                with pytest.raises(UserError, match=r"'X' lives on null0, and .* on null1>"):
                     module(two.array(X), two.array(X))
             assert (s.device, d.device) == (one, two)
             np.testing.assert_allclose(s.numpy(), 2 * X)
@@ -146,7 +146,7 @@ class TestNames:
 
     @pytest.mark.parametrize("device", [0, True, object(), NullDevice, ["null0"]])
     def test_what_is_no_device_is_refused(self, device: object) -> None:
-        with pytest.raises(UserError, match="device=.* is not a device"):
+        with pytest.raises(UserError, match=r"device=.* is not a device"):
             O.tensor((2,), device=device)
 
 
