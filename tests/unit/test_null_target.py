@@ -41,10 +41,6 @@ def product(device: object = None) -> Graph:
     return gb.graph
 
 
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Device code with the function `product_null0_0`: a, b, c."""
