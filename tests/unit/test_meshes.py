@@ -266,9 +266,7 @@ REFUSALS: dict[str, tuple[Callable[[NodeSchedule], object], str, str]] = {
 def test_refusals(what: str) -> None:
     call, message, hint = REFUSALS[what]
     schedule = meshed(product())
-    before = schedule["C"].data
     refused(lambda: call(schedule["C"]), message, hint)
-    assert len(schedule["C"].data) >= len(before)
 
 
 def test_a_mesh_is_needed() -> None:
