@@ -11,6 +11,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import psutil
@@ -20,7 +21,7 @@ import xtc
 import xtc.ops as O
 from tests.unit.mppa_support import Kernels, opened
 from tests.unit.offload_support import A, B, product
-from xtc.core.errors import DeviceFault, DeviceLost, DeviceMemoryError
+from xtc.core.errors import DeviceFault, DeviceLost, DeviceMemoryError, LaunchError
 from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaConfig, MppaDevice
 
@@ -57,6 +58,28 @@ def test_running_out_of_memory_leaks_nothing(is_long: bool) -> None:
                 assert device.memory_info()[0] == used
             assert psutil.Process().num_fds() == files
         np.testing.assert_array_equal(module(values).numpy(), values)
+
+
+def test_a_launch_that_is_refused_is_told_by_the_call(device: MppaDevice) -> None:
+    with O.graph(name="many") as gb:
+        y = O.tensor((4, 4), name="X")
+        for number in range(70):
+            y = O.add(y, O.tensor((4, 4), name=f"X{number}"), device=device)
+    inputs = [np.ones((4, 4), np.float32)] * 71
+    with xtc.compile(gb) as module:
+        for _ in range(2):
+            with pytest.raises(LaunchError, match="a kernel takes 64 arguments at most, not 72"):
+                module(*inputs)
+        used = device.memory_info()[0]
+    assert used == 0
+
+
+def test_a_queue_that_refused_a_command_runs_nothing_more(device: MppaDevice) -> None:
+    kernels, queue = Kernels(device), device.queue()
+    with pytest.raises(LaunchError):
+        queue.launch(kernels.empty, [0] * 65)
+    with pytest.raises(LaunchError, match="64 arguments at most"):
+        queue.wait(queue.fill_zero(device.memory_allocate(1), 1))
 
 
 class TestFaults:
@@ -172,11 +195,11 @@ def pipelined() -> Graph:
 @pytest.mark.parametrize("clusters", [1, 5])
 def test_no_order_and_no_late_transfer_changes_a_result(is_long: bool, clusters: int) -> None:
     graph, results = pipelined(), []
+    exposing: dict[str, Any] = {"sim_schedule": "shuffled", "dma_mode": "deferred"}
     rng = np.random.default_rng(0)
     x, w = rng.random((70, 96), np.float32), rng.random((96, 50), np.float32)
-    exposing = {"sim_schedule": "shuffled", "dma_mode": "deferred"}
-    configs = [{}] + [{**exposing, "seed": seed} for seed in range(100 if is_long else 2)]
-    for config in configs:
+    seeds = range(100 if is_long else 2)
+    for config in ({}, *({**exposing, "seed": seed} for seed in seeds)):
         with (
             MppaDevice(MppaConfig(clusters=clusters, **config)) as device,
             xtc.compile(graph, device) as module,

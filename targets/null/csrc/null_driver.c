@@ -69,7 +69,7 @@ static int32_t finish(xtc_device *device)
     return XTC_OK;
 }
 
-static const xtc_engine_ops ops = {run, start, finish, .max_started = 1, .max_arguments = 64};
+static const xtc_engine_ops ops = {run, start, finish, .max_started = 1, .max_arguments = UINT32_MAX};
 
 static int32_t open_device(const void *given, xtc_device **opened)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's side of the driver table: each call becomes a command in the line.
+// The engine's side of the driver table: each call becomes a command in the line. One that cannot be
+// given stops its queue, as one that failed does: programs look at nothing but the queue's end.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static int32_t give_copy(xtc_device *device, xtc_queue queue, xtc_kind kind, uin
 {
     xtc_command *command = new_command(kind, NULL, 0);
     if (!command)
-        return XTC_USAGE;
+        return xtc_engine_stop(device, queue, XTC_USAGE);
     command->destination = destination;
     command->source = source;
     command->nbytes = nbytes;
@@ -59,7 +60,7 @@ int32_t xtc_engine_fill(xtc_device *device, xtc_queue queue, xtc_address address
 {
     xtc_command *command = new_command(XTC_FILL, NULL, 0);
     if (!command)
-        return XTC_USAGE;
+        return xtc_engine_stop(device, queue, XTC_USAGE);
     command->destination = address;
     command->byte = byte;
     command->nbytes = nbytes;
@@ -70,11 +71,14 @@ int32_t xtc_engine_launch(xtc_device *device, xtc_queue queue, xtc_function func
                           const uint64_t *arguments, uint32_t count, xtc_event *event)
 {
     uint32_t most = xtc_engine_of(device)->ops->max_arguments;
-    if (count > most)
-        return xtc_fail(XTC_LAUNCH, "a kernel takes %u arguments at most, not %u", most, count);
+    if (count > most) {
+        int32_t status =
+            xtc_fail(XTC_LAUNCH, "a kernel takes %u arguments at most, not %u", most, count);
+        return xtc_engine_stop(device, queue, status);
+    }
     xtc_command *command = new_command(XTC_LAUNCH_KERNEL, arguments, count);
     if (!command)
-        return XTC_USAGE;
+        return xtc_engine_stop(device, queue, XTC_USAGE);
     command->function = function;
     return xtc_give(device, queue, command, event);
 }
@@ -84,7 +88,7 @@ int32_t xtc_engine_callback(xtc_device *device, xtc_queue queue, int32_t (*funct
 {
     xtc_command *command = new_command(XTC_CALL, NULL, 0);
     if (!command)
-        return XTC_USAGE;
+        return xtc_engine_stop(device, queue, XTC_USAGE);
     command->callback = function;
     command->data = data;
     command->parallel = flags & XTC_PARALLEL;
@@ -109,7 +113,7 @@ int32_t xtc_engine_after(xtc_device *device, xtc_queue queue, const xtc_driver *
     bool done = other_driver->done(other_device, other_queue, other_event) == XTC_OK;
     xtc_command *command = new_command(done ? XTC_NOTHING : XTC_AFTER, NULL, 0);
     if (!command)
-        return XTC_USAGE;
+        return xtc_engine_stop(device, queue, XTC_USAGE);
     command->other_driver = other_driver;
     command->other_device = other_device;
     command->other_queue = other_queue;
@@ -121,6 +125,6 @@ int32_t xtc_engine_event(xtc_device *device, xtc_queue queue, xtc_event *event)
 {
     xtc_command *command = new_command(XTC_MARK, NULL, 0);
     if (!command)
-        return XTC_USAGE;
+        return xtc_engine_stop(device, queue, XTC_USAGE);
     return xtc_give(device, queue, command, event);
 }
