@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -126,13 +127,16 @@ class TestMeshes:
             "'a-b' cannot be the name of an axis of memory mesh 'm'",
         )
 
-    def test_sizes(self) -> None:
-        for sizes, message in (
+    @pytest.mark.parametrize(
+        ("sizes", "message"),
+        [
             ({"x": 0}, "axis 'x' of memory mesh 'm' has size 0"),
             ({}, "memory mesh 'm' has 0 axes, not from 1 to 8"),
             ({"x": "2"}, "the number of 'x' is '2', not an integer"),
-        ):
-            refused(lambda s=sizes: Schedule(product()).define_memory_mesh("m", s), message)
+        ],
+    )
+    def test_sizes(self, sizes: dict[str, Any], message: str) -> None:
+        refused(lambda: Schedule(product()).define_memory_mesh("m", sizes), message)
 
     def test_one_of_each(self) -> None:
         schedule = meshed(product())
