@@ -58,7 +58,7 @@ def call_of(module: xtc.Module) -> Callable[[], None]:
         rng.standard_normal(argument.shape).astype(argument.dtype)
         for argument in module.artifact.manifest.arguments
     ]
-    call = module.runtime.load(module.artifact).bind([array.ctypes.data for array in arrays])
+    call = module.host.load(module.artifact).bind([array.ctypes.data for array in arrays])
 
     def run(_alive: Any = arrays) -> None:
         call()

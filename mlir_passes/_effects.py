@@ -64,10 +64,13 @@ def _read(op: Operation) -> list[Value]:
 
 def _outputs(op: Operation) -> list[Value]:
     """The operands that a linalg operation writes; `linalg.yield` and its like have none."""
-    if "operandSegmentSizes" not in op.attributes:
+    operands = list(op.operands)
+    if "operandSegmentSizes" in op.attributes:
+        return operands[DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0] :]
+    if op.name == "linalg.yield":
         return []
-    inputs = DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-    return list(op.operands)[inputs:]
+    # No segments where their sizes are clear: as many outputs as inputs, or a single output.
+    return operands[len(operands) // 2 :] if op.name == "linalg.reduce" else operands[-1:]
 
 
 def is_memref(value: Value) -> bool:

@@ -12,6 +12,8 @@ from xtc.core.loops.mesh import memory_mesh, processor_mesh
 from xtc.core.loops.script import AXES
 from xtc.core.mlir import (
     AffineDimExpr,
+    ArrayAttr,
+    Attribute,
     DenseI64ArrayAttr,
     FlatSymbolRefAttr,
     Operation,
@@ -31,12 +33,21 @@ def mesh_around(op: Operation) -> Mesh | None:
     grids = {_name(one): one for one in linalg.all_operations(module) if one.name == GRID}
     for name, grid in grids.items():
         if MEMORY in grid.attributes:
-            memory = FlatSymbolRefAttr(grid.attributes[MEMORY]).value
+            memory = _symbol(name, grid.attributes[MEMORY])
             if memory not in grids:
                 raise UserError(f"processor mesh '@{name}' is over '@{memory}', which is not there")
             below = memory_mesh(memory, _axes(grids[memory]))
             return processor_mesh(name, _axes(grid), below)
     return None
+
+
+def _symbol(name: str, attribute: Attribute) -> str:
+    if not isinstance(attribute, FlatSymbolRefAttr):
+        raise UserError(
+            f"{MEMORY} of {GRID} '@{name}' is {attribute}, not a mesh of the module",
+            hints=[f"{MEMORY} = @memory_mesh"],
+        )
+    return str(attribute.value)
 
 
 def _name(grid: Operation) -> str:
@@ -45,8 +56,9 @@ def _name(grid: Operation) -> str:
 
 def _axes(grid: Operation) -> dict[str, int]:
     sizes = list(DenseI64ArrayAttr(grid.attributes["shape"]))
-    found = grid.attributes.get(AXES, ())
-    names = [StringAttr(one).value for one in found if isinstance(one, StringAttr)]
+    found = grid.attributes.get(AXES, None)
+    parts = list(found) if isinstance(found, ArrayAttr) else []
+    names = [StringAttr(one).value for one in parts if isinstance(one, StringAttr)]
     if len(set(names)) != len(sizes):
         raise UserError(
             f"{GRID} '@{_name(grid)}' has {len(sizes)} axes, but {AXES} does not name as many",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine
+from xtc.core.llvm import Machine, linker_version
 from xtc_targets.mppa import generate_c, generate_llvm
 from xtc_targets.mppa.options import MppaOptions
 
@@ -54,4 +54,5 @@ def toolchain(options: MppaOptions) -> dict[str, str]:
         "cpu": host.cpu,
         "features": host.features,
         "opt_level": str(options.opt_level),
+        "compiler": linker_version() if options.platform == "sim" else generate_c.vendor(options),
     }

@@ -55,6 +55,12 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
     _run(commands.link_kernels(toolchain, options.arch, objects, output))
 
 
+def vendor(options: MppaOptions) -> str:
+    """The vendor's compiler by its path. Raises DeviceNotFound where the toolchain is not there."""
+    config = MppaConfig(platform=options.platform, arch=options.arch)
+    return commands.program(config.toolchain(), "kvx-cos-gcc")
+
+
 def _run(words: commands.Words) -> None:
     what = f"compiling device code by {Path(words[0]).name}"
     tool.run(words, what=what, install_hint="install Kalray's toolchain completely")

@@ -12,7 +12,7 @@ import numpy as np
 from xtc.core import mlir
 from xtc.core.pipeline import PassRunner
 from xtc.driver import Compilation
-from xtc.driver.arguments import bind_arguments, output_arrays
+from xtc.driver.arguments import empty_outputs, host_arrays
 from xtc.interfaces.artifact import Artifact
 
 Array = np.ndarray[Any, Any]
@@ -33,8 +33,8 @@ def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> 
                 artifact.manifest, entry=_name(one, number), arguments=one.arguments()
             )
             loaded = runtime.load(Artifact(manifest, objects=artifact.objects))
-            given = bind_arguments(manifest, arrays, {})
-            outputs = output_arrays(manifest, None, given)
+            given = host_arrays(manifest, arrays, {})
+            outputs = empty_outputs(manifest)
             loaded.bind([array.ctypes.data for array in (*given, *outputs)])()
             runtime.unload(loaded)
             found.append(outputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -210,3 +211,11 @@ def test_programs_that_fail(program: bytes, what: str) -> None:
     path.write_bytes(program)
     with pytest.raises(UserError, match=what):
         compile.run(["program.py", "--stage", "source"])
+
+
+@pytest.mark.parametrize("stage", [[], ["--stage", "source"]], ids=["artefact", "stage"])
+def test_output_of_the_longest_name_and_of_one_longer(stage: list[str]) -> None:
+    longest = str(len(stage)) * os.pathconf(".", "PC_NAME_MAX")
+    assert compile.run([GRAPH, *stage, "--output", longest]) == 0
+    with pytest.raises(UserError, match="File name too long"):
+        compile.run([GRAPH, *stage, "--output", f"{longest}o"])

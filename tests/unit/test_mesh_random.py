@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xtc
-from tests.unit.mppa_nests import on_the_host
+from tests.unit.mppa_nests import on_the_host, placed_module
 from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from xtc.core.errors import UserError
+from xtc.core.mlir import Operation
+from xtc.core.pipeline import run_steps
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
+from xtc_passes._linalg import all_operations
 from xtc_targets.mppa import MppaOptions
 from xtc_targets.mppa.pipeline import scheduled
 
@@ -57,6 +60,26 @@ def _places(leading: int, trailing: int) -> list[str]:
     return [*("px", "py")[:leading], *("psx", "psy")[:trailing]]
 
 
+def check_levels(graph: Graph, schedule: xtc.Schedule) -> None:
+    """Clusters are around PEs, which are around what computes; there are no others."""
+    with placed_module(graph, schedule) as module:
+        run_steps(module, scheduled(MppaOptions()).steps)
+        for op in all_operations(module):
+            levels = [str(one.attributes["mapping"]) for one in around(op)]
+            assert len(levels) <= 2
+            if op.name.startswith("linalg.") and op.name != "linalg.yield":
+                assert [level[6:11] for level in levels] == ["threa", "block"], levels
+
+
+def around(op: Operation) -> list[Operation]:
+    """The parallel loops around an operation, innermost first."""
+    found = []
+    while (op := op.parent) is not None:
+        if op.name == "scf.forall":
+            found.append(op)
+    return found
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_distribution_changes_no_result(family: str) -> None:
     outcomes: Counter[str] = Counter()
@@ -72,6 +95,7 @@ def test_distribution_changes_no_result(family: str) -> None:
             outcomes["refused"] += 1
             return
         outcomes["tried"] += 1
+        check_levels(graph, schedule)
         inputs = random_inputs(rng, graph)
         with (
             on_the_host(scheduled(MppaOptions()).steps),

@@ -16,9 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xtc
+import xtc.ops as O
 from tests.unit.mppa_code_support import KERNELS, lowered, stage_text
 from xtc.core.errors import CompileError, DeviceNotFound, ToolError, UserError
 from xtc.core.mlir import single_threaded_context
+from xtc_targets.mppa import MppaDevice
 from xtc_targets.mppa.build import build_image, code
 from xtc_targets.mppa.description import MACHINES
 from xtc_targets.mppa.options import MppaOptions
@@ -108,6 +111,16 @@ def test_the_code_can_be_read() -> None:
     assert "void mm_mppa0_0(const uint64_t *arguments)\n{" in c
     assert "mm_mppa0_0:" in assembly
     assert "dev_dma_2d" in assembly
+
+
+def test_the_code_stage_shows_the_hosts_code_and_the_devices() -> None:
+    with MppaDevice() as device:
+        x = O.tensor((64,), "float32", name="x", device=device)
+        with O.graph(name="roots") as gb:
+            O.sqrt(x, name="y", device=device)
+        for codegen, sign in (("c", "void roots_mppa0_0("), ("llvm", "roots_mppa0_0:")):
+            prepared = xtc.driver.prepare(gb.graph, target=device, codegen=codegen)
+            assert prepared.stage_text("code").count(sign) == (2 if codegen == "c" else 1)
 
 
 BUFFER = "memref.alloc() : memref<{}x1024xf32, 2>"

@@ -113,7 +113,7 @@ HOW: dict[str, dict[str, Any]] = {
         }
     },
     "one PE, no overlap": {"config": {"clusters": 1, "pes": 1}, "double_buffer": False},
-    "by C": {"config": {"dma_mode": "deferred"}, "codegen": "c", "opt_level": 1},
+    "by C": {"config": {"dma_mode": "deferred"}, "codegen": "c", "opt_level": 2},
 }
 
 

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xtc
+import xtc.ops as O
 from tests.unit.mppa_code_support import KERNELS, Array, Run, run, stage_text
+from xtc_targets.mppa import MppaDevice
 from xtc_targets.mppa.description import COOLIDGE_V2
 
 pytestmark = pytest.mark.usefixtures("collected")
@@ -81,3 +84,18 @@ def test_a_kernel_says_how_much_memory_it_uses() -> None:
     # One slot each. C is used from the first loop over PEs to its transfer, so nothing is shared.
     one = stage_text(text, double_buffer=False)
     assert f"mppa.smem_bytes = {slots // 2} : i64" in one
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_what_a_schedule_made_vectors_of_counts_the_same(vectorized: bool) -> None:
+    with MppaDevice() as device:
+        a = O.tensor((16, 24), "float32", name="a", device=device)
+        b = O.tensor((24, 32), "float32", name="b", device=device)
+        with O.graph(name="g") as gb:
+            O.matmul(a, b, name="c", device=device)
+        loops = {"i": None, "k": None, "j": None, "i#4": "unroll", "j#16": "vectorize"}
+        schedule = {"c": loops} if vectorized else None
+        with xtc.compile(gb.graph, target=device, schedule=schedule) as module:
+            module.check()
+            assert ("vector<" in module.ir("offloaded")) == vectorized
+        assert device.counters()["mppa.MACS_F32.cluster.sum.pe.sum"] == 16 * 24 * 32

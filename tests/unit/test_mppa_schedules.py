@@ -15,6 +15,7 @@ from xtc.core.errors import UserError
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa.description import COOLIDGE_V2
 
 DISORDER = MppaConfig(sim_schedule="shuffled", dma_mode="deferred")
 
@@ -61,6 +62,19 @@ def test_each_memory_gets_its_part_once() -> None:
     for cluster in range(4):
         assert counters[f"mppa.DMA_GET_BYTES.cluster.{cluster}.pe.sum"] == 16 * 4
     assert counters["mppa.DMA_GET_BYTES.cluster.4.pe.sum"] == 0
+
+
+def test_a_product_without_a_schedule_comes_near_the_modelled_peak() -> None:
+    with MppaDevice() as mppa:
+        a, b = (O.tensor((512, 512), name=name, device=mppa) for name in "AB")
+        with O.graph(name="matmul") as gb:
+            O.matmul(a, b, name="C", device=mppa)
+        with xtc.compile(gb.graph, target=mppa) as module:
+            module.check()
+            counters = mppa.counters()
+    peak = COOLIDGE_V2.rate("float32") * COOLIDGE_V2.clusters * COOLIDGE_V2.pes
+    launches = counters["mppa.LAUNCHES.cluster.max.pe.max"]
+    assert 512**3 * launches / peak / counters["modelled.mppa.CYCLES"] > 0.8
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -206,7 +206,7 @@ def _write(text: str, path: Path) -> None:
         path.write_text(text)
         return
     file = path.resolve()  # what a link stands for, not the link itself, is replaced
-    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as folder:
-        written = Path(folder, file.name)
+    with tempfile.TemporaryDirectory(prefix=f".{file.name[:50]}.", dir=file.parent) as folder:
+        written = Path(folder, "written")
         written.write_text(text)
         written.replace(file)

@@ -5,6 +5,14 @@ Import this module inside functions: loading the bindings takes a tenth of a sec
 only build or print a graph need not pay.
 """
 
+from xtc.core.interrupts import delayed_interrupts
+
+with delayed_interrupts():  # one in the midst of loading native code would end the process
+    import mlir._mlir_libs._mlirDialectsLinalg
+    import mlir._mlir_libs._mlirTransformInterpreter
+    import mlir.ir
+    import mlir.passmanager  # noqa: F401
+
 from mlir._mlir_libs._mlirDialectsLinalg import get_indexing_maps
 from mlir.ir import (
     AffineAddExpr,

@@ -114,7 +114,7 @@ class Compilation:
         return artifact
 
     def _code_text(self, module: Operation) -> str:
-        texts = device_texts(module, self.devices)
+        texts = list(device_texts(module, self.devices))  # what is left is the host's
         return "".join([self.target.code(module, self.request(), self.options), *texts])
 
     @property

@@ -11,6 +11,8 @@ from pathlib import Path
 from xtc.core.errors import UserError
 from xtc.driver.trust import protect
 
+_SHOWN = 50  # characters of the name in that of the temporary folder: names have a longest length
+
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
@@ -19,15 +21,22 @@ def new_folder(path: Path) -> Iterator[Path]:
     Nobody else can write to it then, whatever the umask. Raises UserError where `path` exists or
     cannot be made.
     """
-    if path.exists():
-        raise UserError(f"{path} exists", hints=["choose another folder, or remove it"])
     try:
-        beside = tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
+        if path.exists():
+            raise UserError(f"{path} exists", hints=["choose another folder, or remove it"])
+        beside = tempfile.TemporaryDirectory(prefix=f".{path.name[:_SHOWN]}.", dir=path.parent)
     except OSError as error:
-        raise UserError(f"cannot make the folder {path}: {error.strerror}") from None
+        raise _cannot_make(path, error) from None
     with beside as temporary:
-        filled = Path(temporary, path.name)
+        filled = Path(temporary, "filled")
         filled.mkdir()
         yield filled
         protect(filled)
-        filled.rename(path)
+        try:
+            filled.rename(path)
+        except OSError as error:
+            raise _cannot_make(path, error) from None
+
+
+def _cannot_make(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot make the folder {path}: {error.strerror}")

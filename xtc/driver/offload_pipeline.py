@@ -17,6 +17,7 @@ from xtc_passes.lower_device_commands import LowerDeviceCommands
 from xtc_passes.outline_device_regions import OutlineDeviceRegions
 from xtc_passes.overlap_copies import OverlapCopies
 from xtc_passes.place_operations import PlaceOperations
+from xtc_passes.reuse_device_buffers import ReuseDeviceBuffers
 from xtc_passes.separate_devices import SeparateDevices
 from xtc_passes.split_kernels import SplitKernels
 
@@ -71,9 +72,11 @@ class OffloadPipeline:
             # Buffers and copies on the devices become explicit; arguments there need neither.
             InsertTransfers(tuple(self.devices)),
             "canonicalize",
-            # Fewer copies first, then earlier ones, then those that run beside kernels.
+            # Fewer copies first, then earlier ones.
             ElideCopies(),
             HoistCopies(),
+            # Before it is settled what runs beside what: copies and kernels that share no buffer.
+            ReuseDeviceBuffers(),
             OverlapCopies(),
             # Buffers of the host that only copies used are gone now.
             "canonicalize",

@@ -85,7 +85,7 @@ def _meshes(graph: Graph, texts: Mapping[str, str]) -> list[str]:
     places = dict.fromkeys(
         str(node.placement) if node.placement else ""
         for node in graph.nodes
-        if heads and "distribute:" in texts.get(node.name, "")
+        if heads and any(word in texts.get(node.name, "") for word in ("distribute:", "spread:"))
     )
     lines = []
     for number, place in enumerate(places):

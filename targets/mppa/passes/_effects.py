@@ -5,52 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xtc.core.buffers import VIEWS, root
+from xtc.core.buffers import root
 from xtc.core.mlir import MemRefType, Operation, Value
+from xtc_passes._effects import read_memrefs, written_memrefs
 from xtc_passes._linalg import all_operations
 
-_READS = {
-    "memref.load": (0,),
-    "vector.load": (0,),
-    "vector.transfer_read": (0,),
-    "memref.copy": (0,),
-    "memref.dim": (0,),
-}
-_WRITES = {
-    "memref.store": (1,),
-    "vector.store": (1,),
-    "vector.transfer_write": (1,),
-    "memref.copy": (1,),
-}
-
-
-def _memrefs(op: Operation) -> list[Value]:
-    return [operand for operand in op.operands if isinstance(operand.type, MemRefType)]
+_ADDRESS = "memref.extract_aligned_pointer_as_index"
 
 
 def _read_and_written(op: Operation) -> tuple[list[Value], list[Value]]:
     """Operands that an operation itself reads, and that it writes; what is not known does both."""
-    operands = list(op.operands)
-    if op.name in VIEWS or op.name == "memref.extract_aligned_pointer_as_index":
-        return [], []
-    if op.name.startswith("linalg."):
-        return operands, operands[len(operands) - _outputs(op) :]
     if op.name == "memref.dma_start":
-        return operands[:1], [dma_target(op)]
-    if op.name in _READS or op.name in _WRITES:
-        return (
-            [operands[n] for n in _READS.get(op.name, ())],
-            [operands[n] for n in _WRITES.get(op.name, ())],
-        )
-    both = _memrefs(op)
-    return both, both
-
-
-def _outputs(op: Operation) -> int:
-    """How many operands a linalg operation writes: the last ones."""
-    if "operandSegmentSizes" in op.attributes:
-        return int(list(op.attributes["operandSegmentSizes"])[-1])
-    return len(op.operands) // 2 if op.name == "linalg.reduce" else min(1, len(op.operands))
+        return [op.operands[0]], [dma_target(op)]
+    has_others_inside = len(op.regions) and not op.name.startswith("linalg.")
+    if has_others_inside or op.name in (_ADDRESS, "memref.dma_wait"):
+        return [], []
+    return read_memrefs(op), written_memrefs(op)
 
 
 def dma_target(op: Operation) -> Value:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count-operations: linalg operations say how much they compute, for the modelled cycles."""
+"""count-operations: device code says how much it computes, for the modelled cycles."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, MemRefType, Operation
+from xtc.core.mlir import Block, InsertionPoint, MemRefType, Operation
 from xtc.core.passes import Pass
 from xtc_passes._build import Offset
 from xtc_passes._linalg import all_operations
@@ -14,28 +15,30 @@ from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _views as views
+from xtc_targets.mppa.passes._costs import OTHER, TYPES, cost, store_cost
 from xtc_targets.mppa.passes._nests import Nest, element, nest
 
-_TYPES = {"f32": 0, "f16": 1, "i8": 2}  # dev_type
-_OTHER = 3
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
+_TIMED = ("memref.dma_start", "memref.dma_wait")
 
 
 @dataclass(frozen=True)
 class CountOperations(Pass):
-    """Put a call of `dev_count_macs` after every linalg operation of device code.
+    """Put calls of `dev_count_macs` into device code.
 
     Before:
-        linalg.matmul ins(%a, %b) outs(%c)                   // 4 x 8 x 16 of f32
+        scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }     // 4 x 8 x 16 of f32
     After:
-        linalg.matmul ins(%a, %b) outs(%c)
-        call @dev_count_macs(%f32, %c512) : (i32, i64) -> ()
+        scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }
+        call @dev_count_macs(%f32, %c4096) : (i32, i64) -> ()
 
     A sum of products counts its multiply-adds by the type of the factors. Everything else counts
     as "other", which the machine's description lets a PE do once in a cycle: each arithmetic
-    operation of the body, once per iteration. What only moves data, as fill and copy, counts one
-    for each 32 bytes that it writes, the width of a PE's stores. Operations whose number of
-    iterations cannot be told from their operands count nothing.
+    operation of a linalg body, once per iteration. What only moves data, as fill and copy, counts
+    one for each 32 bytes that it writes, the width of a PE's stores. Loops over scalars and vectors
+    that a schedule made count the same; addresses are free. Numbers are added up to the end of a
+    block, and of the loops around it, but not past a transfer or a loop over PEs, which take their
+    own time. Operations whose number of iterations cannot be told from operands count nothing.
     """
 
     name: ClassVar[str] = "count-operations"
@@ -44,32 +47,93 @@ class CountOperations(Pass):
         with module.context:
             device.declare(module, device.COUNT, [device.i32(), device.i64()])
             for function in device.functions(module):
-                for op in all_operations(function):
-                    found = nest(op)
-                    if found is not None:
-                        with op.location, InsertionPoint.after(op):
-                            _count(found)
+                with function.location:
+                    _count_inside(function.regions[0].blocks[0])
 
 
-def _count(found: Nest) -> None:
-    extents = found.extents()
-    if extents is None:
-        return
-    count: Offset = 1
-    for extent in extents:
-        count = control.multiply(count, extent)
-    kind, arithmetic = _OTHER, found.arithmetic
-    if found.factors is not None:
-        kind = _TYPES.get(element(found.op.operands[0]), _OTHER)
-    elif arithmetic:
-        count = control.multiply(count, len(arithmetic))
-    else:
-        count = _lines(found, count)
-    number = control.value(count)
-    device.call(
-        device.COUNT,
-        [control.constant(kind, device.i32()), control.index_cast(number, device.i64())],
+def _count_inside(block: Block) -> None:
+    """Count what a block computes at its end."""
+    end = list(block.operations)[-1].operation
+    _say(_counts(block), end)
+
+
+def _counts(block: Block) -> Counter[int]:
+    """What is left to be said of one execution of a block, by type; says the rest inside."""
+    found: Counter[int] = Counter()
+    stored = 0
+    for op in [one.operation for one in block.operations]:
+        linalg = nest(op)
+        if linalg is not None:
+            found += _linalg_counts(linalg)
+        elif len(op.regions) and _takes_time(op):
+            _say(found, op)
+            found = Counter()
+            _count_regions(op)
+        elif op.name == "scf.for":
+            found += _loop_counts(op)
+        elif len(op.regions) and not op.name.startswith("linalg."):
+            _count_regions(op)
+        elif op.name in _TIMED:
+            _say(found, op)
+            found = Counter()
+        else:
+            kind, number = cost(op)
+            found[kind] += number
+            stored += store_cost(op)
+    if stored and not any(found.values()):
+        found[OTHER] = stored
+    return +found
+
+
+def _takes_time(op: Operation) -> bool:
+    """Whether transfers, or loops over PEs, are in an operation or are it."""
+    return any(
+        one.name in _TIMED or device.has_mapping(one, "thread") for one in all_operations(op)
     )
+
+
+def _count_regions(op: Operation) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            if len(block.operations):
+                _count_inside(block)
+
+
+def _loop_counts(loop: Operation) -> Counter[int]:
+    """What all iterations count; said after the loop where their number is not known."""
+    found = _counts(loop.regions[0].blocks[0])
+    lower, upper, step = map(control.known, list(loop.operands)[:3])
+    if not found:
+        return found
+    with InsertionPoint.after(loop):
+        trips = control.trips(lower, upper, step)
+        if not isinstance(trips, int):
+            for kind, number in sorted(found.items()):
+                _call(kind, control.multiply(trips, number))
+            return Counter()
+    return Counter({kind: number * trips for kind, number in found.items()})
+
+
+def _linalg_counts(found: Nest) -> Counter[int]:
+    """What a linalg operation counts; said after it where that is known at run time only."""
+    with found.op.location, InsertionPoint.after(found.op):
+        extents = found.extents()
+        if extents is None:
+            return Counter()
+        count: Offset = 1
+        for extent in extents:
+            count = control.multiply(count, extent)
+        kind, arithmetic = OTHER, found.arithmetic
+        if found.factors is not None:
+            kind = TYPES.get(element(found.op.operands[0]), OTHER)
+        elif arithmetic:
+            count = control.multiply(count, len(arithmetic))
+        else:
+            count = _lines(found, count)
+        if isinstance(count, int):
+            return Counter({kind: count})
+        _call(kind, count)
+    return Counter()
 
 
 def _lines(found: Nest, elements: Offset) -> Offset:
@@ -77,3 +141,16 @@ def _lines(found: Nest, elements: Offset) -> Offset:
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = views.element_bytes(target) if isinstance(target.type, MemRefType) else 1
     return control.divide(control.add(control.multiply(elements, nbytes), _LINE - 1), _LINE)
+
+
+def _say(found: Counter[int], before: Operation) -> None:
+    with InsertionPoint(before):
+        for kind, number in sorted(found.items()):
+            if number:
+                _call(kind, number)
+
+
+def _call(kind: int, count: Offset) -> None:
+    number = control.value(count)
+    values = [control.constant(kind, device.i32()), control.index_cast(number, device.i64())]
+    device.call(device.COUNT, values)

@@ -20,6 +20,9 @@ session(
     "xtc-loop text.mlir --nest",
     # CHECK:      error: text.mlir:2:3: linalg.matmul: not YAML: expected the node content
     # CHECK-NEXT:   note: line 1, column 13 of its schedule
+    "xtc-loop axis.mlir --run --target null",
+    # CHECK:      error: target 'null' runs kernels, not programs
+    # CHECK-NEXT:   hint: --target host, or a graph with device=...
     "xtc-loop axis.mlir --nest",
     # CHECK:      error: axis.mlir:3:56: linalg.matmul has no axis 'jj'
     # CHECK-NEXT:   hint: did you mean 'j'?

@@ -41,9 +41,6 @@ session(
     # CHECK-LABEL: $ xtc-loop product.mlir --stage bufferized
     # CHECK-NOT: memref.alloc
     # CHECK: memref.subview %arg2
-    "xtc-loop product.mlir --stage lowered --target null",
-    # CHECK-LABEL: $ xtc-loop product.mlir --stage lowered --target null
-    # CHECK: xtc-loop: error: target 'null' runs kernels, not programs
     "xtc-loop product.mlir --stage code -O triple=aarch64-linux-gnu",
     # CHECK-LABEL: $ xtc-loop product.mlir --stage code
     # CHECK: product:

@@ -5,29 +5,28 @@
 
 // CHECK-LABEL: func.func @products
 // CHECK-DAG: %[[N:.*]] = arith.constant 64 : i64
+// CHECK-DAG: %[[TWICE:.*]] = arith.constant 128 : i64
 // CHECK: linalg.matmul
-// CHECK-NEXT: call @dev_count_macs(%c0_i32, %[[N]])
-// CHECK: linalg.matmul
+// CHECK-NOT: call
+// CHECK: return_point
+// CHECK: call @dev_count_macs(%c0_i32, %[[TWICE]])
 // CHECK-NEXT: call @dev_count_macs(%c1_i32, %[[N]])
-// CHECK: linalg.matmul
 // CHECK-NEXT: call @dev_count_macs(%c3_i32, %[[N]])
+// CHECK-NEXT: return
 func.func @products(%a: memref<4x4xf32>, %h: memref<4x4xf16>, %d: memref<4x4xf64>) {
   linalg.matmul ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%a : memref<4x4xf32>)
   linalg.matmul ins(%h, %h : memref<4x4xf16>, memref<4x4xf16>) outs(%a : memref<4x4xf32>)
   linalg.matmul ins(%d, %d : memref<4x4xf64>, memref<4x4xf64>) outs(%d : memref<4x4xf64>)
+  linalg.matmul {return_point} ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%a : memref<4x4xf32>)
   return
 }
 
 // Others count the operations of their bodies, or what they write in pieces of 32 bytes.
 
-// CHECK-LABEL: func.func @others
-// CHECK-DAG: %[[BODY:.*]] = arith.constant 2000 : i64
-// CHECK-DAG: %[[PIECES:.*]] = arith.constant 125 : i64
-// CHECK: linalg.generic
+// CHECK-LABEL: func.func @body
+// CHECK: %[[BODY:.*]] = arith.constant 2000 : i64
 // CHECK: call @dev_count_macs(%c3_i32, %[[BODY]])
-// CHECK: linalg.fill
-// CHECK-NEXT: call @dev_count_macs(%c3_i32, %[[PIECES]])
-func.func @others(%a: memref<1000xf32>, %x: f32) {
+func.func @body(%a: memref<1000xf32>, %x: f32) {
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
     outs(%a : memref<1000xf32>) {
   ^bb0(%e: f32):
@@ -35,7 +34,60 @@ func.func @others(%a: memref<1000xf32>, %x: f32) {
     %z = arith.addf %y, %x : f32
     linalg.yield %z : f32
   }
+  return
+}
+
+// CHECK-LABEL: func.func @fill
+// CHECK: %[[PIECES:.*]] = arith.constant 125 : i64
+// CHECK: call @dev_count_macs(%c3_i32, %[[PIECES]])
+func.func @fill(%a: memref<1000xf32>, %x: f32) {
   linalg.fill ins(%x : f32) outs(%a : memref<1000xf32>)
+  return
+}
+
+// Vectors count their lanes, in all iterations: 8 times 16 products, and 8 roots of 16 numbers.
+// Indices and constants are free.
+
+// CHECK-LABEL: func.func @vectors
+// CHECK: scf.for
+// CHECK-NOT: call
+// CHECK: }
+// CHECK-DAG: call @dev_count_macs(%c0_i32, %c128_i64)
+// CHECK-DAG: call @dev_count_macs(%c3_i32, %c128_i64)
+func.func @vectors(%a: memref<8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %j = arith.muli %i, %c1 : index
+    %x = vector.load %a[%j, %c0] : memref<8x16xf32>, vector<16xf32>
+    %p = arith.mulf %x, %x : vector<16xf32>
+    %s = arith.addf %p, %x : vector<16xf32>
+    %r = math.sqrt %s : vector<16xf32>
+    vector.store %r, %a[%j, %c0] : memref<8x16xf32>, vector<16xf32>
+  }
+  return
+}
+
+// A loop over PEs takes its own time, so what comes before is said before; each PE speaks for itself.
+
+// CHECK-LABEL: func.func @pes
+// CHECK: linalg.matmul
+// CHECK-NEXT: func.call @dev_count_macs(%c0_i32, %c64_i64)
+// CHECK-NEXT: scf.forall
+// CHECK: linalg.fill
+// CHECK-NEXT: func.call @dev_count_macs(%c3_i32, %c2_i64)
+// CHECK-NEXT: } {mapping
+func.func @pes(%a: memref<4x4xf32>, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    linalg.matmul ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%a : memref<4x4xf32>)
+    scf.forall (%p) in (16) {
+      linalg.fill ins(%x : f32) outs(%a : memref<4x4xf32>)
+    } {mapping = [#gpu.thread<linear_dim_0>]}
+  }
   return
 }
 

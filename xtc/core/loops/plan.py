@@ -141,7 +141,9 @@ class _Planner:
         axis = first_parallel(self.root)
         if nest is self.root and position == self.alone and axis is not None:
             whole = {axis: sizes[axis]}
+            self.alone = None
             inner = self._plan(nest, position, sizes)
+            self.alone = position
             return Loops((NestLoop(axis),), whole, whole, inner, "processors")
         return self._plan(nest, position, sizes)
 
@@ -175,13 +177,13 @@ class _Planner:
         steps: Mapping[str, int],
     ) -> Plan:
         """Every place of the mesh does as many iterations, one after the other where several."""
-        shares = {}
+        shares: dict[str, int] = {}
         for loop in group:
-            step, places = steps[loop.axis], nest.space.mesh.size(loop.distribute)  # type: ignore[union-attr]
+            step, count = steps[loop.axis], _places(nest, loop)
             trips = sizes[loop.axis] // step
-            shares[loop.axis] = max(1, trips // places) * step
-            if trips > places and trips % places:
-                bounds = (0, places * shares[loop.axis], sizes[loop.axis])
+            shares[loop.axis] = max(1, trips // count) * step
+            if trips > count and trips % count:
+                bounds = (0, count * shares[loop.axis], sizes[loop.axis])
                 return self._split(loop.axis, bounds, [(nest, position)] * 2, sizes)
         inner = self.plan(nest, position + len(group), {**sizes, **steps})
         leading = group[0] in leading_loops(nest)
@@ -232,6 +234,12 @@ class _Planner:
                 hints=["choose sizes that divide each other, or fewer tiles and segments"],
             )
         return Body(vector)
+
+
+def _places(nest: Nest, loop: NestLoop) -> int:
+    """How many places share the iterations of a distributed loop."""
+    mesh = nest.space.mesh
+    return mesh.size(loop.distribute) if mesh else 1
 
 
 def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:

@@ -11,9 +11,9 @@ from xtc_targets.mppa import MppaDevice
 
 mppa = MppaDevice()
 
-I, J, K = 4, 8, 16
-a = O.tensor((I, K), "float32", name="A")  # lives on the host
-b = O.tensor((K, J), "float32", name="B", device=mppa)  # lives on the accelerator
+rows, columns, depth = 4, 8, 16
+a = O.tensor((rows, depth), "float32", name="A")  # lives on the host
+b = O.tensor((depth, columns), "float32", name="B", device=mppa)  # lives on the accelerator
 with O.graph(name="matmul") as gb:
     O.matmul(a, b, name="C", device=mppa)  # is computed there, and stays there
 graph = gb.graph
@@ -48,8 +48,8 @@ if __name__ == "__main__":
         # CHECK: C: all 32 elements agree
 
         before = mppa.counters()
-        rows, columns = np.ones((I, K), np.float32), np.ones((K, J), np.float32)
-        result = module(rows, there := mppa.array(columns))
+        left, right = np.ones((rows, depth), np.float32), np.ones((depth, columns), np.float32)
+        result = module(left, there := mppa.array(right))
         after = mppa.counters()
         print("in:", int(after["mppa.H2D_BYTES"] - before["mppa.H2D_BYTES"]) - there.nbytes)
         print("out:", int(after["mppa.D2H_BYTES"] - before["mppa.D2H_BYTES"]))

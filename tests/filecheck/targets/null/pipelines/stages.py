@@ -68,7 +68,6 @@ with O.graph(name="layer") as graph:
 # LOWERED-NEXT:     llvm.call @xtc_copy_to
 # LOWERED-NEXT:     llvm.call @xtc_allocate
 # LOWERED:          llvm.call @xtc_launch
-# LOWERED-NEXT:     llvm.ptrtoint
 # LOWERED-NEXT:     llvm.call @xtc_copy_from
 # LOWERED-NEXT:     llvm.call @xtc_wait
 # LOWERED:          llvm.call @xtc_free

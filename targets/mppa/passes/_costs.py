@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operations outside of linalg compute, on scalars and vectors, in the model's terms."""
+
+from __future__ import annotations
+
+import math
+
+from xtc.core.mlir import FloatType, IntegerType, Operation, OpResult, Type, Value, VectorType
+from xtc_targets.mppa.description import COOLIDGE_V2
+
+TYPES = {"f32": 0, "f16": 1, "i8": 2}
+OTHER = 3
+"""The values of dev_type in `csrc/dev.h`."""
+
+_LINE = COOLIDGE_V2.load_bytes_per_cycle
+_PRODUCTS = ("arith.mulf", "arith.muli")
+_SUMS = ("arith.addf", "arith.addi")
+_FUSED = ("math.fma", "vector.fma")
+_WIDENED = ("arith.extf", "arith.extsi", "arith.extui")
+_STORES = {"memref.store": 0, "vector.store": 0, "vector.transfer_write": 0}
+_ADDRESSES = ("arith.index_cast", "arith.index_castui", "arith.constant")
+
+
+def cost(op: Operation) -> tuple[int, int]:
+    """The type and the number of what one execution computes; (OTHER, 0) for nothing."""
+    if op.name in _FUSED:
+        return _type_of(op.operands[0]), _lanes(op.results[0].type)
+    if op.name in _PRODUCTS and _is_added(op):
+        return _type_of(op.operands[0]), _lanes(op.results[0].type)
+    if op.name in _SUMS and any(_is_product(one) for one in op.operands):
+        return OTHER, 0
+    if op.name.startswith(("arith.", "math.")) and op.name not in _ADDRESSES:
+        numbers = [*op.operands, *op.results]
+        if all(_is_number(value.type) for value in numbers):
+            return OTHER, max(_lanes(value.type) for value in numbers)
+    return OTHER, 0
+
+
+def store_cost(op: Operation) -> int:
+    """How many stores of full width an operation makes; at least 1 for one that stores."""
+    if op.name not in _STORES:
+        return 0
+    type = op.operands[_STORES[op.name]].type
+    element = type.element_type if isinstance(type, VectorType) else type
+    width = element.width if isinstance(element, IntegerType | FloatType) else 64
+    return max(1, -(-_lanes(type) * width // 8 // _LINE))
+
+
+def _lanes(type: Type) -> int:
+    return math.prod(type.shape) if isinstance(type, VectorType) else 1
+
+
+def _is_number(type: Type) -> bool:
+    element = type.element_type if isinstance(type, VectorType) else type
+    return isinstance(element, IntegerType | FloatType)
+
+
+def _is_added(product: Operation) -> bool:
+    """Whether a product is only used by a sum."""
+    users = [use.owner.operation for use in product.results[0].uses]
+    return _is_number(product.results[0].type) and len(users) == 1 and users[0].name in _SUMS
+
+
+def _is_product(value: Value) -> bool:
+    return (
+        isinstance(value, OpResult)
+        and value.owner.name in _PRODUCTS
+        and _is_added(value.owner.operation)
+    )
+
+
+def _type_of(factor: Value) -> int:
+    """The type of a factor before it was widened or spread to all lanes."""
+    while isinstance(factor, OpResult) and factor.owner.name in (*_WIDENED, "vector.broadcast"):
+        factor = factor.owner.operands[0]
+    type = factor.type
+    return TYPES.get(str(type.element_type if hasattr(type, "element_type") else type), OTHER)

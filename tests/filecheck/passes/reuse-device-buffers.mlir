@@ -1,0 +1,32 @@
+// RUN: xtc-opt %s --reuse-device-buffers | FileCheck %s
+
+// A chain of three kernels needs two buffers: what the first one wrote is read by the second, and
+// over when the third one writes. Each buffer is freed once.
+
+// CHECK:      %[[A:.*]] = memref.alloc() {xtc.device = "npu0"}
+// CHECK:      call @f.npu0.0(%arg0, %[[A]])
+// CHECK-NEXT: %[[B:.*]] = memref.alloc() {xtc.device = "npu0"}
+// CHECK-NEXT: call @f.npu0.0(%[[A]], %[[B]])
+// CHECK-NEXT: call @f.npu0.0(%[[B]], %[[A]])
+// CHECK-NEXT: call @f.npu0.0(%[[A]], %[[B]])
+// CHECK-NEXT: memref.copy %[[B]], %arg1
+// CHECK-NEXT: memref.dealloc %[[A]]
+// CHECK-NEXT: memref.dealloc %[[B]]
+// CHECK-NEXT: return
+func.func private @f.npu0.0(memref<4xf32, 1>, memref<4xf32, 1>) attributes {xtc.device = "npu0"}
+func.func @f(%a: memref<4xf32, 1> {memref.on_device}, %r: memref<4xf32>) {
+  %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  call @f.npu0.0(%a, %0) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+  %1 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+  %2 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  call @f.npu0.0(%1, %2) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+  %3 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+  call @f.npu0.0(%2, %3) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+  memref.copy %3, %r {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
+  memref.dealloc %0 {xtc.device = "npu0"} : memref<4xf32, 1>
+  memref.dealloc %1 {xtc.device = "npu0"} : memref<4xf32, 1>
+  memref.dealloc %2 {xtc.device = "npu0"} : memref<4xf32, 1>
+  memref.dealloc %3 {xtc.device = "npu0"} : memref<4xf32, 1>
+  return
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C at any moment of a compilation is a KeyboardInterrupt, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from xtc.core.interrupts import delayed_interrupts
+from xtc.core.workspace import sweep
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import signal, sys, xtc
+from tests.unit.cache_graphs import product
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("ready", flush=True)
+for rows in range(1, 1000):
+    xtc.compile(product(rows), codegen=sys.argv[1], cache=False).close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codegen", ["llvm", "c"])
+def test_an_interrupt_leaves_nothing(codegen: str, tmp_path: Path, is_long: bool) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}  # noqa: TID251
+    chance = random.Random(0)  # noqa: S311  moments, not secrets
+    for _ in range(100 if is_long else 3):
+        ran = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, codegen],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert ran.stdout is not None
+        ran.stdout.readline()
+        time.sleep(chance.uniform(0, 0.4))
+        ran.send_signal(signal.SIGINT)
+        _, said = ran.communicate(timeout=60)
+        assert said.rstrip().endswith("KeyboardInterrupt")
+        assert ran.returncode in (-signal.SIGINT, 130)
+        own = tmp_path / f"xtc-{os.geteuid()}"
+        sweep(own)  # as the next process does: a lock can be left where it was being made
+        assert list(tmp_path.rglob("*")) == [own]
+
+
+class Interrupted(Exception):  # noqa: N818
+    """What a program's own handler raises."""
+
+
+@pytest.fixture
+def handler() -> Iterator[None]:
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("handler")
+def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
+    done = []
+
+    def work() -> None:
+        with delayed_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            done.append("all")
+
+    with pytest.raises(Interrupted):
+        work()
+    assert done == ["all"]
+    with pytest.raises(Interrupted):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("handler")
+def test_without_an_interrupt_nothing_happens() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with delayed_interrupts():
+        pass
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_another_thread_leaves_handlers_alone() -> None:
+    seen = []
+
+    def look() -> None:
+        before = signal.getsignal(signal.SIGINT)
+        with delayed_interrupts():
+            seen.append(signal.getsignal(signal.SIGINT) is before)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [True]
+
+
+def test_ignored_interrupts_stay_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with delayed_interrupts():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
