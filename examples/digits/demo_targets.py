@@ -56,6 +56,6 @@ TARGETS = {
         DemoTarget("host", _host),
         DemoTarget("host (C)", _host, {"codegen": "c"}),
         _MPPA,
-        replace(_MPPA, label="mppa:sim (w copied)", weights_there=False),
+        replace(_MPPA, label="mppa:sim (w)", weights_there=False),
     )
 }

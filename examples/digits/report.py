@@ -18,7 +18,7 @@ NAMES = ("model", "target")
 FIGURES = ("accuracy", "agrees", "max diff", "batch time", "compile", "batch bytes")
 CAPTION = (
     "agrees: read as NumPy reads it; max diff: of a probability from NumPy's; "
-    "*: modelled by a simulator"
+    "*: modelled by a simulator; (w): weights are copied by every call"
 )
 SHADES = " .:-=+*#%@"
 
@@ -30,7 +30,7 @@ def table(outcomes: Sequence[Outcome], batch: int) -> Table:
     for name in NAMES:
         result.add_column(name, no_wrap=True)
     for figure in FIGURES:
-        result.add_column(figure, justify="right")
+        result.add_column(figure, justify="right", min_width=8)
     for outcome in outcomes:
         result.add_row(*row(outcome))
     return result
@@ -55,7 +55,7 @@ def batch_time(outcome: Outcome) -> str:
     """The time of one batch: measured, or what a simulator's model says of its machine."""
     if outcome.modelled_batch_seconds is None:
         return duration(outcome.batch_seconds)
-    return f"{duration(outcome.modelled_batch_seconds)} *"
+    return f"{duration(outcome.modelled_batch_seconds)}*"
 
 
 def duration(seconds: float) -> str:
