@@ -224,6 +224,24 @@ def test_a_parallel_callback_cannot_run_code(kernels: Kernels) -> None:
     gate.open(kernels.device.queue())
 
 
+def test_a_wait_for_what_runs_beside_a_kernel_does_not_wait_for_the_kernel() -> None:
+    started, released = threading.Event(), threading.Event()
+
+    def work() -> None:
+        started.set()
+        released.wait()
+
+    with opened(timeout_s=5) as kernels:
+        gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
+        gate.start(queue)
+        other.callback(work, parallel=True)
+        started.wait()  # on the thread of the queues
+        threading.Timer(0.05, released.set).start()
+        other.wait()
+        gate.open(kernels.device.queue())
+        queue.wait()
+
+
 def test_memory_of_a_copy_is_kept_until_it_is_done(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     array = kernels.device.zeros(1000, "int64")

@@ -105,9 +105,11 @@ static void finish_first(xtc_device *device, xtc_engine *engine)
 
 void xtc_work_step(xtc_device *device, xtc_engine *engine, pthread_cond_t *wake)
 {
+    // What runs on another thread may be all that a waiter waits for, and a kernel may take longer.
+    bool is_free = !engine->running || wake == &engine->work;
     if (may_start(engine))
         start_next(device, engine);
-    else if (may_finish(engine))
+    else if (may_finish(engine) && is_free)
         finish_first(device, engine);
     else
         pthread_cond_wait(wake, &engine->lock);
