@@ -78,6 +78,11 @@ class MppaDevice(DriverDevice, AcceleratorDevice):
     def counters(self) -> MppaCounters:
         return MppaCounters(self.opened().counters(), self.config.clock)
 
+    def modelled_figures(self) -> Mapping[str, float]:
+        """Of all clusters together: cycles and seconds."""
+        counters = self.counters()
+        return {name: counters[f"modelled.{name}"] for name in ("mppa.CYCLES", "mppa.SECONDS")}
+
     def peak_flops(self, dtype: str) -> float:
         clusters, pes = self.config.cluster_count, self.config.pe_count
         rate = self.machine.rate(element_type(dtype).name)

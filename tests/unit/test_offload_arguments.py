@@ -75,7 +75,7 @@ class TestInputs:
 
     def test_another_element_type(self, module: xtc.Module, device: NullDevice) -> None:
         assert message(lambda: module(A, device.array(B.astype(np.float64)))) == (
-            "'B' is float32, not float64\n  hint: convert it: array.astype('float32')"
+            "'B' is float32, not float64\n  hint: convert it: array.numpy().astype('float32')"
         )
 
     def test_another_shape(self, module: xtc.Module, device: NullDevice) -> None:

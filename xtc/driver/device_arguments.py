@@ -56,13 +56,17 @@ def check_type(array: Any, argument: Argument) -> None:
         order = " in the other byte order" if array.dtype.newbyteorder() == expected else ""
         raise UserError(
             f"'{argument.name}' is {expected}, not {array.dtype}{order}",
-            hints=[f"convert it: array.astype({str(expected)!r})"],
+            hints=[f"convert it: {_values_of(array)}.astype({str(expected)!r})"],
         )
     if array.shape != argument.shape:
         raise UserError(
             f"'{argument.name}' has shape {argument.shape}, not {array.shape}",
             notes=["nothing is broadcast or reshaped at a call"],
         )
+
+
+def _values_of(array: Any) -> str:
+    return "array.numpy()" if isinstance(array, DeviceArray) else "array"
 
 
 def _device(argument: Argument, devices: Devices) -> DriverDevice:

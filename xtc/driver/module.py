@@ -273,14 +273,12 @@ class Module:
         modelled = {name: one for name, one in self.devices.items() if one.is_modelled}
         if not modelled:
             return {}
-        before = {name: one.counters() for name, one in modelled.items()}
+        before = {name: one.modelled_figures() for name, one in modelled.items()}
         call()
         return {
-            (f"{name}." if len(modelled) > 1 else "") + counter.removeprefix("modelled."): value
-            - before[name].get(counter, 0.0)
+            f"{name}.{figure}" if len(modelled) > 1 else figure: value - before[name][figure]
             for name, one in modelled.items()
-            for counter, value in one.counters().items()
-            if counter.startswith("modelled.")
+            for figure, value in one.modelled_figures().items()
         }
 
     @contextmanager

@@ -69,6 +69,12 @@ class CommonRuntimeInterface(ABC):
     def counters(self) -> Mapping[str, float]:
         """Counts since the runtime was opened; names of modelled ones begin with "modelled."."""
 
+    def modelled_figures(self) -> Mapping[str, float]:
+        """The modelled ones among `counters()` that a measurement reports, without "modelled."."""
+        prefix = "modelled."
+        found = self.counters().items()
+        return {name[len(prefix) :]: one for name, one in found if name.startswith(prefix)}
+
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:
         """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
