@@ -88,6 +88,13 @@ class TestSeveral:
 
 
 class TestNames:
+    def test_arguments_on_devices_that_run_nothing(self) -> None:
+        a, b = O.tensor((4, 4), name="A", device="mppa0"), O.tensor((4,), name="B", device="null0")
+        with O.graph(name="g") as gb:
+            O.gemv(a, b, name="Y")
+        with xtc.compile(gb) as module:
+            module.check()
+
     def test_devices_that_only_have_names_are_opened_and_closed(self) -> None:
         with xtc.compile(relay("null0", "null1")) as module:
             devices = dict(module.devices)

@@ -19,13 +19,14 @@ DEVICE = "xtc.device"
 
 
 @contextmanager
-def part_of(module: Operation, device: str | None) -> Iterator[Operation]:
+def part_of(module: Operation, device: str | None) -> Iterator[Operation | None]:
     """The part of `device`, or the host's where it is None, as a module for passes to run on.
 
-    What the passes made of it is put back at the end, also where one failed.
+    There is none where the device has no code, to which passes would add. What the passes made of
+    a part is put back at the end, also where one failed.
     """
     with _host_part(module) if device is None else _device_part(module, device) as part:
-        yield part
+        yield part if device is None or top_level(part) else None
 
 
 def device_of(op: Operation) -> str | None:

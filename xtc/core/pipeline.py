@@ -106,7 +106,8 @@ class PassRunner:
         for group in self._groups(steps):
             if isinstance(group[0], Part):
                 with part_of(module, group[0].device) as part:
-                    self._run_steps(part, group[0].steps, stage)
+                    if part is not None:
+                        self._run_steps(part, group[0].steps, stage)
             else:
                 self._run_group(module, group, stage)
 
@@ -197,7 +198,8 @@ def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") 
                 module.verify()
             elif isinstance(step, Part):
                 with part_of(module, step.device) as part:
-                    run_steps(part, step.steps, source_name)
+                    if part is not None:
+                        run_steps(part, step.steps, source_name)
             else:
                 run_steps(module, [step], source_name)
     except MLIRError as error:
