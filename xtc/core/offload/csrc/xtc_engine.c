@@ -17,6 +17,7 @@ void xtc_engine_open(xtc_engine *engine, const xtc_engine_ops *ops)
     pthread_mutex_init(&engine->lock, NULL);
     pthread_cond_init(&engine->changed, NULL);
     pthread_cond_init(&engine->work, NULL);
+    pthread_cond_init(&engine->kernel, NULL);
 }
 
 int32_t xtc_engine_check(const xtc_engine *engine)
@@ -58,13 +59,16 @@ void xtc_engine_close(xtc_device *device)
         xtc_queue_close(device, engine, engine->lines);
     engine->waiters++;
     while (engine->waiting.first || engine->started.first || engine->waiters > 1)
-        xtc_work_step(device, engine, &engine->changed);
+        xtc_work_step(device, engine, true);
     engine->waiters--;
     engine->stopping = true;
     pthread_cond_signal(&engine->work);
+    pthread_cond_signal(&engine->kernel);
     pthread_mutex_unlock(&engine->lock);
-    if (engine->has_thread)
-        pthread_join(engine->thread, NULL);
+    if (engine->has_threads) {
+        pthread_join(engine->starter, NULL);
+        pthread_join(engine->finisher, NULL);
+    }
 }
 
 void xtc_engine_release(xtc_engine *engine)
@@ -74,6 +78,7 @@ void xtc_engine_release(xtc_engine *engine)
         engine->lines = line->next;
         free(line);
     }
+    pthread_cond_destroy(&engine->kernel);
     pthread_cond_destroy(&engine->work);
     pthread_cond_destroy(&engine->changed);
     pthread_mutex_destroy(&engine->lock);

@@ -5,7 +5,8 @@
 // order. A kernel is only started, and may be followed by more kernels; any other command first
 // waits until the started kernels are done. So a program behaves the same every time. Parallel
 // commands alone need not wait: they overtake commands of other queues that do. Who waits for a
-// command runs what stands before it; a thread runs the line when nobody waits.
+// command runs what stands before it. When nobody waits two threads do, one of which finishes kernels,
+// so that other commands can start meanwhile.
 #ifndef XTC_ENGINE_H
 #define XTC_ENGINE_H
 
@@ -69,19 +70,19 @@ typedef struct {
     const xtc_engine_ops *ops;
     pid_t owner; // the process that opened the device
     pthread_mutex_t lock;
-    pthread_cond_t changed, work;
+    pthread_cond_t changed, work, kernel;
     xtc_list waiting, started; // in the order given
     xtc_line *lines;           // the open queues
     xtc_event last_event;
     xtc_queue last_queue;
     uint32_t parallel; // commands among those waiting
     uint32_t kernels;  // started and not finished
-    uint32_t waiters;
+    uint32_t waiters, finishers; // the latter wait for kernels, and so can finish them
     bool running, finishing; // whether a thread is at it
     pthread_t runner;        // where `running`
     _Atomic bool closed;
-    bool has_thread, stopping;
-    pthread_t thread;
+    bool has_threads, stopping;
+    pthread_t starter, finisher; // what they do when nobody waits
 } xtc_engine;
 
 // A device begins with its engine, so that the functions below serve in its table.

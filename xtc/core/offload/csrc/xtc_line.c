@@ -184,3 +184,15 @@ int32_t xtc_line_state(const xtc_engine *engine, const xtc_line *line, xtc_event
             return command->done ? failure_of(line, event) : XTC_PENDING;
     return failure_of(line, event) ? line->status : XTC_PENDING;
 }
+
+bool xtc_line_needs_kernels(const xtc_engine *engine, const xtc_line *line, xtc_event event)
+{
+    for (const xtc_command *one = engine->waiting.first; one; one = one->next)
+        if (one->line == line && !one->parallel && (event == 0 || one->event <= event))
+            return true;
+    for (const xtc_command *one = engine->started.first; one; one = one->next)
+        if (one->line == line && one->kind == XTC_LAUNCH_KERNEL && !one->done &&
+            (event == 0 || one->event == event))
+            return true;
+    return false;
+}

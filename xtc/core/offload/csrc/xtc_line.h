@@ -43,5 +43,8 @@ void xtc_line_drop(xtc_engine *engine, xtc_line *line);
 void xtc_line_leave(xtc_line *line);
 // XTC_OK, XTC_PENDING, or the failure that stopped `event` with its message; 0 is everything given.
 int32_t xtc_line_state(const xtc_engine *engine, const xtc_line *line, xtc_event event);
+// Whether `event`, or everything given where it is 0, comes only after the end of a kernel: one of
+// the queue's, or those that a command must wait for before it starts.
+bool xtc_line_needs_kernels(const xtc_engine *engine, const xtc_line *line, xtc_event event);
 
 #endif

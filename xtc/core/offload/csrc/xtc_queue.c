@@ -38,7 +38,7 @@ static int32_t give_now(xtc_device *device, xtc_engine *engine, xtc_command *com
 
 static int32_t append(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_command *command)
 {
-    if (!engine->has_thread && xtc_work_start_thread(device, engine))
+    if (!engine->has_threads && xtc_work_start_threads(device, engine))
         return XTC_LOST;
     xtc_line_append(engine, line, command);
     xtc_work_notify(engine);
@@ -101,7 +101,7 @@ void xtc_queue_close(xtc_device *device, xtc_engine *engine, xtc_line *line)
     xtc_work_notify(engine);
     engine->waiters++;
     while (line->pending && !xtc_work_is_mine(engine))
-        xtc_work_step(device, engine, &engine->changed);
+        xtc_work_step(device, engine, xtc_line_needs_kernels(engine, line, 0));
     engine->waiters--;
     xtc_line_leave(line);
 }

@@ -56,11 +56,20 @@ static void wake_waiters(xtc_engine *engine)
         pthread_cond_broadcast(&engine->changed);
 }
 
+static void wake_finisher(xtc_engine *engine)
+{
+    if (may_finish(engine) && engine->finishers == 0)
+        pthread_cond_signal(&engine->kernel);
+}
+
 void xtc_work_notify(xtc_engine *engine)
 {
     wake_waiters(engine);
-    if (engine->has_thread && (may_start(engine) || may_finish(engine)))
+    if (!engine->has_threads)
+        return;
+    if (may_start(engine))
         pthread_cond_signal(&engine->work);
+    wake_finisher(engine);
 }
 
 static int32_t run_unlocked(xtc_device *device, xtc_engine *engine, const xtc_command *command)
@@ -103,16 +112,19 @@ static void finish_first(xtc_device *device, xtc_engine *engine)
     wake_waiters(engine);
 }
 
-void xtc_work_step(xtc_device *device, xtc_engine *engine, pthread_cond_t *wake)
+void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernels)
 {
-    // What runs on another thread may be all that a waiter waits for, and a kernel may take longer.
-    bool is_free = !engine->running || wake == &engine->work;
-    if (may_start(engine))
+    // A kernel may run for long: only who waits for kernels anyway is held up by one.
+    engine->finishers += waits_for_kernels;
+    if (may_start(engine)) {
         start_next(device, engine);
-    else if (may_finish(engine) && is_free)
+    } else if (waits_for_kernels && may_finish(engine)) {
         finish_first(device, engine);
-    else
-        pthread_cond_wait(wake, &engine->lock);
+    } else {
+        wake_finisher(engine);
+        pthread_cond_wait(&engine->changed, &engine->lock);
+    }
+    engine->finishers -= waits_for_kernels;
 }
 
 int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event)
@@ -120,32 +132,69 @@ int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, x
     int32_t status;
     engine->waiters++;
     while ((status = xtc_line_state(engine, line, event)) == XTC_PENDING)
-        xtc_work_step(device, engine, &engine->changed);
+        xtc_work_step(device, engine, xtc_line_needs_kernels(engine, line, event));
     engine->waiters--;
     xtc_work_notify(engine); // this thread goes on with the line no more
     return status;
 }
 
-static void *work_always(void *argument)
+static void *start_always(void *argument)
 {
     xtc_device *device = argument;
     xtc_engine *engine = xtc_engine_of(device);
     pthread_mutex_lock(&engine->lock);
-    while (!engine->stopping)
-        xtc_work_step(device, engine, &engine->work);
+    while (!engine->stopping) {
+        if (may_start(engine)) {
+            start_next(device, engine);
+            wake_finisher(engine);
+        } else {
+            pthread_cond_wait(&engine->work, &engine->lock);
+        }
+    }
     pthread_mutex_unlock(&engine->lock);
     return NULL;
 }
 
-int32_t xtc_work_start_thread(xtc_device *device, xtc_engine *engine)
+static void *finish_always(void *argument)
+{
+    xtc_device *device = argument;
+    xtc_engine *engine = xtc_engine_of(device);
+    pthread_mutex_lock(&engine->lock);
+    while (!engine->stopping) {
+        if (may_finish(engine) && engine->finishers == 0) {
+            finish_first(device, engine);
+            xtc_work_notify(engine);
+        } else {
+            pthread_cond_wait(&engine->kernel, &engine->lock);
+        }
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return NULL;
+}
+
+static void stop_starter(xtc_engine *engine)
+{
+    engine->stopping = true;
+    pthread_mutex_unlock(&engine->lock);
+    pthread_join(engine->starter, NULL);
+    pthread_mutex_lock(&engine->lock);
+    engine->stopping = false;
+}
+
+int32_t xtc_work_start_threads(xtc_device *device, xtc_engine *engine)
 {
     sigset_t all, before;
     sigfillset(&all); // signals are for the program's own threads
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&engine->thread, NULL, work_always, device);
+    int error = pthread_create(&engine->starter, NULL, start_always, device);
+    if (!error) {
+        error = pthread_create(&engine->finisher, NULL, finish_always, device);
+        if (error)
+            stop_starter(engine);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
-        return xtc_fail(XTC_LOST, "no thread for the command queues: %s", strerror(error));
-    engine->has_thread = true;
+        return xtc_fail(XTC_LOST, "no threads for the command queues: %s", strerror(error));
+    engine->has_threads = true;
     return XTC_OK;
 }

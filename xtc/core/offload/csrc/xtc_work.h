@@ -9,13 +9,14 @@
 bool xtc_work_is_mine(const xtc_engine *engine);
 // What a command does; the one function to call without the lock.
 int32_t xtc_work_run(xtc_device *device, const xtc_command *command);
-// Work on what comes first, or sleep until `wake` where other threads are at it.
-void xtc_work_step(xtc_device *device, xtc_engine *engine, pthread_cond_t *wake);
+// Work on what comes first, for a caller that waits: start a command, or finish a kernel where the
+// caller waits for kernels, or sleep until something changed.
+void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernels);
 // Work until `event` of the queue is done, everything given where it is 0; returns its status.
 int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event);
-// Wake those who wait, and the thread that works when nobody waits.
+// Wake those who wait, and the threads that work when nobody does.
 void xtc_work_notify(xtc_engine *engine);
-// Start the thread that works when nobody waits.
-int32_t xtc_work_start_thread(xtc_device *device, xtc_engine *engine);
+// Start the threads that work when nobody waits.
+int32_t xtc_work_start_threads(xtc_device *device, xtc_engine *engine);
 
 #endif
