@@ -25,7 +25,7 @@ INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
 def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
     """Run a command; an XtcError, or a disk that fails, becomes a message and exit code 1."""
     try:
-        code = main(sys.argv[1:])
+        code = _ended(main)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -41,6 +41,14 @@ def guarded(main: Callable[[Sequence[str]], int], program: str) -> int:
     _finish_output()
     sys.stderr.write(f"{program}: error: {message}\n")
     return 1
+
+
+def _ended(main: Callable[[Sequence[str]], int]) -> int:
+    """The exit code, also where the parser ends the program, as for --help."""
+    try:
+        return main(sys.argv[1:])
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
 
 
 def _finish_output() -> None:
