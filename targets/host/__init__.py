@@ -72,6 +72,13 @@ class HostTarget(ProgramTarget):
 
         return host_pipeline(options.machine, options.codegen, parallel=options.is_parallel)
 
+    def check_offload(self, options: HostOptions) -> None:
+        if options.codegen == "c":
+            raise UserError(
+                "codegen='c' makes no code that commands devices",
+                hints=["leave it away: device code can be C, by an option of the device's target"],
+            )
+
     def build(
         self, lowered: Operation, request: BuildRequest, options: HostOptions, folder: Path
     ) -> Artifact:

@@ -182,6 +182,10 @@ class TestTarget:
                     assert module.artifact.manifest.target == "host"
                     module.check()
 
+    def test_a_program_in_c_commands_no_devices(self) -> None:
+        with pytest.raises(UserError, match="codegen='c' makes no code that commands devices"):
+            xtc.compile(relay("null0"), codegen="c")
+
     def test_code_for_devices_needs_files(self) -> None:
         with pytest.raises(UserError, match="uses devices, whose code is loaded from files"):
             xtc.compile(product("null0"), in_memory=True)

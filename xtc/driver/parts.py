@@ -66,6 +66,8 @@ def parts_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Parts:
         compiler = _accelerator(place)
         given = device_options if compiler is chosen else {}
         codes[name] = DeviceCode(compiler, _options(compiler, live.get(name), given))
+    if codes:
+        program.check_offload(program_options)
     return Parts(graph, program, program_options, codes)
 
 

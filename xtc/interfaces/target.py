@@ -117,6 +117,9 @@ class ProgramTarget(Target):
     def code(self, lowered: Operation, request: BuildRequest, options: Any) -> str:
         """The `code` stage as text: assembly, C."""
 
+    def check_offload(self, options: Any) -> None:
+        """Raise UserError where code with these options cannot command devices."""
+
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
         """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
         raise UserError(
