@@ -3,6 +3,7 @@
 
 from xtc_passes.bf16_to_bits import Bf16ToBits
 from xtc_passes.expand_bf16 import ExpandBf16
+from xtc_passes.hoist_accumulators import HoistAccumulators
 
 TO_MEMREFS = (
     # Results are computed where the caller wants them, not in one more buffer and a copy.
@@ -47,3 +48,18 @@ TO_LLVM = (
     "cse",
 )
 """Branches, vectors and buffers become the llvm dialect."""
+
+TO_ARRAYS = (
+    # Views become indices of the buffers that they look at, so that C has plain arrays.
+    "fold-memref-alias-ops",
+    "canonicalize",
+    "cse",
+    # An accumulator's address is known not to change once it is computed outside of the loop.
+    "loop-invariant-code-motion",
+    HoistAccumulators(),
+    "affine-expand-index-ops",
+    "lower-affine",
+    "canonicalize",
+    "cse",
+)
+"""Views become indices of buffers, as C has them."""

@@ -7,13 +7,12 @@ from typing import Literal
 
 from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM, TO_MEMREFS
+from xtc_passes._steps import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_rows import FuseRows
-from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
@@ -66,20 +65,6 @@ _BUFFERS = (
 # Everything of this graph runs on the host: nothing to outline.
 OFFLOADED = Stage("offloaded")
 
-_INDICES = (
-    # Views become indices of the buffers that they look at, so that C has plain arrays.
-    "fold-memref-alias-ops",
-    "canonicalize",
-    "cse",
-    # An accumulator's address is known not to change once it is computed outside of the loop.
-    "loop-invariant-code-motion",
-    HoistAccumulators(),
-    "affine-expand-index-ops",
-    "lower-affine",
-    "canonicalize",
-    "cse",
-)
-
 
 _LOWERED_TO_LLVM = Stage(
     "lowered",
@@ -123,6 +108,6 @@ def _lowered_to_c(machine: Machine) -> Stage:
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),
             SplitVectors(bits=HostDescription.of(machine).vector_bits),
-            *_INDICES,
+            *TO_ARRAYS,
         ),
     )

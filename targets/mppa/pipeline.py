@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
+from xtc_passes._steps import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.drop_memory_spaces import DropMemorySpaces
 from xtc_passes.drop_meshes import DropMeshes
 from xtc_passes.fuse_elementwise import FuseElementwise
-from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.split_vectors import SplitVectors
@@ -114,21 +113,6 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
     )
 
 
-_INDICES = (
-    # Views become indices of the buffers that they look at, so that C has plain arrays.
-    "fold-memref-alias-ops",
-    "canonicalize",
-    "cse",
-    # An accumulator's address is known not to change once it is computed outside of the loop.
-    "loop-invariant-code-motion",
-    HoistAccumulators(),
-    "affine-expand-index-ops",
-    "lower-affine",
-    "canonicalize",
-    "cse",
-)
-
-
 def lowered_to_c(machine: CoolidgeDescription, pes: int) -> Stage:
     """Loops over arrays, which become C for the vendor's compiler."""
     return Stage(
@@ -140,7 +124,7 @@ def lowered_to_c(machine: CoolidgeDescription, pes: int) -> Stage:
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),
             SplitVectors(bits=_REGISTER_BITS),
-            *_INDICES,
+            *TO_ARRAYS,
         ),
     )
 
