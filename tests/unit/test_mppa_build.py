@@ -33,6 +33,8 @@ import json, pathlib, subprocess, sys
 with open(pathlib.Path(__file__).parents[1] / "calls", "a") as calls:
     calls.write(json.dumps(sys.argv[1:]) + "\\n")
 words = [one for one in sys.argv[1:] if not one.startswith(("-march", "-fstack", "-fvect"))]
+if "-shared" in words:  # this process may have another library's calls of dev.h
+    words.append("-Wl,-Bsymbolic")
 sys.exit(subprocess.call(["cc", "-I{STAND_IN}", "-Wall", "-Wextra", "-Werror", "-pthread", *words]))
 """
 
