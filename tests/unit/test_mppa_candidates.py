@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable
 
@@ -60,10 +59,10 @@ class Candidates:
 
 
 def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
-    draw = random.Random(11)
+    draw = np.random.default_rng(11)
     with MppaDevice(MppaConfig(timeout_s=TIMEOUT_S)) as device:
         candidates = Candidates(device)
-        drawn = [draw.choice(list(candidates.kinds)) for _ in range(500 if is_long else 40)]
+        drawn = draw.choice(list(candidates.kinds), 500 if is_long else 40).tolist()
         found = [(candidates.cycles_of(kind), kind) for kind in drawn]
         device.init_device()
         assert device.memory_info()[0] == 0
