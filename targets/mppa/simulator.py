@@ -19,8 +19,14 @@ OWN_CSRC = Path(__file__).parent / "csrc"
 TYPES = ("float32", "float16", "int8", "other")
 """Element types in the order of `dev_type` in `csrc/dev.h`."""
 
-_SHARED_SIMULATOR = ("sim_device.c", "sim_fault.c", "sim_image.c", "sim_poison.c")
-_SHARED_DRIVER = ("sim_host.c", "sim_memory.c", "sim_poison.c")
+_SHARED_SIMULATOR = (
+    "sim_device.c",
+    "sim_fault.c",
+    "sim_image.c",
+    "sim_order.c",
+    "sim_poison.c",
+)
+_SHARED_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
 
 
 class Machine(ctypes.Structure):

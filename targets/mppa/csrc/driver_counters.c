@@ -11,24 +11,14 @@
 static const char *const events[] = {MPPA_EXACT_EVENTS(EXACT_NAME)
                                          MPPA_MODELLED_EVENTS(MODELLED_NAME)};
 
-static const char *const singles[] = {
-    "mppa.H2D_BYTES",  "mppa.D2H_BYTES",  "mppa.D2D_BYTES",       "mppa.H2D_COPIES",
-    "mppa.D2H_COPIES", "mppa.D2D_COPIES", "modelled.mppa.CYCLES",
-};
+static const char *const singles[] = {XTC_COPY_NAMES("mppa."), "modelled.mppa.CYCLES"};
 #define SINGLES (sizeof singles / sizeof *singles)
 
-void mppa_count_copy(mppa_host_counts *counts, xtc_kind kind, uint64_t nbytes)
+sim_counter_names *mppa_counter_names_of(const void *given)
 {
-    int direction = kind == XTC_COPY_TO ? 0 : kind == XTC_COPY_FROM ? 1 : 2;
-    counts->bytes[direction] += nbytes;
-    counts->copies[direction]++;
-}
-
-mppa_counter_names *mppa_counter_names_of(const mppa_machine *machine)
-{
+    const mppa_machine *machine = &((const mppa_block *)given)->machine;
     uint32_t count = MPPA_EVENTS * machine->clusters * machine->pes + SINGLES;
-    mppa_counter_names *names =
-        malloc(sizeof *names + count * (sizeof *names->names + NAME_BYTES));
+    sim_counter_names *names = malloc(sizeof *names + count * (sizeof *names->names + NAME_BYTES));
     if (!names)
         return NULL;
     char *text = (char *)(names->names + count);
@@ -44,12 +34,10 @@ mppa_counter_names *mppa_counter_names_of(const mppa_machine *machine)
     return names;
 }
 
-void mppa_counter_values(const mppa_block *block, const mppa_host_counts *counts, uint64_t *values)
+void mppa_counter_values(const void *given, const xtc_copies *copies, uint64_t *values)
 {
-    for (int direction = 0; direction < 3; direction++)
-        *values++ = counts->bytes[direction];
-    for (int direction = 0; direction < 3; direction++)
-        *values++ = counts->copies[direction];
+    const mppa_block *block = given;
+    values = xtc_copies_values(copies, values);
     *values++ = block->cycles;
     for (uint32_t event = 0; event < MPPA_EVENTS; event++)
         for (uint32_t cluster = 0; cluster < block->machine.clusters; cluster++)

@@ -6,6 +6,7 @@
 
 #include "mppa_sim.h"
 #include "sim_device.h"
+#include "sim_order.h"
 
 static void require_kernel(const char *call)
 {
@@ -40,7 +41,7 @@ void dev_pe_launch(dev_pe_function *function, void *argument, uint32_t pes)
     if (!function)
         sim_fault(0, "dev_pe_launch without a function");
     uint32_t order[MPPA_MAX_PES];
-    mppa_order(order, pes);
+    sim_order(order, pes);
     mppa_count(MPPA_FORKS, 1);
     for (uint32_t i = 0; i < pes; i++) {
         here.pe = order[i];

@@ -6,6 +6,7 @@
 
 #include "dev.h"
 #include "sim_device.h"
+#include "sim_order.h"
 
 mppa_block *mppa;
 mppa_place here = {NOBODY, NOBODY};
@@ -53,7 +54,7 @@ static void launch(uint64_t function, const char *name, const uint64_t *argument
     dev_kernel *kernel = (dev_kernel *)(uintptr_t)function;
     uint32_t order[MPPA_MAX_CLUSTERS];
     (void)count;
-    mppa_order(order, mppa->machine.clusters);
+    sim_order(order, mppa->machine.clusters);
     for (uint32_t i = 0; i < mppa->machine.clusters; i++)
         run_cluster(order[i], kernel, name, arguments);
     mppa_model_launch_end();
@@ -65,7 +66,7 @@ int main(void)
     sim_device_attach(&ops);
     mppa = sim_device_block();
     mppa_smem_map();
-    mppa_order_init();
+    sim_order_init(mppa->machine.shuffled, mppa->machine.seed);
     mppa_trace_open(mppa->trace_file);
     sim_device_serve();
 }

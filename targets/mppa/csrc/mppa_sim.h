@@ -29,10 +29,6 @@ void mppa_smem_map(void);
 void mppa_smem_enter(uint32_t cluster); // its SMEM is poisoned
 void mppa_smem_leave(uint32_t cluster);
 
-// mppa_order.c
-void mppa_order_init(void);
-void mppa_order(uint32_t *numbers, uint32_t count); // 0 to count - 1, shuffled where asked for
-
 // mppa_dma.c
 void mppa_dma_begin(void);
 void mppa_dma_end(void); // stops where a transfer was not waited for
