@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from xtc.core import knobs
-from xtc.core.errors import DeviceNotFound, UserError, did_you_mean, shown
+from xtc.core.checks import one_of, positive, whole
+from xtc.core.errors import DeviceNotFound, UserError, shown
 from xtc_targets.mppa.description import GIB, MACHINES, MIB, CoolidgeDescription
 
 Platform = Literal["sim", "iss", "qemu", "hw"]
@@ -71,19 +71,19 @@ class MppaConfig:
     timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
-        _one_of("platform", self.platform, PLATFORMS)
-        _one_of("arch", self.arch, tuple(MACHINES))
-        _one_of("sim_schedule", self.sim_schedule, SCHEDULES)
-        _one_of("dma_mode", self.dma_mode, DMA_MODES)
+        one_of("platform", self.platform, PLATFORMS)
+        one_of("arch", self.arch, tuple(MACHINES))
+        one_of("sim_schedule", self.sim_schedule, SCHEDULES)
+        one_of("dma_mode", self.dma_mode, DMA_MODES)
         machine = self.machine
-        _whole("clusters", self.clusters, 1, machine.clusters, optional=True)
-        _whole("pes", self.pes, 1, machine.pes, optional=True)
-        _whole("seed", self.seed, 0, 2**64 - 1)
-        _whole("ddr_bytes", self.ddr_bytes, MIB, MAX_DDR_BYTES)
+        whole("clusters", self.clusters, 1, machine.clusters, optional=True)
+        whole("pes", self.pes, 1, machine.pes, optional=True)
+        whole("seed", self.seed, 0, 2**64 - 1)
+        whole("ddr_bytes", self.ddr_bytes, MIB, MAX_DDR_BYTES)
         if self.ddr_bytes % MIB:
             raise UserError(f"ddr_bytes={self.ddr_bytes} is not a multiple of {MIB}")
-        _positive("timeout_s", self.timeout_s)
-        _positive("clock_hz", self.clock_hz, optional=True)
+        positive("timeout_s", self.timeout_s)
+        positive("clock_hz", self.clock_hz, optional=True)
         if not isinstance(self.trace, bool):
             raise UserError(f"trace={shown(self.trace)} is neither True nor False")
         _path("work_dir", self.work_dir)
@@ -139,29 +139,6 @@ class MppaConfig:
                 raise UserError(
                     f"{name}={value!r} is for the simulator, not for platform '{self.platform}'"
                 )
-
-
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise UserError(
-            f"{name}={shown(value)} is not one of {', '.join(known)}",
-            hints=did_you_mean(str(value), known),
-        )
-
-
-def _whole(name: str, value: object, low: int, high: int, *, optional: bool = False) -> None:
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise UserError(f"{name}={shown(value)} is not a whole number from {low} to {high}")
-
-
-def _positive(name: str, value: Any, *, optional: bool = False) -> None:
-    if value is None and optional:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf:
-        raise UserError(f"{name}={shown(value)} is not a positive number")
 
 
 def _path(name: str, value: object) -> None:

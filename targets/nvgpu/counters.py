@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GPU's counters by name, and what a model of the machine makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from xtc.core.errors import UserError, close_match
+from xtc_targets.nvgpu.description import GpuDescription
+
+MEMORY_SECONDS = "modelled.nvgpu.MEMORY_SECONDS"
+TENSOR_SECONDS = "modelled.nvgpu.TENSOR_SECONDS"
+
+_TENSOR = {
+    "nvgpu.MMA_F16": "float16",
+    "nvgpu.MMA_BF16": "bfloat16",
+    "nvgpu.MMA_TF32": "tfloat32",
+    "nvgpu.MMA_S8": "int8",
+    "nvgpu.MMA_F64": "float64",
+}
+
+
+class NvgpuCounters(Mapping[str, float]):
+    """Counters named `nvgpu.<event>`, for the whole device.
+
+    Those of the simulator count what kernels announce and do. Names that begin with `modelled.` are
+    lower bounds, not predictions: the time of all global accesses at the memory's bandwidth, as if
+    no cache kept anything, and that of all tensor-core multiply-adds at their peak rate. All others
+    are exact.
+
+    Args:
+        raw: counts by name.
+        machine: the GPU that modelled times are given for.
+    """
+
+    def __init__(self, raw: Mapping[str, int], machine: GpuDescription) -> None:
+        self._values: dict[str, float] = {name: float(value) for name, value in raw.items()}
+        if "nvgpu.GLOBAL_READ_BYTES" in raw:
+            nbytes = raw["nvgpu.GLOBAL_READ_BYTES"] + raw["nvgpu.GLOBAL_WRITE_BYTES"]
+            self._values[MEMORY_SECONDS] = nbytes / machine.memory_bytes_per_second
+            self._values[TENSOR_SECONDS] = sum(
+                raw[f"{name}_MACS"] / machine.peak_macs_per_second(dtype)
+                for name, dtype in _TENSOR.items()
+            )
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get_checked(self, name: str) -> float:
+        """A counter by name. Raises UserError, with the closest name, where there is none."""
+        if name not in self:
+            raise UserError(f"there is no counter '{name}'", hints=close_match(name, self))
+        return self[name]

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What device code that is compiled for this machine's processor may call.
+//
+// A kernel is an exported function of type cuda_kernel, which the host launches. It starts one grid
+// with cuda_launch; everything else here is called by the threads of that grid. A thread is a fiber:
+// it runs until it waits for others, so what threads do to memory between two waits is not
+// interleaved. Blocks run one after another and cannot wait for each other.
+//
+// A thread calls cuda_read or cuda_write before each access to global or shared memory; only what is
+// announced is checked to the byte, and counted. Memory of its own (its stack) is not announced.
+// Names and rules follow the PTX instructions named with each function.
+#ifndef CUDA_SIM_H
+#define CUDA_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+
+#define CUDA_WARP 32
+#define CUDA_ALL_LANES 0xffffffffu
+
+// A launch's arguments: addresses in global memory, and integers, one word each.
+typedef void cuda_kernel(const uint64_t *arguments);
+typedef void cuda_thread(const uint64_t *arguments);
+
+typedef struct {
+    uint32_t grid[3], block[3]; // blocks of the grid, threads of a block; x, y, z
+    uint32_t shared_bytes;      // shared memory of a block, static and dynamic together
+} cuda_shape;
+
+// Run thread(arguments) once for each thread of the grid, and wait for all.
+void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shape *shape);
+
+// The place of the thread; 0, 1 and 2 are x, y and z. %tid, %ctaid, %ntid, %nctaid, %laneid.
+__attribute__((const)) uint32_t cuda_thread_id(uint32_t dimension);
+__attribute__((const)) uint32_t cuda_block_id(uint32_t dimension);
+__attribute__((const)) uint32_t cuda_block_size(uint32_t dimension);
+__attribute__((const)) uint32_t cuda_grid_size(uint32_t dimension);
+__attribute__((const)) uint32_t cuda_lane_id(void);
+
+// The first byte of the block's shared memory, aligned to 1024. It holds poison when a block begins.
+__attribute__((const)) void *cuda_shared(void);
+
+// 1, 2, 4, 8 or 16 bytes, aligned to their number. ld, st, atom.
+void cuda_read(const void *address, uint32_t nbytes);
+void cuda_write(const void *address, uint32_t nbytes);
+
+// Wait at barrier 0 for all threads of the block. bar.sync 0.
+void cuda_barrier(void);
+// Wait at one of the barriers 0 to 15 until `threads`, a multiple of 32, have come; 0 stands for all
+// of the block. bar.sync a, b.
+void cuda_barrier_sync(uint32_t barrier, uint32_t threads);
+// Come without waiting. bar.arrive a, b.
+void cuda_barrier_arrive(uint32_t barrier, uint32_t threads);
+
+// The lanes of `mask` that have not ended meet. bar.warp.sync.
+void cuda_warp_sync(uint32_t mask);
+
+typedef enum {
+    CUDA_SHUFFLE_UP,
+    CUDA_SHUFFLE_DOWN,
+    CUDA_SHUFFLE_XOR,
+    CUDA_SHUFFLE_INDEX,
+} cuda_shuffle_mode;
+
+// Another lane's value. `clamp` is PTX's operand c. Where the lane it points to is out of range,
+// `*in_range` is false and the result this lane's value; where it takes no part, poison. shfl.sync.
+uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uint32_t lane,
+                      uint32_t clamp, bool *in_range);
+// The lanes of `mask` whose predicate holds. vote.sync.ballot.
+uint32_t cuda_ballot(uint32_t mask, bool predicate);
+
+// Copy 4, 8 or 16 bytes from global to shared memory, of which those from `source_bytes` on are 0.
+// The copy is done when the thread waits for it; until then its destination holds poison. cp.async.
+void cuda_copy_async(void *shared, const void *global, uint32_t nbytes, uint32_t source_bytes);
+void cuda_copy_async_commit(void);
+// Wait until at most the last `groups` groups are in flight. cp.async.wait_group.
+void cuda_copy_async_wait(uint32_t groups);
+// Wait for all copies, committed or not. cp.async.wait_all.
+void cuda_copy_async_wait_all(void);
+
+// The whole warp loads or stores 1, 2 or 4 matrices of 8 rows of 16 bytes in shared memory. Lane
+// 8 * m + r has the address of row r of matrix m, a multiple of 16. ldmatrix, stmatrix .m8n8.b16.
+void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed);
+void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed);
+
+// mma.sync of these shapes and types: the sum's type, then that of the factors.
+#define CUDA_MMA_KINDS(X)                                                                          \
+    X(M16N8K16_F32_F16) X(M16N8K16_F16_F16) X(M16N8K16_F32_BF16)                                   \
+    X(M16N8K8_F32_F16) X(M16N8K8_F16_F16) X(M16N8K8_F32_BF16)                                      \
+    X(M16N8K8_F32_TF32) X(M16N8K4_F32_TF32)                                                        \
+    X(M16N8K32_S32_S8) X(M16N8K16_S32_S8) X(M8N8K4_F64_F64)
+
+#define CUDA_MMA_ENUM(name) CUDA_##name,
+typedef enum { CUDA_MMA_KINDS(CUDA_MMA_ENUM) CUDA_MMA_COUNT } cuda_mma_kind;
+
+// d = a b + c by the whole warp; each points to the lane's registers of the fragment, as PTX lays
+// fragments out (.row.col). `d` may be `c`.
+void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated GPU, as its driver starts it.
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_config.h"
+#include "sim_driver.h"
+#include "xtc_error.h"
+
+#define EVENT_NAME(name) "nvgpu." #name,
+static const char *const names[] = {XTC_COPY_NAMES("nvgpu."), GPU_EVENTS(EVENT_NAME)};
+#define NAMES (sizeof names / sizeof *names)
+
+static int32_t configure(const void *given, sim_options *options, const char **executable)
+{
+    const gpu_config *config = given;
+    if (config->nbytes != sizeof *config)
+        return xtc_fail(XTC_USAGE, "the configuration has %llu bytes, not %zu",
+                        (unsigned long long)config->nbytes, sizeof *config);
+    if (config->machine.max_block_threads > GPU_MAX_THREADS)
+        return xtc_fail(XTC_USAGE, "blocks of %u threads are more than the simulator has",
+                        config->machine.max_block_threads);
+    *options = (sim_options){config->timeout_s, config->memory_address, config->memory_bytes,
+                             sizeof(gpu_block)};
+    *executable = config->executable;
+    return XTC_OK;
+}
+
+static void fill(const void *given, void *block)
+{
+    ((gpu_block *)block)->machine = ((const gpu_config *)given)->machine;
+}
+
+static sim_counter_names *counter_names(const void *block)
+{
+    (void)block;
+    sim_counter_names *all = malloc(sizeof *all + sizeof names);
+    if (!all)
+        return NULL;
+    all->count = NAMES;
+    memcpy(all->names, names, sizeof names);
+    return all;
+}
+
+static void counter_values(const void *block, const xtc_copies *copies, uint64_t *values)
+{
+    values = xtc_copies_values(copies, values);
+    memcpy(values, ((const gpu_block *)block)->counters, sizeof ((gpu_block *)block)->counters);
+}
+
+const sim_driver_target sim_driver_target_ops = {
+    .configure = configure,
+    .fill = fill,
+    .names = counter_names,
+    .values = counter_values,
+};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The barriers of a block. Threads are counted, of which hardware counts whole warps.
+#include "gpu_sim.h"
+#include "sim_device.h"
+
+typedef struct {
+    uint32_t expected, came;
+} barrier;
+
+static barrier barriers[GPU_BARRIER_COUNT];
+
+void gpu_barriers_begin(void)
+{
+    for (int number = 0; number < GPU_BARRIER_COUNT; number++)
+        barriers[number] = (barrier){0, 0};
+}
+
+static void open_barrier(uint32_t number)
+{
+    barriers[number].came = 0;
+    gpu_count(GPU_BARRIERS, 1);
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        gpu_thread *thread = &gpu_threads[i];
+        if (thread->state != GPU_AT_BARRIER || thread->barrier != number)
+            continue;
+        thread->state = GPU_READY;
+        gpu_warp_of(thread)->at_barrier &= ~gpu_lane_bit(thread);
+    }
+}
+
+// Returns whether all have come.
+static bool come(uint32_t number, uint32_t threads)
+{
+    if (number >= GPU_BARRIER_COUNT)
+        sim_fault(0, "barrier %u: there are %u", number, GPU_BARRIER_COUNT);
+    if (threads % CUDA_WARP || threads > GPU_MAX_THREADS)
+        sim_fault(0, "barrier %u for %u threads, which is no multiple of %u up to %u", number,
+                  threads, CUDA_WARP, GPU_MAX_THREADS);
+    barrier *one = &barriers[number];
+    uint32_t expected = threads ? threads : gpu_thread_count;
+    if (one->came && one->expected != expected)
+        sim_fault(0, "barrier %u for %u threads, at which others wait for %u", number, expected,
+                  one->expected);
+    one->expected = expected;
+    if (++one->came < expected)
+        return false;
+    open_barrier(number);
+    return true;
+}
+
+static void require_same_barrier(const gpu_warp *warp, uint32_t number)
+{
+    if (!warp->at_barrier)
+        return;
+    uint32_t lane = (uint32_t)__builtin_ctz(warp->at_barrier);
+    const gpu_thread *other = &gpu_threads[(warp - gpu_warps) * CUDA_WARP + lane];
+    if (other->barrier != number)
+        sim_fault(0, "divergence at barrier %u: lane %u of the warp is at barrier %u", number, lane,
+                  other->barrier);
+}
+
+void cuda_barrier_sync(uint32_t number, uint32_t threads)
+{
+    gpu_require_thread("cuda_barrier_sync");
+    gpu_warp *warp = gpu_warp_of(gpu_running);
+    gpu_require_converged("a barrier");
+    require_same_barrier(warp, number);
+    if (come(number, threads))
+        return;
+    warp->at_barrier |= gpu_lane_bit(gpu_running);
+    gpu_running->barrier = number;
+    gpu_wait(GPU_AT_BARRIER);
+}
+
+void cuda_barrier(void)
+{
+    cuda_barrier_sync(0, 0);
+}
+
+// Lanes that have come go on at once, so nothing can be said about where others of the warp are.
+void cuda_barrier_arrive(uint32_t number, uint32_t threads)
+{
+    gpu_require_thread("cuda_barrier_arrive");
+    if (threads == 0)
+        sim_fault(0, "cuda_barrier_arrive needs the number of threads");
+    come(number, threads);
+}
+
+static uint32_t ended_threads(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        count += gpu_threads[i].state == GPU_ENDED;
+    return count;
+}
+
+void gpu_barrier_deadlock(const gpu_thread *thread)
+{
+    const barrier *one = &barriers[thread->barrier];
+    sim_fault(0, "deadlock: barrier %u waits for %u threads, of which %u have come; %u threads of "
+              "the block have ended", thread->barrier, one->expected, one->came, ended_threads());
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver and the simulator of a GPU have in common: the machine, and its counters.
+#ifndef GPU_BLOCK_H
+#define GPU_BLOCK_H
+
+#include <stdint.h>
+
+#define GPU_MAX_THREADS 1024 // of a block
+
+// The machine, as its description says; the runtime fills it in.
+typedef struct {
+    uint32_t max_block_threads;
+    uint32_t max_block[3], max_grid[3];
+    uint64_t shared_address; // where a block finds its shared memory
+    uint32_t shared_bytes;   // that a block may have
+    uint32_t shuffled;       // whether the order of blocks and threads is random
+    uint64_t seed;
+} gpu_machine;
+
+// Exact, for the whole device. Warp instructions are counted once for a warp, barriers once for
+// all threads that meet.
+#define GPU_EVENTS(X)                                                                             \
+    X(LAUNCHES) X(BLOCKS) X(THREADS) X(BARRIERS) X(WARP_SYNCS) X(SHUFFLES) X(BALLOTS)              \
+    X(GLOBAL_READS) X(GLOBAL_READ_BYTES) X(GLOBAL_WRITES) X(GLOBAL_WRITE_BYTES)                    \
+    X(SHARED_READS) X(SHARED_READ_BYTES) X(SHARED_WRITES) X(SHARED_WRITE_BYTES)                    \
+    X(ASYNC_COPIES) X(ASYNC_COPY_BYTES) X(LOADED_MATRICES) X(STORED_MATRICES)                      \
+    X(MMA_F16) X(MMA_BF16) X(MMA_TF32) X(MMA_S8) X(MMA_F64)                                       \
+    X(MMA_F16_MACS) X(MMA_BF16_MACS) X(MMA_TF32_MACS) X(MMA_S8_MACS) X(MMA_F64_MACS)
+
+#define GPU_ENUM(name) GPU_##name,
+enum gpu_event { GPU_EVENTS(GPU_ENUM) GPU_EVENT_COUNT };
+
+typedef struct {
+    gpu_machine machine;
+    uint64_t counters[GPU_EVENT_COUNT];
+} gpu_block;
+
+#endif

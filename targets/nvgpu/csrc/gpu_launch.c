@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A grid: its blocks one after another, and each block's threads by turns.
+#include "sim_device.h"
+#include "sim_order.h"
+
+#include <stdlib.h>
+
+#include "gpu_sim.h"
+
+gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running;
+gpu_warp gpu_warps[GPU_MAX_WARPS];
+cuda_shape gpu_shape;
+uint32_t gpu_block_place[3], gpu_thread_count;
+
+static cuda_thread *code;
+static const uint64_t *code_arguments;
+static bool in_grid;
+
+void gpu_require_thread(const char *call)
+{
+    if (!gpu_running)
+        sim_fault(0, "%s called outside a thread", call);
+}
+
+void gpu_wait(gpu_state state)
+{
+    gpu_thread *thread = gpu_running;
+    thread->state = state;
+    gpu_fiber_leave(&thread->fiber);
+}
+
+static void run_thread(void)
+{
+    code(code_arguments);
+    gpu_running->state = GPU_ENDED;
+    gpu_warp_lane_ended();
+    gpu_fiber_end(&gpu_running->fiber);
+}
+
+static void begin_block(void)
+{
+    for (uint32_t warp = 0; warp * CUDA_WARP < gpu_thread_count; warp++) {
+        uint32_t lanes = gpu_thread_count - warp * CUDA_WARP;
+        uint32_t all = lanes < CUDA_WARP ? (1u << lanes) - 1 : CUDA_ALL_LANES;
+        gpu_warps[warp] = (gpu_warp){.all = all};
+    }
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        gpu_threads[i].state = GPU_READY;
+        gpu_copies_begin(&gpu_threads[i]);
+    }
+    gpu_barriers_begin();
+    gpu_shared_begin();
+    gpu_count(GPU_BLOCKS, 1);
+    gpu_count(GPU_THREADS, gpu_thread_count);
+}
+
+static _Noreturn void deadlock(void)
+{
+    gpu_thread *thread = gpu_threads;
+    while (thread->state == GPU_ENDED)
+        thread++;
+    gpu_running = thread; // whose place the fault tells
+    if (thread->state == GPU_AT_BARRIER)
+        gpu_barrier_deadlock(thread);
+    gpu_meeting_deadlock(thread);
+}
+
+// Each thread that can runs until it waits; returns how many of them ended, and stops where none ran.
+static uint32_t take_turns(void)
+{
+    uint32_t order[GPU_MAX_THREADS], ended = 0;
+    bool ran = false;
+    sim_order(order, gpu_thread_count);
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        gpu_thread *thread = &gpu_threads[order[i]];
+        if (thread->state != GPU_READY)
+            continue;
+        gpu_running = thread;
+        gpu_fiber_enter(&thread->fiber, run_thread);
+        gpu_running = NULL;
+        ended += thread->state == GPU_ENDED;
+        ran = true;
+    }
+    if (!ran)
+        deadlock();
+    return ended;
+}
+
+static void run_block(uint64_t number)
+{
+    gpu_block_place[0] = (uint32_t)(number % gpu_shape.grid[0]);
+    gpu_block_place[1] = (uint32_t)(number / gpu_shape.grid[0] % gpu_shape.grid[1]);
+    gpu_block_place[2] = (uint32_t)(number / gpu_shape.grid[0] / gpu_shape.grid[1]);
+    begin_block();
+    for (uint32_t live = gpu_thread_count; live;)
+        live -= take_turns();
+}
+
+// The blocks by their numbers, or in an order that is random within runs of this many.
+#define SHUFFLED_BLOCKS 1024
+
+static void run_blocks(void)
+{
+    uint64_t blocks = (uint64_t)gpu_shape.grid[0] * gpu_shape.grid[1] * gpu_shape.grid[2];
+    uint32_t order[SHUFFLED_BLOCKS];
+    for (uint64_t first = 0; first < blocks; first += SHUFFLED_BLOCKS) {
+        uint64_t left = blocks - first;
+        uint32_t count = left < SHUFFLED_BLOCKS ? (uint32_t)left : SHUFFLED_BLOCKS;
+        sim_order(order, count);
+        for (uint32_t i = 0; i < count; i++)
+            run_block(first + order[i]);
+    }
+}
+
+static void require_dimensions(const char *what, const uint32_t *sizes, const uint32_t *limits)
+{
+    for (int dimension = 0; dimension < 3; dimension++)
+        if (sizes[dimension] < 1 || sizes[dimension] > limits[dimension])
+            sim_fault(0, "a %s of %u in %c, which may be 1 to %u", what, sizes[dimension],
+                      "xyz"[dimension], limits[dimension]);
+}
+
+static void require_shape(const cuda_shape *shape)
+{
+    const gpu_machine *machine = &gpu->machine;
+    require_dimensions("grid", shape->grid, machine->max_grid);
+    require_dimensions("block", shape->block, machine->max_block);
+    uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
+    if (threads > machine->max_block_threads)
+        sim_fault(0, "a block of %llu threads: %u are the limit", (unsigned long long)threads,
+                  machine->max_block_threads);
+    if (shape->shared_bytes > machine->shared_bytes)
+        sim_fault(0, "%u bytes of shared memory: a block has %u", shape->shared_bytes,
+                  machine->shared_bytes);
+}
+
+void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shape *shape)
+{
+    if (in_grid)
+        sim_fault(0, "cuda_launch called by a thread");
+    require_shape(shape);
+    in_grid = true;
+    gpu_shape = *shape;
+    code = thread;
+    code_arguments = arguments;
+    gpu_thread_count = shape->block[0] * shape->block[1] * shape->block[2];
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        gpu_threads[i].number = i;
+        gpu_threads[i].place[0] = i % shape->block[0];
+        gpu_threads[i].place[1] = i / shape->block[0] % shape->block[1];
+        gpu_threads[i].place[2] = i / shape->block[0] / shape->block[1];
+    }
+    gpu_count(GPU_LAUNCHES, 1);
+    run_blocks();
+    in_grid = false;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices of 8 by 8 elements of 16 bits between shared memory and the registers of a warp.
+#include <string.h>
+
+#include "gpu_sim.h"
+#include "sim_device.h"
+
+#define ROW_BYTES 16
+
+typedef struct {
+    uint32_t *registers;
+    char *row;
+    uint32_t matrices;
+    bool transposed, store;
+} access;
+
+static char *element(void *const *arguments, uint32_t matrix, uint32_t row, uint32_t column)
+{
+    return ((const access *)arguments[matrix * 8 + row])->row + 2 * column;
+}
+
+// Lane l has elements 2 (l % 4) and the next one of row l / 4, or of that column where transposed.
+static void move(void *const *arguments, uint32_t lanes)
+{
+    (void)lanes;
+    for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
+        const access *one = arguments[lane];
+        for (uint32_t matrix = 0; matrix < one->matrices; matrix++)
+            for (uint32_t half = 0; half < 2; half++) {
+                uint32_t row = lane / 4, column = lane % 4 * 2 + half;
+                char *place = one->transposed ? element(arguments, matrix, column, row)
+                                              : element(arguments, matrix, row, column);
+                char *mine = (char *)&one->registers[matrix] + 2 * half;
+                memcpy(one->store ? place : mine, one->store ? mine : place, 2);
+            }
+    }
+    const access *any = arguments[0];
+    gpu_count(any->store ? GPU_STORED_MATRICES : GPU_LOADED_MATRICES, any->matrices);
+    gpu_count(any->store ? GPU_SHARED_WRITE_BYTES : GPU_SHARED_READ_BYTES,
+              (uint64_t)any->matrices * 8 * ROW_BYTES);
+}
+
+static void meet(access *one, const gpu_meeting *meeting)
+{
+    uint32_t lane = cuda_lane_id();
+    if (one->matrices != 1 && one->matrices != 2 && one->matrices != 4)
+        sim_fault(0, "%s of %u matrices", meeting->name, one->matrices);
+    if (lane < 8 * one->matrices) {
+        gpu_check_alignment(one->row, ROW_BYTES, meeting->name);
+        gpu_check_shared(one->row, ROW_BYTES, meeting->name);
+    }
+    gpu_meet(meeting, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
+}
+
+void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed)
+{
+    static const gpu_meeting meeting = {"cuda_load_matrix", true, move};
+    access one = {registers, (char *)row, matrices, transposed, false};
+    meet(&one, &meeting);
+}
+
+void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed)
+{
+    static const gpu_meeting meeting = {"cuda_store_matrix", true, move};
+    access one = {(uint32_t *)registers, row, matrices, transposed, true};
+    meet(&one, &meeting);
+}

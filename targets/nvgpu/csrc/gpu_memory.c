@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared memory, and the rules of accesses.
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "gpu_sim.h"
+#include "sim_device.h"
+#include "sim_poison.h"
+
+#define PAGE (64ull << 10) // no smaller than the system's
+
+static char *shared;
+
+void gpu_shared_map(void)
+{
+    void *address = (void *)(uintptr_t)gpu->machine.shared_address;
+    uint64_t nbytes = (gpu->machine.shared_bytes + PAGE - 1) / PAGE * PAGE;
+    shared = mmap(address, nbytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (shared != address)
+        sim_give_up("the shared memory cannot be mapped at its address");
+}
+
+void gpu_shared_begin(void)
+{
+    sim_poison(shared, gpu_shape.shared_bytes);
+}
+
+void *cuda_shared(void)
+{
+    gpu_require_thread("cuda_shared");
+    return shared;
+}
+
+static bool is_shared(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)shared < gpu->machine.shared_bytes;
+}
+
+void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
+{
+    if (nbytes > 16 || __builtin_popcount(nbytes) != 1)
+        sim_fault((uintptr_t)address, "%s of %u bytes, which is not 1, 2, 4, 8 or 16", what, nbytes);
+    if ((uintptr_t)address % nbytes)
+        sim_fault((uintptr_t)address, "misaligned %s of %u bytes", what, nbytes);
+}
+
+void gpu_check_shared(const void *address, uint32_t nbytes, const char *what)
+{
+    if (!is_shared(address))
+        sim_fault((uintptr_t)address, "%s of %u bytes outside shared memory", what, nbytes);
+    if ((uintptr_t)address - (uintptr_t)shared + nbytes > gpu_shape.shared_bytes)
+        sim_fault((uintptr_t)address, "%s of %u bytes outside the block's %u bytes of shared memory",
+                  what, nbytes, gpu_shape.shared_bytes);
+}
+
+void gpu_check_global(const void *address, uint32_t nbytes, const char *what)
+{
+    uint64_t outside;
+    if (!sim_device_is_allocated((uintptr_t)address, nbytes, &outside))
+        sim_fault((uintptr_t)address, "%s of %u bytes outside an allocation in global memory", what,
+                  nbytes);
+}
+
+static void check(const void *address, uint32_t nbytes, const char *what)
+{
+    gpu_require_thread(what);
+    gpu_check_alignment(address, nbytes, what);
+    if (is_shared(address))
+        gpu_check_shared(address, nbytes, what);
+    else
+        gpu_check_global(address, nbytes, what);
+}
+
+void cuda_read(const void *address, uint32_t nbytes)
+{
+    bool in_shared = is_shared(address);
+    check(address, nbytes, "read");
+    gpu_count(in_shared ? GPU_SHARED_READS : GPU_GLOBAL_READS, 1);
+    gpu_count(in_shared ? GPU_SHARED_READ_BYTES : GPU_GLOBAL_READ_BYTES, nbytes);
+}
+
+void cuda_write(const void *address, uint32_t nbytes)
+{
+    bool in_shared = is_shared(address);
+    check(address, nbytes, "write");
+    gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
+    gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
+}

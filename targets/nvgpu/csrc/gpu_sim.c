@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator of a GPU: a process that its driver starts.
+#include "gpu_sim.h"
+
+#include "sim_device.h"
+#include "sim_order.h"
+
+gpu_block *gpu;
+
+static void append_place(sim_text *text, const char *what, const uint32_t *place)
+{
+    sim_text_append(text, what);
+    for (int dimension = 0; dimension < 3; dimension++) {
+        sim_text_append(text, dimension ? ", " : " (");
+        sim_text_append_number(text, place[dimension], 10);
+    }
+    sim_text_append(text, ")");
+}
+
+static void where(sim_text *text)
+{
+    if (!gpu_running)
+        return;
+    append_place(text, " in block", gpu_block_place);
+    append_place(text, ", thread", gpu_running->place);
+}
+
+static void launch(uint64_t function, const char *name, const uint64_t *arguments, uint32_t count)
+{
+    cuda_kernel *kernel = (cuda_kernel *)(uintptr_t)function;
+    (void)name;
+    (void)count;
+    kernel(arguments);
+}
+
+int main(void)
+{
+    static const sim_device_ops ops = {.launch = launch, .where = where};
+    sim_device_attach(&ops);
+    gpu = sim_device_block();
+    gpu_shared_map();
+    sim_order_init(gpu->machine.shuffled, gpu->machine.seed);
+    sim_device_serve();
+}

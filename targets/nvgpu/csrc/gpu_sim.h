@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the simulator: one block runs at a time, and one of its threads.
+#ifndef GPU_SIM_H
+#define GPU_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cuda_sim.h"
+#include "gpu_block.h"
+#include "gpu_fiber.h"
+
+#define GPU_MAX_WARPS (GPU_MAX_THREADS / CUDA_WARP)
+#define GPU_BARRIER_COUNT 16
+
+// Something that lanes of a warp do together.
+typedef struct {
+    const char *name;
+    bool aligned; // the whole warp must come
+    // Do it for the lanes of a set; `arguments` has those of each lane.
+    void (*run)(void *const *arguments, uint32_t lanes);
+} gpu_meeting;
+
+typedef enum { GPU_READY, GPU_AT_BARRIER, GPU_IN_MEETING, GPU_ENDED } gpu_state;
+
+typedef struct gpu_copy gpu_copy;
+
+typedef struct {
+    gpu_fiber fiber;
+    gpu_state state;
+    uint32_t number, place[3]; // in its block
+    uint32_t barrier;          // where it waits
+    const gpu_meeting *meeting;
+    uint32_t mask, variant; // of the meeting: lanes must agree on them
+    void *argument;
+    gpu_copy *copies; // asynchronous ones in flight, oldest first
+    uint32_t copy_count, copy_room, copy_group;
+} gpu_thread;
+
+// Sets of lanes.
+typedef struct {
+    uint32_t all, ended, at_barrier, in_meeting;
+} gpu_warp;
+
+extern gpu_block *gpu;
+extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread runs
+extern gpu_warp gpu_warps[GPU_MAX_WARPS];
+extern cuda_shape gpu_shape; // of the launch
+extern uint32_t gpu_block_place[3];
+extern uint32_t gpu_thread_count; // of a block
+
+static inline void gpu_count(enum gpu_event event, uint64_t count)
+{
+    gpu->counters[event] += count;
+}
+
+static inline gpu_warp *gpu_warp_of(const gpu_thread *thread)
+{
+    return &gpu_warps[thread->number / CUDA_WARP];
+}
+
+static inline uint32_t gpu_lane_bit(const gpu_thread *thread)
+{
+    return 1u << thread->number % CUDA_WARP;
+}
+
+// gpu_launch.c
+// Stop where no thread runs.
+void gpu_require_thread(const char *call);
+// Let others run until somebody makes this thread ready.
+void gpu_wait(gpu_state state);
+
+// gpu_barrier.c
+void gpu_barriers_begin(void);
+// Stop: nobody can go on, for the reason for which this thread waits.
+_Noreturn void gpu_barrier_deadlock(const gpu_thread *thread);
+
+// gpu_warp.c
+void gpu_meet(const gpu_meeting *meeting, uint32_t variant, uint32_t mask, void *argument);
+// Stop where a lane of the running thread's warp waits for it elsewhere.
+void gpu_require_converged(const char *name);
+void gpu_warp_lane_ended(void); // the running thread has
+_Noreturn void gpu_meeting_deadlock(const gpu_thread *thread);
+
+// gpu_memory.c
+void gpu_shared_map(void);
+void gpu_shared_begin(void); // of a block: it is poisoned
+// Stop unless the running thread may access these bytes.
+void gpu_check_shared(const void *address, uint32_t nbytes, const char *what);
+void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
+void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what);
+
+// gpu_copy.c
+void gpu_copies_begin(gpu_thread *thread);
+
+#endif

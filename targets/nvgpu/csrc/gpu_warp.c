@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lanes of a warp do together: the last one to come does it for all.
+#include "gpu_sim.h"
+#include "sim_device.h"
+#include "sim_poison.h"
+
+static gpu_thread *lane_of(const gpu_warp *warp, uint32_t lane)
+{
+    return &gpu_threads[(warp - gpu_warps) * CUDA_WARP + lane];
+}
+
+static uint32_t first_of(uint32_t lanes)
+{
+    return (uint32_t)__builtin_ctz(lanes);
+}
+
+static void complete(gpu_warp *warp, const gpu_meeting *meeting, uint32_t lanes)
+{
+    void *arguments[CUDA_WARP] = {NULL};
+    for (uint32_t left = lanes; left; left &= left - 1)
+        arguments[first_of(left)] = lane_of(warp, first_of(left))->argument;
+    meeting->run(arguments, lanes);
+    warp->in_meeting &= ~lanes;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        lane_of(warp, first_of(left))->state = GPU_READY;
+}
+
+static void require_whole_warp(const gpu_warp *warp, const gpu_meeting *meeting)
+{
+    if (warp->all != CUDA_ALL_LANES)
+        sim_fault(0, "%s in a warp of %d threads", meeting->name, __builtin_popcount(warp->all));
+    if (warp->ended)
+        sim_fault(0, "divergence at %s: lane %u of the warp has ended", meeting->name,
+                  first_of(warp->ended));
+}
+
+static void require_same_meeting(const gpu_warp *warp, const gpu_meeting *meeting, uint32_t variant,
+                                 uint32_t mask)
+{
+    if (warp->at_barrier & mask) {
+        uint32_t lane = first_of(warp->at_barrier & mask);
+        sim_fault(0, "divergence at %s: lane %u of the warp is at barrier %u", meeting->name, lane,
+                  lane_of(warp, lane)->barrier);
+    }
+    if (!(warp->in_meeting & mask))
+        return;
+    uint32_t lane = first_of(warp->in_meeting & mask);
+    const gpu_thread *other = lane_of(warp, lane);
+    if (other->meeting != meeting || other->variant != variant)
+        sim_fault(0, "divergence at %s: lane %u of the warp is at %s", meeting->name, lane,
+                  other->meeting == meeting ? "another kind of it" : other->meeting->name);
+    if (other->mask != mask)
+        sim_fault(0, "%s with the lane mask 0x%x, at which lane %u waits with 0x%x", meeting->name,
+                  mask, lane, other->mask);
+}
+
+void gpu_meet(const gpu_meeting *meeting, uint32_t variant, uint32_t mask, void *argument)
+{
+    gpu_require_thread(meeting->name);
+    gpu_thread *self = gpu_running;
+    gpu_warp *warp = gpu_warp_of(self);
+    uint32_t bit = gpu_lane_bit(self);
+    if (meeting->aligned)
+        require_whole_warp(warp, meeting);
+    if (!(mask & bit))
+        sim_fault(0, "%s with the lane mask 0x%x, without its own lane", meeting->name, mask);
+    require_same_meeting(warp, meeting, variant, mask);
+    self->meeting = meeting;
+    self->variant = variant;
+    self->mask = mask;
+    self->argument = argument;
+    uint32_t lanes = mask & warp->all & ~warp->ended;
+    warp->in_meeting |= bit;
+    if ((warp->in_meeting & mask) == lanes)
+        complete(warp, meeting, lanes);
+    else
+        gpu_wait(GPU_IN_MEETING);
+}
+
+void gpu_require_converged(const char *name)
+{
+    const gpu_warp *warp = gpu_warp_of(gpu_running);
+    for (uint32_t left = warp->in_meeting; left; left &= left - 1) {
+        const gpu_thread *other = lane_of(warp, first_of(left));
+        if (other->mask & gpu_lane_bit(gpu_running))
+            sim_fault(0, "divergence at %s: lane %u of the warp is at %s", name, first_of(left),
+                      other->meeting->name);
+    }
+}
+
+// Others of the warp may have waited for this lane alone.
+void gpu_warp_lane_ended(void)
+{
+    gpu_warp *warp = gpu_warp_of(gpu_running);
+    uint32_t bit = gpu_lane_bit(gpu_running);
+    warp->ended |= bit;
+    for (uint32_t left = warp->in_meeting; left; left &= left - 1) {
+        const gpu_thread *other = lane_of(warp, first_of(left));
+        if (other->state != GPU_IN_MEETING || !(other->mask & bit))
+            continue;
+        if (other->meeting->aligned)
+            sim_fault(0, "divergence: it ended, and lane %u of the warp is at %s", first_of(left),
+                      other->meeting->name);
+        uint32_t lanes = other->mask & warp->all & ~warp->ended;
+        if ((warp->in_meeting & other->mask) == lanes)
+            complete(warp, other->meeting, lanes);
+    }
+}
+
+void gpu_meeting_deadlock(const gpu_thread *thread)
+{
+    const gpu_warp *warp = gpu_warp_of(thread);
+    uint32_t missing = thread->mask & warp->all & ~warp->ended & ~warp->in_meeting;
+    sim_fault(0, "deadlock: %s waits for lane %u of the warp", thread->meeting->name,
+              first_of(missing));
+}
+
+static void sync_lanes(void *const *arguments, uint32_t lanes)
+{
+    (void)arguments;
+    (void)lanes;
+    gpu_count(GPU_WARP_SYNCS, 1);
+}
+
+void cuda_warp_sync(uint32_t mask)
+{
+    static const gpu_meeting meeting = {"cuda_warp_sync", false, sync_lanes};
+    gpu_meet(&meeting, 0, mask, NULL);
+}
+
+typedef struct {
+    uint32_t value, from, result;
+} shuffled;
+
+static void shuffle_lanes(void *const *arguments, uint32_t lanes)
+{
+    const uint32_t poison = (uint32_t)SIM_POISON << 16 | SIM_POISON;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        shuffled *one = arguments[first_of(left)];
+        const shuffled *from = arguments[one->from];
+        one->result = from ? from->value : poison;
+    }
+    gpu_count(GPU_SHUFFLES, 1);
+}
+
+// The PTX ISA's definition of shfl.sync: the lane to read, or -1 where it is out of range.
+static int source_lane(cuda_shuffle_mode mode, int own, int operand, uint32_t clamp)
+{
+    int segment = clamp >> 8 & 31, last = (own & segment) | (int)(clamp & 31 & (uint32_t)~segment);
+    operand &= 31;
+    switch (mode) {
+    case CUDA_SHUFFLE_UP:
+        return own - operand >= last ? own - operand : -1;
+    case CUDA_SHUFFLE_DOWN:
+        return own + operand <= last ? own + operand : -1;
+    case CUDA_SHUFFLE_XOR:
+        return (own ^ operand) <= last ? own ^ operand : -1;
+    case CUDA_SHUFFLE_INDEX:
+        operand = (own & segment) | (operand & ~segment);
+        return operand <= last ? operand : -1;
+    }
+    sim_fault(0, "cuda_shuffle of the unknown mode %d", (int)mode);
+}
+
+uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uint32_t lane,
+                      uint32_t clamp, bool *in_range)
+{
+    static const gpu_meeting meeting = {"cuda_shuffle", false, shuffle_lanes};
+    uint32_t own = cuda_lane_id();
+    int from = source_lane(mode, (int)own, (int)lane, clamp);
+    shuffled one = {value, from < 0 ? own : (uint32_t)from, 0};
+    gpu_meet(&meeting, mode, mask, &one);
+    if (in_range)
+        *in_range = from >= 0;
+    return one.result;
+}
+
+typedef struct {
+    bool predicate;
+    uint32_t result;
+} vote;
+
+static void count_votes(void *const *arguments, uint32_t lanes)
+{
+    uint32_t result = 0;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        if (((const vote *)arguments[first_of(left)])->predicate)
+            result |= 1u << first_of(left);
+    for (uint32_t left = lanes; left; left &= left - 1)
+        ((vote *)arguments[first_of(left)])->result = result;
+    gpu_count(GPU_BALLOTS, 1);
+}
+
+uint32_t cuda_ballot(uint32_t mask, bool predicate)
+{
+    static const gpu_meeting meeting = {"cuda_ballot", false, count_votes};
+    vote one = {predicate, 0};
+    gpu_meet(&meeting, 0, mask, &one);
+    return one.result;
+}

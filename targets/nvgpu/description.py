@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA GPUs as frozen data.
+
+Where a number comes from:
+
+- [A] "NVIDIA A100 Tensor Core GPU Architecture" (whitepaper, V1.0, 2020), tables 1 and 4.
+- [H] "NVIDIA H100 Tensor Core GPU Architecture" (whitepaper, V1.04, 2023), tables 2 and 3; the
+  SXM5 board.
+- [P] "CUDA C++ Programming Guide", appendix "Compute Capabilities", its table of technical
+  specifications.
+- [T] "CUDA C++ Programming Guide", chapter "Hardware Implementation".
+- "assumption": ours; nothing that runs depends on it but the simulator's addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+@dataclass(frozen=True)
+class GpuDescription:
+    """One GPU. Sizes and addresses are in bytes, rates for each SM and cycle.
+
+    Attributes:
+        arch: what code is compiled for.
+        board: the product whose numbers these are.
+        capability: compute capability, major and minor [P].
+        sms: streaming multiprocessors [A, H].
+        clock_hz: boost clock [A, H].
+        tensor_clock_hz: boost clock while tensor cores run [A, H].
+        memory_bytes: global memory [A, H].
+        memory_bytes_per_second: its bandwidth [A, H].
+        l2_bytes: of the L2 cache [A, H].
+        shared_bytes_sm: shared memory of an SM [P].
+        shared_bytes_block: what a block may have of it [P].
+        tensor_macs: multiply-adds of the tensor cores, dense, by element type of the factors; from
+            the peak rates of [A, H], divided by SMs and clock.
+        core_macs: multiply-adds without tensor cores, likewise.
+        registers_sm: registers of 32 bits of an SM [P].
+        registers_thread: of a thread [P].
+        warp_threads: threads of a warp [T].
+        threads_sm: resident on an SM [P].
+        blocks_sm: likewise [P].
+        max_block_threads: threads of a block [P].
+        max_block: its size in x, y and z [P].
+        max_grid: blocks of a grid in x, y and z [P].
+        global_address: where the simulator's global memory begins (assumption).
+        shared_address: where a simulated block finds its shared memory (assumption).
+    """
+
+    arch: str
+    board: str
+    capability: tuple[int, int]
+    sms: int
+    clock_hz: float
+    tensor_clock_hz: float
+    memory_bytes: int
+    memory_bytes_per_second: float
+    l2_bytes: int
+    shared_bytes_sm: int
+    shared_bytes_block: int
+    tensor_macs: Mapping[str, float]
+    core_macs: Mapping[str, float]
+    registers_sm: int = 65536
+    registers_thread: int = 255
+    warp_threads: int = 32
+    threads_sm: int = 2048
+    blocks_sm: int = 32
+    max_block_threads: int = 1024
+    max_block: tuple[int, int, int] = (1024, 1024, 64)
+    max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    global_address: int = 0x1_0000_0000
+    shared_address: int = 0x4000_0000
+
+    def peak_macs_per_second(self, dtype: str) -> float:
+        """Multiply-adds per second, by tensor cores where they take the type as it is."""
+        if dtype in self.tensor_macs:
+            return self.tensor_macs[dtype] * self.sms * self.tensor_clock_hz
+        rate = self.core_macs.get(dtype, self.core_macs["other"])
+        return rate * self.sms * self.clock_hz
+
+
+A100 = GpuDescription(
+    arch="sm_80",
+    board="A100 SXM4 40 GB",
+    capability=(8, 0),
+    sms=108,
+    clock_hz=1.41e9,
+    tensor_clock_hz=1.41e9,
+    memory_bytes=40 * GIB,
+    memory_bytes_per_second=1555e9,
+    l2_bytes=40 * MIB,
+    shared_bytes_sm=164 * KIB,
+    shared_bytes_block=163 * KIB,
+    tensor_macs=MappingProxyType(
+        {"float16": 1024, "bfloat16": 1024, "tfloat32": 512, "int8": 2048, "float64": 64}
+    ),
+    core_macs=MappingProxyType({"float32": 64, "other": 64}),
+)
+
+H100 = GpuDescription(
+    arch="sm_90a",
+    board="H100 SXM5 80 GB",
+    capability=(9, 0),
+    sms=132,
+    clock_hz=1.98e9,
+    tensor_clock_hz=1.83e9,
+    memory_bytes=80 * GIB,
+    memory_bytes_per_second=3352e9,
+    l2_bytes=50 * MIB,
+    shared_bytes_sm=228 * KIB,
+    shared_bytes_block=227 * KIB,
+    tensor_macs=MappingProxyType(
+        # [H] gives float64 at the clock of the other units, 1.98 GHz: 128 of them there.
+        {"float16": 2048, "bfloat16": 2048, "tfloat32": 1024, "int8": 4096}
+    ),
+    core_macs=MappingProxyType({"float32": 128, "float64": 128, "other": 64}),
+)
+
+MACHINES: Mapping[str, GpuDescription] = MappingProxyType({one.arch: one for one in (A100, H100)})
+"""Every GPU by the architecture that code is compiled for."""

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and opens the simulator in `csrc/`."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import sys
+from ctypes import c_char_p, c_double, c_uint32, c_uint64
+from pathlib import Path
+
+from xtc.core.errors import DeviceNotFound, ToolError
+from xtc.core.offload import CSRC, Driver, NativeUnit, OpenDevice, build_native
+from xtc_targets.nvgpu.config import NvgpuConfig
+from xtc_targets.nvgpu.description import GpuDescription
+
+OWN_CSRC = Path(__file__).parent / "csrc"
+PROCESSORS = ("x86_64", "aarch64")
+"""Those that the simulator's threads are written for."""
+
+_SHARED_SIMULATOR = (
+    "sim_device.c",
+    "sim_fault.c",
+    "sim_image.c",
+    "sim_order.c",
+    "sim_poison.c",
+)
+_SHARED_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
+
+
+class Machine(ctypes.Structure):
+    """`gpu_machine` of `csrc/gpu_block.h`."""
+
+    _fields_ = (
+        ("max_block_threads", c_uint32),
+        ("max_block", c_uint32 * 3),
+        ("max_grid", c_uint32 * 3),
+        ("shared_address", c_uint64),
+        ("shared_bytes", c_uint32),
+        ("shuffled", c_uint32),
+        ("seed", c_uint64),
+    )
+
+
+class Options(ctypes.Structure):
+    """`gpu_config` of `csrc/gpu_config.h`."""
+
+    _fields_ = (
+        ("nbytes", c_uint64),
+        ("executable", c_char_p),
+        ("memory_address", c_uint64),
+        ("memory_bytes", c_uint64),
+        ("timeout_s", c_double),
+        ("machine", Machine),
+    )
+
+
+def units() -> tuple[NativeUnit, NativeUnit]:
+    """The simulator, and the driver that starts it."""
+    include = (CSRC, OWN_CSRC)
+    own = sorted(OWN_CSRC.glob("gpu_*.c"))
+    simulator = (*own, *(CSRC / name for name in _SHARED_SIMULATOR))
+    driver = (
+        OWN_CSRC / "driver_sim.c",
+        *sorted(CSRC.glob("xtc_*.c")),
+        *(CSRC / name for name in _SHARED_DRIVER),
+    )
+    return (
+        NativeUnit("nvgpu_sim", "program", simulator, include, ("dl",)),
+        NativeUnit("libnvgpu_driver_sim.so", "library", driver, include),
+    )
+
+
+def unavailable() -> str | None:
+    """Why this machine cannot run the simulator, None where it can."""
+    if sys.platform != "linux":
+        return f"the simulator runs on Linux, not on {sys.platform}"
+    if platform.machine() not in PROCESSORS:
+        return f"the simulator runs on {' and '.join(PROCESSORS)}, not on {platform.machine()}"
+    return None
+
+
+def open_simulator(config: NvgpuConfig, machine: GpuDescription, name: str) -> OpenDevice:
+    """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
+    if reason := unavailable():
+        raise DeviceNotFound(reason)
+    program, driver = _built()
+    options = Options(
+        nbytes=ctypes.sizeof(Options),
+        executable=os.fsencode(program),
+        memory_address=machine.global_address,
+        memory_bytes=config.memory_bytes,
+        timeout_s=config.timeout_s,
+        machine=_machine(config, machine),
+    )
+    return OpenDevice(driver, options, name)
+
+
+@functools.cache
+def _built() -> tuple[Path, Driver]:
+    """The simulator and its driver; built once in a process."""
+    program, library = units()
+    try:
+        folder = build_native((program, library))
+    except ToolError as error:
+        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
+    return folder / program.name, Driver(folder / library.name)
+
+
+def _machine(config: NvgpuConfig, machine: GpuDescription) -> Machine:
+    return Machine(
+        max_block_threads=machine.max_block_threads,
+        max_block=(c_uint32 * 3)(*machine.max_block),
+        max_grid=(c_uint32 * 3)(*machine.max_grid),
+        shared_address=machine.shared_address,
+        shared_bytes=machine.shared_bytes_block,
+        shuffled=config.sim_schedule == "shuffled",
+        seed=config.seed,
+    )

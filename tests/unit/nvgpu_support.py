@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in C for the tests of the GPU's runtime, and simulators that have loaded them."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from xtc.core.offload.device import DeviceFunction
+from xtc.core.offload.native import NativeUnit, compile_unit
+from xtc_targets.nvgpu.config import NvgpuConfig
+from xtc_targets.nvgpu.device import NvgpuDevice
+from xtc_targets.nvgpu.simulator import OWN_CSRC
+
+SOURCES = Path(__file__).parent
+KERNEL_FLAGS = ("-fvisibility=default", "-Werror", "-Wno-frame-address")
+
+
+@functools.cache
+def image(name: str = "nvgpu_kernels", *defines: str) -> bytes:
+    """Compiled device code; each of `defines` is defined for its preprocessor."""
+    source = SOURCES / f"{name}.c"
+    flags = (*KERNEL_FLAGS, *(f"-D{one}" for one in defines))
+    unit = NativeUnit(f"{name}.so", "library", (source,), (OWN_CSRC,), flags=flags)
+    with tempfile.TemporaryDirectory() as folder:
+        return compile_unit(unit, Path(folder)).read_bytes()
+
+
+class Kernels:
+    """A GPU with the test kernels; `kernels.add` is a device function."""
+
+    def __init__(self, device: NvgpuDevice, code: bytes | None = None) -> None:
+        self.device = device
+        self.module = device.load_module(image() if code is None else code)
+
+    def __getattr__(self, name: str) -> DeviceFunction:
+        return self.device.get_module_function(self.module, name)
+
+
+@contextmanager
+def opened(code: bytes | None = None, **config: Any) -> Iterator[Kernels]:
+    """A simulator of that configuration with the test kernels, or with other code."""
+    with NvgpuDevice(NvgpuConfig(**config)) as device:
+        yield Kernels(device, code)
