@@ -313,9 +313,9 @@ static void fault_in_memory(uint64_t kind, char *global, char *shared)
     if (kind == 11)
         cuda_copy_async(shared, global, 16, 17);
     if (kind == 12)
-        cuda_load_matrix(registers, shared + 8, 1, false);
+        cuda_load_matrix(registers, shared + 8, 4, false);
     if (kind == 13)
-        cuda_load_matrix(registers, shared + 128, 1, false);
+        cuda_load_matrix(registers, shared + 128, 4, false);
     if (kind == 14)
         *(volatile int *)((uintptr_t)zero + 16) = 1;
     if (kind == 15)
@@ -389,7 +389,7 @@ KERNEL(apart, GRID(1, 1, 1), GRID(64, 1, 1), 512)
             cuda_ballot(CUDA_ALL_LANES, true);
     }
     if (kind == 6)
-        cuda_warp_sync(lane < 16 ? 0xffffu : CUDA_ALL_LANES);
+        cuda_warp_sync(lane < 16 ? 0x1ffffu : CUDA_ALL_LANES);
     if (kind == 7)
         cuda_barrier_sync(1, i < 32 ? 64 : 32);
     if (kind == 8) {
