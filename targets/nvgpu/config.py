@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from xtc.core.checks import one_of, positive, whole
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, shown
 from xtc_targets.nvgpu.description import GIB, MACHINES, MIB, GpuDescription
 
 Platform = Literal["sim", "hw"]
 PLATFORMS = ("sim", "hw")
 SCHEDULES = ("sequential", "shuffled")
+_HARDWARE_ONLY = ("device_index", "driver_library")
 _SIMULATOR_ONLY = ("sim_schedule", "seed", "memory_bytes", "timeout_s")
 
 
@@ -24,6 +26,7 @@ class NvgpuConfig:
         platform: "sim" is the simulator of this project, "hw" a GPU of this machine.
         arch: what code is compiled for, "sm_80" or "sm_90a"; a GPU must be able to run it.
         device_index: of the GPU among those that the driver shows, for "hw".
+        driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
         sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random
             order, which exposes races. This and what follows is for the simulator alone.
         seed: of that order; the same seed gives the same order.
@@ -34,6 +37,7 @@ class NvgpuConfig:
     platform: Platform = "sim"
     arch: str = "sm_90a"
     device_index: int = 0
+    driver_library: Path | str = "libcuda.so.1"
     sim_schedule: Literal["sequential", "shuffled"] = "sequential"
     seed: int = 0
     memory_bytes: int = GIB
@@ -49,6 +53,8 @@ class NvgpuConfig:
         if self.memory_bytes % MIB:
             raise UserError(f"memory_bytes={self.memory_bytes} is not a multiple of {MIB}")
         positive("timeout_s", self.timeout_s)
+        if not isinstance(self.driver_library, str | Path) or not str(self.driver_library):
+            raise UserError(f"driver_library={shown(self.driver_library)} is not a path")
         self._check_platform()
 
     @property
@@ -57,7 +63,7 @@ class NvgpuConfig:
         return MACHINES[self.arch]
 
     def _check_platform(self) -> None:
-        other = ("device_index",) if self.platform == "sim" else _SIMULATOR_ONLY
+        other = _HARDWARE_ONLY if self.platform == "sim" else _SIMULATOR_ONLY
         for name in other:
             value = getattr(self, name)
             if value != type(self).__dataclass_fields__[name].default:

@@ -13,6 +13,7 @@ from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.counters import NvgpuCounters
 from xtc_targets.nvgpu.description import GpuDescription
+from xtc_targets.nvgpu.hardware import open_hardware
 from xtc_targets.nvgpu.simulator import open_simulator, unavailable
 
 _numbers = Numbering()
@@ -71,4 +72,6 @@ class NvgpuDevice(DriverDevice, AcceleratorDevice):
         return self.new_queue(NvgpuQueue)
 
     def _connect(self, name: str) -> OpenDevice:
+        if self.config.platform == "hw":
+            return open_hardware(self.config, name)
         return open_simulator(self.config, self.machine, name)

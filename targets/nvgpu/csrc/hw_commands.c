@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies, fills and launches by NVIDIA's driver.
+#include <stdio.h>
+
+#include "hw_device.h"
+#include "xtc_error.h"
+
+static hw_result give(xtc_device *device, const xtc_command *command)
+{
+    const hw_api *api = &device->api;
+    uint64_t to = command->destination, from = command->source, nbytes = command->nbytes;
+    switch (command->kind) {
+    case XTC_COPY_TO:
+        return api->copy_to(to, (const void *)(uintptr_t)from, nbytes, device->copies);
+    case XTC_COPY_FROM:
+        return api->copy_from((void *)(uintptr_t)to, from, nbytes, device->copies);
+    case XTC_COPY_WITHIN:
+        return api->copy_within(to, from, nbytes, device->copies);
+    default:
+        return api->fill(to, (unsigned char)command->byte, nbytes, device->copies);
+    }
+}
+
+static int32_t check_addresses(xtc_device *device, const xtc_command *command)
+{
+    hw_span span;
+    if (command->kind != XTC_COPY_FROM &&
+        hw_memory_find(&device->memory, command->destination, command->nbytes, &span))
+        return XTC_MEMORY;
+    if ((command->kind == XTC_COPY_FROM || command->kind == XTC_COPY_WITHIN) &&
+        hw_memory_find(&device->memory, command->source, command->nbytes, &span))
+        return XTC_MEMORY;
+    return XTC_OK;
+}
+
+static int32_t run(xtc_device *device, const xtc_command *command)
+{
+    int32_t status = hw_check(device);
+    if (!status)
+        status = check_addresses(device, command);
+    if (status || command->nbytes == 0)
+        return status;
+    status = hw_enter(device);
+    if (status)
+        return status;
+    status = hw_status(device, give(device, command), XTC_MEMORY, "a copy");
+    if (!status)
+        status = hw_status(device, device->api.stream_wait(device->copies), XTC_LOST, "a copy");
+    hw_leave(device);
+    if (!status && command->kind != XTC_FILL)
+        xtc_copies_count(&device->copied, command->kind, command->nbytes);
+    return status;
+}
+
+static hw_result launch(xtc_device *device, const hw_function *function, const uint64_t *arguments)
+{
+    const hw_shape *shape = &function->shape;
+    void *parameters[HW_MAX_ARGUMENTS];
+    for (uint32_t i = 0; i < shape->parameters; i++)
+        parameters[i] = (void *)&arguments[i];
+    return device->api.launch(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
+                              shape->block[0], shape->block[1], shape->block[2],
+                              shape->shared_bytes, device->kernels, parameters, NULL);
+}
+
+static void count_launch(hw_counts *counts, const hw_shape *shape)
+{
+    uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
+    counts->launches++;
+    counts->blocks += blocks;
+    counts->threads += blocks * shape->block[0] * shape->block[1] * shape->block[2];
+}
+
+static int32_t start(xtc_device *device, const xtc_command *command)
+{
+    const hw_function *function = (const hw_function *)(uintptr_t)command->function;
+    uint64_t slot = device->started % HW_MAX_STARTED;
+    if (hw_check(device))
+        return XTC_LOST;
+    if (command->count != function->shape.parameters)
+        return xtc_fail(XTC_LAUNCH, "kernel '%s' takes %u arguments, not %u", function->name,
+                        function->shape.parameters, command->count);
+    int32_t status = hw_enter(device);
+    if (status)
+        return status;
+    char *what = device->names[slot];
+    snprintf(what, sizeof device->names[slot], "kernel '%s'", function->name);
+    status = hw_status(device, launch(device, function, command->arguments), XTC_LAUNCH, what);
+    if (!status)
+        status = hw_status(device, device->api.event_record(device->ends[slot], device->kernels),
+                           XTC_LOST, what);
+    hw_leave(device);
+    if (!status) {
+        device->started++;
+        count_launch(&device->counts, &function->shape);
+    }
+    return status;
+}
+
+static int32_t finish(xtc_device *device)
+{
+    uint64_t slot = device->finished++ % HW_MAX_STARTED;
+    if (hw_check(device))
+        return XTC_LOST;
+    int32_t status = hw_enter(device);
+    if (status)
+        return status;
+    status = hw_status(device, device->api.event_wait(device->ends[slot]), XTC_FAULT,
+                       device->names[slot]);
+    hw_leave(device);
+    return status;
+}
+
+const xtc_engine_ops hw_ops = {run, start, finish, HW_MAX_STARTED, HW_MAX_ARGUMENTS};

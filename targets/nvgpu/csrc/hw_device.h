@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU behind NVIDIA's driver, as the files of this driver share it.
+//
+// Kernels run on a stream of their own, one after another; copies on another one, so that those
+// marked parallel overlap with kernels.
+#ifndef HW_DEVICE_H
+#define HW_DEVICE_H
+
+#include "hw_api.h"
+#include "hw_config.h"
+#include "hw_memory.h"
+#include "xtc_copies.h"
+
+#define HW_MAX_ARGUMENTS 64
+#define HW_MAX_STARTED 64
+
+// What a module's constant `<kernel>_launch` holds: blocks, threads, bytes of dynamic shared memory,
+// and the number of the kernel's parameters, each of 64 bits.
+typedef struct {
+    uint32_t grid[3], block[3], shared_bytes, parameters;
+} hw_shape;
+
+typedef struct hw_function {
+    hw_handle handle;
+    hw_shape shape;
+    struct hw_function *next;
+    char name[];
+} hw_function;
+
+typedef struct hw_module {
+    hw_handle handle;
+    hw_function *functions;
+    struct hw_module *next;
+} hw_module;
+
+typedef struct {
+    _Atomic uint64_t launches, blocks, threads;
+} hw_counts;
+
+struct xtc_device {
+    xtc_engine engine; // the first, for xtc_engine_of
+    hw_api api;
+    int number; // the driver's
+    hw_handle context, kernels, copies;
+    hw_handle ends[HW_MAX_STARTED]; // events, of the kernels started and not finished by turns
+    char names[HW_MAX_STARTED][128];
+    uint64_t started, finished;
+    hw_memory memory;
+    hw_module *modules;
+    xtc_copies copied;
+    hw_counts counts;
+    _Atomic bool lost; // its context can do nothing more, for the reason in `failure`
+    char failure[XTC_MESSAGE_BYTES];
+};
+
+// hw_context.c
+int32_t hw_find_gpu(xtc_device *device, const hw_config *config);
+int32_t hw_context_open(xtc_device *device);
+// Give back what this driver has on the device.
+void hw_context_close(xtc_device *device);
+// Calls that need the context are between these two: it is this thread's meanwhile.
+int32_t hw_enter(xtc_device *device);
+void hw_leave(xtc_device *device);
+
+// hw_driver.c
+// XTC_LOST where the device is closed or has failed.
+int32_t hw_check(const xtc_device *device);
+// hw_api_failed, after which the device may be lost; XTC_OK for the result 0.
+int32_t hw_status(xtc_device *device, hw_result result, int32_t otherwise, const char *what);
+
+// hw_commands.c
+extern const xtc_engine_ops hw_ops;
+
+// hw_modules.c
+int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module);
+int32_t hw_unload(xtc_device *device, xtc_module module);
+int32_t hw_symbol(xtc_device *device, xtc_module module, const char *name, xtc_function *function);
+void hw_unload_all(xtc_device *device); // inside hw_enter
+
+#endif

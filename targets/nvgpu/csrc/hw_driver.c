@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver of a GPU behind NVIDIA's driver, which is loaded when a device is opened.
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_device.h"
+#include "xtc_error.h"
+
+xtc_engine *xtc_engine_of(xtc_device *device)
+{
+    return &device->engine;
+}
+
+int32_t hw_check(const xtc_device *device)
+{
+    if (xtc_engine_check(&device->engine))
+        return XTC_LOST;
+    if (device->lost)
+        return xtc_fail(XTC_LOST, "the device has stopped: %.900s", device->failure);
+    return XTC_OK;
+}
+
+int32_t hw_status(xtc_device *device, hw_result result, int32_t otherwise, const char *what)
+{
+    if (result == 0)
+        return XTC_OK;
+    int32_t status = hw_api_failed(&device->api, result, otherwise, what);
+    bool ends = status == XTC_FAULT || status == XTC_TIMEOUT || status == XTC_LOST;
+    if (ends && !device->lost) {
+        memcpy(device->failure, xtc_message(), sizeof device->failure);
+        device->lost = true;
+    }
+    return status;
+}
+
+static int32_t open_device(const void *given, xtc_device **opened)
+{
+    const hw_config *config = given;
+    if (config->nbytes != sizeof *config)
+        return xtc_fail(XTC_USAGE, "a configuration of another version");
+    xtc_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return xtc_fail(XTC_NOT_FOUND, "out of host memory");
+    int32_t status = hw_api_load(&device->api, config->library);
+    if (!status)
+        status = hw_find_gpu(device, config);
+    if (!status)
+        status = hw_context_open(device);
+    if (status) {
+        free(device);
+        return status == XTC_USAGE ? status : XTC_NOT_FOUND;
+    }
+    pthread_mutex_init(&device->memory.lock, NULL);
+    xtc_engine_open(&device->engine, &hw_ops);
+    *opened = device;
+    return XTC_OK;
+}
+
+static int32_t close_device(xtc_device *device)
+{
+    if (xtc_engine_check(&device->engine))
+        return XTC_LOST;
+    if (xtc_engine_runs_here(&device->engine))
+        return xtc_fail(XTC_USAGE, "a callback cannot close its device");
+    xtc_engine_close(device);
+    hw_context_close(device);
+    return XTC_OK;
+}
+
+static void release_device(xtc_device *device)
+{
+    xtc_engine_release(&device->engine);
+    pthread_mutex_destroy(&device->memory.lock);
+    free(device->memory.spans);
+    free(device);
+}
+
+static int32_t allocate(xtc_device *device, uint64_t nbytes, xtc_address *address)
+{
+    if (nbytes == 0)
+        return xtc_fail(XTC_MEMORY, "cannot allocate 0 bytes");
+    int32_t status = hw_enter(device);
+    if (status)
+        return status;
+    status = hw_status(device, device->api.alloc(address, nbytes), XTC_MEMORY, "an allocation");
+    if (!status && hw_memory_add(&device->memory, (hw_span){*address, nbytes})) {
+        device->api.free(*address);
+        status = XTC_MEMORY;
+    }
+    hw_leave(device);
+    return status;
+}
+
+static int32_t alloc(xtc_device *device, xtc_queue queue, uint64_t nbytes, xtc_address *address)
+{
+    *address = 0;
+    int32_t status = hw_check(device);
+    if (!status)
+        status = allocate(device, nbytes, address);
+    return xtc_engine_stop(device, queue, status);
+}
+
+static int32_t free_memory(xtc_device *device, xtc_address address)
+{
+    int32_t status = hw_check(device);
+    if (!status)
+        status = hw_memory_remove(&device->memory, address);
+    if (!status)
+        status = hw_enter(device);
+    if (status)
+        return status;
+    status = hw_status(device, device->api.free(address), XTC_MEMORY, "giving memory back");
+    hw_leave(device);
+    return status;
+}
+
+static int32_t span(xtc_device *device, xtc_address address, xtc_address *start, uint64_t *nbytes)
+{
+    hw_span found = {0, 0};
+    int32_t status = hw_check(device);
+    if (!status)
+        status = hw_memory_find(&device->memory, address, 1, &found);
+    *start = found.address;
+    *nbytes = found.nbytes;
+    return status;
+}
+
+static int32_t memory(xtc_device *device, uint64_t *used, uint64_t *size)
+{
+    size_t nbytes = 0;
+    *used = *size = 0;
+    int32_t status = hw_check(device);
+    if (!status)
+        status = hw_status(device, device->api.device_memory(&nbytes, device->number), XTC_LOST,
+                           "cuDeviceTotalMem");
+    *used = status ? 0 : device->memory.used;
+    *size = nbytes;
+    return status;
+}
+
+static int32_t counters(xtc_device *device, uint32_t *count, const char *const **names,
+                        uint64_t *values)
+{
+    static const char *const all[] = {XTC_COPY_NAMES("nvgpu."), "nvgpu.LAUNCHES", "nvgpu.BLOCKS",
+                                      "nvgpu.THREADS"};
+    if (xtc_engine_check(&device->engine))
+        return XTC_LOST;
+    *count = sizeof all / sizeof *all;
+    *names = all;
+    if (!values)
+        return XTC_OK;
+    values = xtc_copies_values(&device->copied, values);
+    *values++ = device->counts.launches;
+    *values++ = device->counts.blocks;
+    *values++ = device->counts.threads;
+    return XTC_OK;
+}
+
+static const xtc_driver table = {
+    .version = XTC_DRIVER_VERSION,
+    .nbytes = sizeof table,
+    .message = xtc_message,
+    .fail = xtc_fail_with,
+    .open = open_device,
+    .close = close_device,
+    .release = release_device,
+    .alloc = alloc,
+    .free = free_memory,
+    .span = span,
+    .memory = memory,
+    .load = hw_load,
+    .unload = hw_unload,
+    .symbol = hw_symbol,
+    .queue_open = xtc_engine_queue_open,
+    .queue_close = xtc_engine_queue_close,
+    .copy_to = xtc_engine_copy_to,
+    .copy_from = xtc_engine_copy_from,
+    .copy_within = xtc_engine_copy_within,
+    .fill = xtc_engine_fill,
+    .launch = xtc_engine_launch,
+    .callback = xtc_engine_callback,
+    .after = xtc_engine_after,
+    .event = xtc_engine_event,
+    .done = xtc_engine_done,
+    .wait = xtc_engine_wait,
+    .counters = counters,
+};
+
+const xtc_driver *xtc_driver_table(void)
+{
+    return &table;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocations made through this driver; others of the process are not ours to know.
+#ifndef HW_MEMORY_H
+#define HW_MEMORY_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+typedef struct {
+    uint64_t address, nbytes;
+} hw_span;
+
+typedef struct {
+    hw_span *spans;
+    uint64_t count, room, used;
+    pthread_mutex_t lock;
+} hw_memory;
+
+int32_t hw_memory_add(hw_memory *memory, hw_span span);
+// Forget the allocation that begins at `address`.
+int32_t hw_memory_remove(hw_memory *memory, uint64_t address);
+// The allocation in which all these bytes are.
+int32_t hw_memory_find(hw_memory *memory, uint64_t address, uint64_t nbytes, hw_span *found);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device code: PTX, cubins and fat binaries, as NVIDIA's driver loads them.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw_device.h"
+#include "xtc_error.h"
+
+typedef struct {
+    xtc_device *device;
+    const void *image;
+    const char *name;
+    uint64_t nbytes, module, result;
+} request;
+
+// What the driver's assembler says of PTX goes into the message.
+static int32_t load_text(xtc_device *device, const char *image, hw_handle *handle)
+{
+    static const char what[] = "loading device code";
+    char log[XTC_MESSAGE_BYTES / 2] = "";
+    int options[] = {HW_JIT_ERROR_LOG_BUFFER, HW_JIT_ERROR_LOG_BUFFER_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    hw_result result = device->api.module_load(handle, image, 2, options, values);
+    int32_t status = hw_status(device, result, XTC_IMAGE, what);
+    log[sizeof log - 1] = '\0';
+    if (status && *log)
+        xtc_fail(status, "%s\n%s", xtc_message(), log);
+    return status;
+}
+
+static int32_t load(void *data)
+{
+    request *one = data;
+    hw_module *module = calloc(1, sizeof *module);
+    char *image = malloc(one->nbytes + 1);
+    int32_t status = XTC_OK;
+    if (!module || !image)
+        status = xtc_fail(XTC_IMAGE, "out of host memory");
+    if (!status) {
+        memcpy(image, one->image, one->nbytes);
+        image[one->nbytes] = '\0'; // PTX is a text
+        status = hw_enter(one->device);
+    }
+    if (!status) {
+        status = load_text(one->device, image, &module->handle);
+        hw_leave(one->device);
+    }
+    free(image);
+    if (status) {
+        free(module);
+        return status;
+    }
+    module->next = one->device->modules;
+    one->device->modules = module;
+    one->result = (uintptr_t)module;
+    return XTC_OK;
+}
+
+int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module)
+{
+    request one = {.device = device, .image = image, .nbytes = nbytes};
+    int32_t status = hw_check(device);
+    if (!status)
+        status = xtc_engine_call(device, load, &one);
+    *module = one.result;
+    return status;
+}
+
+static hw_module **find(xtc_device *device, xtc_module number)
+{
+    hw_module **link = &device->modules;
+    while (*link && (uintptr_t)*link != number)
+        link = &(*link)->next;
+    if (!*link)
+        xtc_fail(XTC_LAUNCH, "the module is not loaded");
+    return link;
+}
+
+static int32_t remove_module(xtc_device *device, hw_module **link)
+{
+    hw_module *module = *link;
+    *link = module->next;
+    hw_result result = device->api.module_unload(module->handle);
+    while (module->functions) {
+        hw_function *function = module->functions;
+        module->functions = function->next;
+        free(function);
+    }
+    free(module);
+    return hw_status(device, result, XTC_LAUNCH, "unloading device code");
+}
+
+static int32_t unload(void *data)
+{
+    request *one = data;
+    hw_module **link = find(one->device, one->module);
+    if (!*link)
+        return XTC_LAUNCH;
+    int32_t status = hw_enter(one->device);
+    if (status)
+        return status;
+    status = remove_module(one->device, link);
+    hw_leave(one->device);
+    return status;
+}
+
+int32_t hw_unload(xtc_device *device, xtc_module module)
+{
+    request one = {.device = device, .module = module};
+    return hw_check(device) ? XTC_LOST : xtc_engine_call(device, unload, &one);
+}
+
+void hw_unload_all(xtc_device *device)
+{
+    while (device->modules)
+        remove_module(device, &device->modules);
+}
+
+static int32_t read_shape(xtc_device *device, hw_handle module, hw_function *function)
+{
+    const hw_api *api = &device->api;
+    char name[512], what[600];
+    uint64_t address;
+    size_t nbytes;
+    snprintf(name, sizeof name, "%s_launch", function->name);
+    snprintf(what, sizeof what, "the constant '%s'", name);
+    int32_t status =
+        hw_status(device, api->module_global(&address, &nbytes, module, name), XTC_LAUNCH, what);
+    if (status)
+        return status;
+    if (nbytes != sizeof function->shape)
+        return xtc_fail(XTC_IMAGE, "%s has %zu bytes, not %zu", what, nbytes,
+                        sizeof function->shape);
+    hw_result result = api->copy_from(&function->shape, address, nbytes, device->copies);
+    if (!result)
+        result = api->stream_wait(device->copies);
+    status = hw_status(device, result, XTC_LOST, what);
+    if (!status && function->shape.parameters > HW_MAX_ARGUMENTS)
+        return xtc_fail(XTC_IMAGE, "%s has %u parameters; %d is the limit", function->name,
+                        function->shape.parameters, HW_MAX_ARGUMENTS);
+    return status;
+}
+
+static int32_t prepare(xtc_device *device, hw_handle module, hw_function *function)
+{
+    char what[600];
+    snprintf(what, sizeof what, "the function '%s'", function->name);
+    hw_result result = device->api.module_function(&function->handle, module, function->name);
+    int32_t status = hw_status(device, result, XTC_LAUNCH, what);
+    if (!status)
+        status = read_shape(device, module, function);
+    if (status || !function->shape.shared_bytes)
+        return status;
+    result = device->api.function_set(function->handle, HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES,
+                                      (int)function->shape.shared_bytes);
+    return hw_status(device, result, XTC_LAUNCH, what);
+}
+
+static int32_t look_up(request *one, hw_module *module)
+{
+    size_t length = strlen(one->name);
+    if (length > 500)
+        return xtc_fail(XTC_LAUNCH, "the name of the function is longer than 500 characters");
+    hw_function *function = calloc(1, sizeof *function + length + 1);
+    if (!function)
+        return xtc_fail(XTC_LAUNCH, "out of host memory");
+    memcpy(function->name, one->name, length);
+    int32_t status = hw_enter(one->device);
+    if (!status) {
+        status = prepare(one->device, module->handle, function);
+        hw_leave(one->device);
+    }
+    if (status) {
+        free(function);
+        return status;
+    }
+    function->next = module->functions;
+    module->functions = function;
+    one->result = (uintptr_t)function;
+    return XTC_OK;
+}
+
+static int32_t symbol(void *data)
+{
+    request *one = data;
+    hw_module *module = *find(one->device, one->module);
+    if (!module)
+        return XTC_LAUNCH;
+    for (hw_function *function = module->functions; function; function = function->next)
+        if (strcmp(function->name, one->name) == 0) {
+            one->result = (uintptr_t)function;
+            return XTC_OK;
+        }
+    return look_up(one, module);
+}
+
+int32_t hw_symbol(xtc_device *device, xtc_module module, const char *name, xtc_function *function)
+{
+    request one = {.device = device, .module = module, .name = name};
+    int32_t status = hw_check(device);
+    if (!status)
+        status = xtc_engine_call(device, symbol, &one);
+    *function = one.result;
+    return status;
+}

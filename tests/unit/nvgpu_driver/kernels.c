@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device code for the stand-in driver: a kernel gets its parameters' addresses.
+#include <stdint.h>
+
+typedef struct {
+    uint32_t grid[3], block[3], shared_bytes, parameters;
+} shape;
+
+const shape scale_launch = {{4, 2, 1}, {64, 1, 1}, 0, 3};
+
+// values[i] *= factor for i < count.
+void scale(void **parameters)
+{
+    int32_t *values = *(int32_t **)parameters[0];
+    for (int64_t i = 0; i < *(int64_t *)parameters[1]; i++)
+        values[i] *= (int32_t)*(int64_t *)parameters[2];
+}
+
+const shape shared_launch = {{1, 1, 1}, {32, 4, 1}, 100000, 0};
+
+void shared(void **parameters)
+{
+    (void)parameters;
+}
+
+const uint32_t odd_launch[7] = {1};
+
+void odd(void **parameters)
+{
+    (void)parameters;
+}
+
+const shape wide_launch = {{1, 1, 1}, {1, 1, 1}, 0, 65};
+
+void wide(void **parameters)
+{
+    (void)parameters;
+}
+
+void shapeless(void **parameters)
+{
+    (void)parameters;
+}

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's driver is called as its documentation says, and what it returns becomes typed errors.
+
+The driver is a stand-in that notes its calls and whose device is this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.nvgpu_support import Kernels
+from xtc.core.errors import (
+    ArtifactError,
+    DeviceError,
+    DeviceFault,
+    DeviceLost,
+    DeviceMemoryError,
+    DeviceNotFound,
+    DeviceTimeout,
+    LaunchError,
+)
+from xtc.core.offload import NativeUnit
+from xtc.core.offload.native import compile_unit
+from xtc_targets.nvgpu.config import NvgpuConfig
+from xtc_targets.nvgpu.device import NvgpuDevice
+
+STAND_IN = Path(__file__).parent / "nvgpu_driver"
+
+pytestmark = pytest.mark.usefixtures("collected")
+
+
+def built(name: str, folder: Path, *flags: str) -> Path:
+    source, all_flags = STAND_IN / f"{name}.c", ("-fvisibility=default", "-Werror", *flags)
+    return compile_unit(
+        NativeUnit(f"{name}.so", "library", (source,), (), ("dl",), all_flags), folder
+    )
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return built("kernels", tmp_path_factory.mktemp("code")).read_bytes()
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes) -> Path:
+    monkeypatch.setenv("STAND_IN_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("STAND_IN_IMAGE_BYTES", str(len(code)))
+    return built("libcuda", tmp_path)
+
+
+@pytest.fixture
+def config(library: Path) -> NvgpuConfig:
+    return NvgpuConfig(platform="hw", driver_library=library)
+
+
+@pytest.fixture
+def device(config: NvgpuConfig) -> Iterator[NvgpuDevice]:
+    with NvgpuDevice(config) as one:
+        yield one
+
+
+@pytest.fixture
+def kernels(device: NvgpuDevice, code: bytes) -> Kernels:
+    return Kernels(device, code)
+
+
+def log(library: Path) -> list[str]:
+    return (library.parent / "log").read_text().splitlines()
+
+
+def test_a_kernel_runs_between_copies(kernels: Kernels, library: Path) -> None:
+    device = kernels.device
+    values = device.array(np.arange(6, dtype=np.int32))
+    device.launch(kernels.scale, [values, 5, -3])
+    assert values.numpy().tolist() == [0, -3, -6, -9, -12, 5]
+    assert not device.is_modelled
+    device.close()
+    assert log(library) == [
+        "retain 40",
+        "copy_to 24 copies",
+        "copy_from 32 copies",  # the kernel's shape
+        "launch 4,2,1 64,1,1 0 kernels",
+        "copy_from 24 copies",
+        "release 40: 0 streams, 0 events, 0 modules, 0 allocations",
+    ]
+
+
+def test_what_was_copied_and_launched_is_counted(kernels: Kernels) -> None:
+    device = kernels.device
+    values = device.array(np.ones(4, np.int32))
+    for _ in range(3):
+        device.launch(kernels.scale, [values, 4, 2])
+    assert values.numpy().tolist() == [8] * 4
+    counted = {
+        "H2D_BYTES": 16,
+        "H2D_COPIES": 1,
+        "D2H_BYTES": 16,
+        "D2D_BYTES": 0,
+        "LAUNCHES": 3,
+        "BLOCKS": 3 * 8,
+        "THREADS": 3 * 8 * 64,
+    }
+    counters = device.counters()
+    assert {name: counters[f"nvgpu.{name}"] for name in counted} == counted
+    assert not any(name.startswith("modelled.") for name in counters)
+
+
+def test_queues_keep_many_kernels_in_flight(kernels: Kernels) -> None:
+    device = kernels.device
+    values = device.array(np.ones(1, np.int32))
+    queue, scale, out = device.queue(), kernels.scale, np.zeros(1, np.int32)
+    for _ in range(150):
+        queue.launch(scale, [values, 1, -1])
+    queue.copy_from(out.data, values.address)
+    queue.wait()
+    assert out[0] == 1
+
+
+def test_memory_is_filled_copied_and_counted(device: NvgpuDevice, library: Path) -> None:
+    values = device.zeros(8, "int32")
+    assert device.memory_info() == (32, 40 << 30)
+    other = device.array(np.arange(8, dtype=np.int32))
+    queue = device.queue()
+    queue.copy_within(values.address + 16, other.address, 16)
+    queue.wait()
+    assert values.numpy().tolist() == [0, 0, 0, 0, 0, 1, 2, 3]
+    assert {"fill 0 32 copies", "copy_within 16 copies"} < set(log(library))
+
+
+def test_bytes_outside_an_allocation_are_not_touched(device: NvgpuDevice) -> None:
+    address = device.memory_allocate(64)
+    data = np.zeros(16, np.int32)
+    for wrong in (address - 4, address + 4):
+        with pytest.raises(DeviceMemoryError, match=f"64 bytes at {wrong:#x} are not inside"):
+            device.memory_copy_to(wrong, data.data)
+        with pytest.raises(DeviceMemoryError, match=f"64 bytes at {wrong:#x} are not inside"):
+            device.memory_copy_from(data.data, wrong)
+    with pytest.raises(DeviceMemoryError, match="no allocation begins at"):
+        device.memory_free(address + 4)
+    device.memory_free(address)
+    with pytest.raises(DeviceMemoryError, match="no allocation begins at"):
+        device.memory_free(address)
+    with pytest.raises(DeviceMemoryError, match="CUDA_ERROR_OUT_OF_MEMORY"):
+        device.memory_allocate(1 << 31)
+    with pytest.raises(DeviceMemoryError, match="cannot allocate 0 bytes"):
+        device.memory_allocate(0)
+    assert device.memory_info()[0] == 0
+
+
+def test_dynamic_shared_memory_is_asked_for(kernels: Kernels, library: Path) -> None:
+    kernels.device.launch(kernels.shared)
+    assert log(library)[-2:] == ["attribute 8=100000", "launch 1,1,1 32,4,1 100000 kernels"]
+
+
+def test_kernels_that_do_not_fit_are_refused(kernels: Kernels) -> None:
+    device = kernels.device
+    with pytest.raises(LaunchError, match="'nothing': CUDA_ERROR_NOT_FOUND"):
+        device.get_module_function(kernels.module, "nothing")
+    with pytest.raises(LaunchError, match="'shapeless_launch': CUDA_ERROR_NOT_FOUND"):
+        device.get_module_function(kernels.module, "shapeless")
+    with pytest.raises(ArtifactError, match="'odd_launch' has 28 bytes, not 32"):
+        device.get_module_function(kernels.module, "odd")
+    with pytest.raises(ArtifactError, match="wide has 65 parameters; 64 is the limit"):
+        device.get_module_function(kernels.module, "wide")
+    with pytest.raises(LaunchError, match="kernel 'scale' takes 3 arguments, not 1"):
+        device.launch(kernels.scale, [0])
+    device.unload_module(kernels.module)
+    with pytest.raises(LaunchError, match="the module is not loaded"):
+        device.get_module_function(kernels.module, "scale")
+
+
+def test_code_that_the_driver_refuses_comes_with_its_words(device: NvgpuDevice) -> None:
+    with pytest.raises(ArtifactError, match="loading device code: CUDA_ERROR_INVALID_PTX") as error:
+        device.load_module(b".version 9.9\n")
+    assert error.value.notes[-1] == "ptxas: line 1: no such instruction"
+    with pytest.raises(ArtifactError, match="CUDA_ERROR_INVALID_IMAGE"):
+        device.load_module(b"nonsense")
+
+
+@pytest.mark.parametrize(
+    ("fails", "error", "what"),
+    [
+        ("cuEventSynchronize=700", DeviceFault, "kernel 'scale': CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("cuEventSynchronize=716", DeviceFault, "kernel 'scale': CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("cuEventSynchronize=702", DeviceTimeout, "kernel 'scale': CUDA_ERROR_LAUNCH_TIMEOUT"),
+        ("cuEventSynchronize=214", DeviceLost, "kernel 'scale': CUDA_ERROR_ECC_UNCORRECTABLE"),
+        ("cuEventSynchronize=12345", DeviceFault, "kernel 'scale': CUDA error 12345"),
+    ],
+)
+def test_a_failed_kernel_ends_the_device_with_its_name(
+    kernels: Kernels,
+    fails: str,
+    error: type[DeviceError],
+    what: str,
+    monkeypatch: pytest.MonkeyPatch,
+    library: Path,
+) -> None:
+    device = kernels.device
+    values, scale = device.zeros(4, "int32"), kernels.scale
+    monkeypatch.setenv("STAND_IN_FAILS", fails)
+    with pytest.raises(error, match=f"^nvgpu0: {what}"):
+        device.launch(scale, [values, 4, 2])
+    with pytest.raises(DeviceLost, match=f"the device has stopped: {what}"):
+        device.memory_allocate(4)
+    monkeypatch.delenv("STAND_IN_FAILS")
+    device.init_device()
+    assert device.zeros(2, "int32").numpy().tolist() == [0, 0]
+    assert "release 40: 0 streams, 0 events, 0 modules, 0 allocations" in log(library)
+
+
+@pytest.mark.parametrize("number", [1, 701])
+def test_a_launch_that_the_driver_refuses_leaves_the_device_alive(
+    kernels: Kernels, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = kernels.device
+    values, scale = device.zeros(4, "int32"), kernels.scale
+    monkeypatch.setenv("STAND_IN_FAILS", f"cuLaunchKernel={number}")
+    with pytest.raises(LaunchError, match="kernel 'scale': CUDA_ERROR_"):
+        device.launch(scale, [values, 4, 2])
+    monkeypatch.delenv("STAND_IN_FAILS")
+    device.launch(scale, [values, 4, 2])
+
+
+def refused(config: NvgpuConfig) -> DeviceNotFound:
+    with pytest.raises(DeviceNotFound) as error:
+        NvgpuDevice(config).memory_allocate(1)
+    return error.value
+
+
+def test_a_missing_driver_is_named() -> None:
+    error = refused(NvgpuConfig(platform="hw", driver_library="libcuda-that-is-not.so.1"))
+    assert "NVIDIA's driver cannot be loaded: libcuda-that-is-not.so.1" in error.what
+    assert error.hints == ("platform='sim' needs no GPU",)
+
+
+def test_a_driver_without_a_function_is_too_old(tmp_path: Path) -> None:
+    path = built("kernels", tmp_path)
+    error = refused(NvgpuConfig(platform="hw", driver_library=path))
+    assert "has no function cuInit" in error.what
+    assert error.notes == ("it is too old: CUDA 11.0 is needed",)
+
+
+@pytest.mark.parametrize(
+    ("fails", "what"),
+    [
+        ("cuInit=100", "cuInit: CUDA_ERROR_NO_DEVICE"),
+        ("cuDeviceGetCount=100", "cuDeviceGetCount: CUDA_ERROR_NO_DEVICE"),
+        ("cuDeviceGetAttribute=1", "cuDeviceGetAttribute: CUDA_ERROR_INVALID_VALUE"),
+        ("cuDevicePrimaryCtxRetain=2", "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY"),
+        ("cuEventCreate=2", "the device's streams: CUDA_ERROR_OUT_OF_MEMORY"),
+    ],
+)
+def test_a_gpu_that_cannot_be_opened_says_why(
+    config: NvgpuConfig, fails: str, what: str, monkeypatch: pytest.MonkeyPatch, library: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_FAILS", fails)
+    assert what in refused(config).what
+    if fails.startswith("cuEvent"):
+        left = "0 streams, 0 events, 0 modules, 0 allocations"
+        assert log(library) == ["retain 40", f"release 40: {left}"]
+
+
+@pytest.mark.parametrize(
+    ("number", "arch", "what"),
+    [
+        (2, "sm_80", "there is no GPU 2: the driver shows 2"),
+        (1, "sm_90a", "GPU 1 has compute capability 8.6, and code for sm_90a needs 9.0"),
+    ],
+)
+def test_a_gpu_that_cannot_run_the_code_is_refused(
+    library: Path, number: int, arch: str, what: str
+) -> None:
+    config = NvgpuConfig(platform="hw", arch=arch, device_index=number, driver_library=library)
+    assert refused(config).what == what
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_newer_gpus_run_code_for_older_ones(library: Path, number: int) -> None:
+    config = NvgpuConfig(platform="hw", arch="sm_80", device_index=number, driver_library=library)
+    with NvgpuDevice(config) as device:
+        assert device.zeros(1, "int32").numpy().tolist() == [0]
