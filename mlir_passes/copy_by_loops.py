@@ -25,16 +25,18 @@ class CopyByLoops(Pass):
 
     Attributes:
         parts: whether copies of a part of a buffer are rewritten too, dense or not.
+        whole: whether all copies are, also those of whole buffers.
     """
 
     name: ClassVar[str] = "copy-by-loops"
     parts: bool = False
+    whole: bool = False
 
     def run(self, module: Operation) -> None:
         copies: list[Operation] = []
         _collect(module, copies)
         for copy in copies:
-            if not all(self._is_whole(operand) for operand in copy.operands):
+            if self.whole or not all(self._is_whole(operand) for operand in copy.operands):
                 _rewrite(copy)
 
     def _is_whole(self, memref: Value) -> bool:

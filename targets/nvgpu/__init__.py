@@ -1,2 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA GPUs, simulated unless configured otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xtc.core.errors import UserError
+from xtc.core.pipeline import Pipeline
+from xtc.core.versions import toolchain_versions
+from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.target import AcceleratorTarget
+from xtc_targets.nvgpu.config import NvgpuConfig
+from xtc_targets.nvgpu.options import NvgpuOptions
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+    from xtc_targets.nvgpu.device import NvgpuDevice
+
+__all__ = ["TARGET", "NvgpuConfig", "NvgpuDevice", "NvgpuOptions", "NvgpuTarget"]
+
+
+class NvgpuTarget(AcceleratorTarget):
+    """Compiles kernels for grids of threads."""
+
+    name: ClassVar[str] = "nvgpu"
+    Options: ClassVar[type[NvgpuOptions]] = NvgpuOptions
+
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NvgpuOptions:
+        from xtc_targets.nvgpu.device import NvgpuDevice
+
+        if not isinstance(device, NvgpuDevice):
+            raise UserError(f"{device.device_name} is no GPU")
+        machine = {"platform": device.config.platform, "arch": device.config.arch}
+        for name in machine.keys() & given.keys():
+            if given[name] != machine[name]:
+                raise UserError(
+                    f"option {name}={given[name]!r} does not fit {device.device_name}",
+                    notes=[f"its configuration says {name}={machine[name]!r}"],
+                    hints=["leave the option away: code is compiled for the device"],
+                )
+        options: NvgpuOptions = self.options(**{**given, **machine})
+        return options
+
+    def pipeline(self, options: NvgpuOptions) -> Pipeline:
+        from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
+
+        return nvgpu_pipeline()
+
+    def build_image(
+        self, lowered: Operation, options: NvgpuOptions, folder: Path, stem: str
+    ) -> str:
+        from xtc_targets.nvgpu.build import build_image
+
+        return build_image(lowered, options, folder, stem)
+
+    def image_text(self, lowered: Operation, options: NvgpuOptions) -> str:
+        from xtc_targets.nvgpu.build import code
+
+        return code(lowered, options, self.name)
+
+    def toolchain(self, options: NvgpuOptions) -> Mapping[str, str]:
+        from xtc_targets.nvgpu.build import toolchain
+
+        return {**toolchain_versions(), **toolchain(options)}
+
+    def runtime(self, options: NvgpuOptions) -> NvgpuDevice:
+        from xtc_targets.nvgpu.device import NvgpuDevice
+
+        return NvgpuDevice(NvgpuConfig(platform=options.platform, arch=options.arch))
+
+    def unavailable(self) -> str | None:
+        from xtc_targets.nvgpu.device import NvgpuDevice
+
+        return NvgpuDevice.detect_accelerator()
+
+
+TARGET = NvgpuTarget()
+
+
+def __getattr__(name: str) -> Any:
+    """The device is imported when it is asked for: it builds and loads code."""
+    if name == "NvgpuDevice":
+        from xtc_targets.nvgpu.device import NvgpuDevice
+
+        return NvgpuDevice
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

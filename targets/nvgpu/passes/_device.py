@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of a GPU: how their grid is written down, and what tells a thread its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.core.mlir import DenseI64ArrayAttr, Operation
+from xtc.core.parts import top_level
+
+GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
+"""Attributes of a kernel: blocks of its grid and threads of a block, in x, y and z."""
+
+BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
+"""Where a thread is in x: operations whose result is an i32."""
+
+
+def kernels(module: Operation) -> list[Operation]:
+    """The functions of a device's module that the host launches: those that have a grid."""
+    return [op for op in top_level(module) if GRID in op.attributes]
+
+
+def set_shape(kernel: Operation, grid: Sequence[int], block: Sequence[int]) -> None:
+    """Write a kernel's grid down; sizes in z, or in y and z, may be left away."""
+    with kernel.context:
+        for name, sizes in ((GRID, grid), (BLOCK, block)):
+            whole = [*sizes, 1, 1][:3]
+            kernel.attributes[name] = DenseI64ArrayAttr.get(whole)
+
+
+def shape(kernel: Operation) -> tuple[list[int], list[int]]:
+    """A kernel's grid and its blocks."""
+    grid, block = (DenseI64ArrayAttr(kernel.attributes[name]) for name in (GRID, BLOCK))
+    return list(grid), list(block)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check-accesses: threads tell the simulator what they read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError
+from xtc.core.mlir import (
+    FloatType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Type,
+    VectorType,
+)
+from xtc.core.parts import top_level
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_targets.nvgpu.passes import _llvm as llvm
+
+_READ, _WRITE = "cuda_read", "cuda_write"
+_DECLARATIONS = "\n".join(f"llvm.func @{one}(!llvm.ptr, i32)" for one in (_READ, _WRITE))
+_MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
+_WIDEST = 16  # bytes of one access
+_ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.call")
+
+
+@dataclass(frozen=True)
+class CheckAccesses(Pass):
+    """Announce every access to global and shared memory, as `csrc/cuda_sim.h` asks for.
+
+    Before:
+        %v = llvm.load %p : !llvm.ptr<1> -> f32
+    After:
+        %a = llvm.addrspacecast %p : !llvm.ptr<1> to !llvm.ptr
+        llvm.call @cuda_read(%a, 4) ; %v = llvm.load %p : !llvm.ptr<1> -> f32
+
+    A vector is as many accesses as its alignment makes it; scalars are aligned to their size.
+    """
+
+    name: ClassVar[str] = "check-accesses"
+
+    def run(self, module: Operation) -> None:
+        functions = [op for op in top_level(module) if op.name == "llvm.func"]
+        accesses = [op for one in functions for op in all_operations(one) if _is_access(op)]
+        with module.context:
+            if accesses:
+                llvm.declare(module, _DECLARATIONS)
+            for op in accesses:
+                with op.location:
+                    _announce(op)
+
+
+def _is_access(op: Operation) -> bool:
+    pointers = [value for value in op.operands if str(value.type) in _MEMORIES]
+    if not pointers or op.name in _ADDRESSES:
+        return False
+    if op.name not in ("llvm.load", "llvm.store"):
+        raise CompileError(
+            f"{op.name} accesses the device's memory in a way that cannot be checked",
+            where=str(op.location),
+        )
+    return True
+
+
+def _announce(op: Operation) -> None:
+    ip = InsertionPoint(op)
+    reads = op.name == "llvm.load"
+    pointer = op.operands[0 if reads else 1]
+    nbytes = _bytes_of(op.results[0].type if reads else op.operands[0].type)
+    each = min(nbytes, _alignment(op, nbytes), _WIDEST)
+    base, width = llvm.plain_address(pointer, ip), llvm.constant(each, ip)
+    for offset in range(0, nbytes, each):
+        llvm.call(_READ if reads else _WRITE, [llvm.moved(base, offset, ip), width], [], ip)
+
+
+def _alignment(op: Operation, nbytes: int) -> int:
+    if "alignment" in op.attributes:
+        return int(IntegerAttr(op.attributes["alignment"]).value)
+    return nbytes
+
+
+def _bytes_of(type: Type) -> int:
+    """The size of a value in memory. Raises CompileError for a type that has none."""
+    if isinstance(type, VectorType):
+        count = 1
+        for size in type.shape:
+            count *= size
+        return count * _bytes_of(type.element_type)
+    if isinstance(type, IntegerType | FloatType):
+        return max(1, int(type.width) // 8)
+    raise CompileError(f"a value of type {type} is read from or written to the device's memory")

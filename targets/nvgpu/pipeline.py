@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of device code, from linalg on tensors to what becomes machine code."""
+
+from __future__ import annotations
+
+from xtc.core.pipeline import Pipeline, Stage
+from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
+from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_passes.unroll_loops import UnrollLoops
+from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
+from xtc_targets.nvgpu.passes.check_accesses import CheckAccesses
+from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
+
+SCHEDULED = Stage(
+    "scheduled",
+    (
+        # The user's schedules first: what follows decides for operations that have none.
+        ApplySchedules(),
+        "canonicalize",
+        # One kernel for a chain of elementwise operations.
+        FuseElementwise(),
+        "canonicalize",
+        "cse",
+    ),
+)
+
+BUFFERIZED = Stage(
+    "bufferized",
+    (
+        # What a schedule wants unrolled; before, each copy of a body would be bufferized.
+        UnrollLoops(),
+        "canonicalize",
+        "cse",
+    ),
+)
+
+OFFLOADED = Stage(
+    "offloaded",
+    (
+        # Copies are loops too, which threads share.
+        CopyByLoops(whole=True),
+        "convert-linalg-to-parallel-loops",
+        "scf-forall-to-parallel",
+        "canonicalize",
+        DistributeThreads(),
+        # Buffers that are left are a thread's own.
+        "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=65536 "
+        "max-rank-of-allocated-memref=8})",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+LOWERED = Stage(
+    "lowered",
+    (
+        ContractMultiplyAdds(),
+        *NO_BF16,
+        "affine-expand-index-ops",
+        *TO_BRANCHES,
+        *TO_LLVM,
+        # While pointers still say which memory they point to.
+        CheckAccesses(),
+        CallSimulator(),
+    ),
+)
+
+
+def nvgpu_pipeline() -> Pipeline:
+    """All stages, in order."""
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, LOWERED))
