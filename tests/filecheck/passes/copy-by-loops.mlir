@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --copy-by-loops | FileCheck %s
+// RUN: xtc-opt %s --copy-by-loops{whole=true} | FileCheck %s --check-prefix=WHOLE
 
 // A copy between dense arrays stays: it becomes one memcpy. Elements apart are copied one by one.
 
 // CHECK-LABEL: func.func @dense
 // CHECK-NEXT: memref.copy
+// WHOLE-LABEL: func.func @dense
+// WHOLE-NEXT: linalg.copy
+// WHOLE-NOT:  memref.copy
 func.func @dense(%a: memref<4x8xf32>, %b: memref<4x8xf32>) {
   memref.copy %a, %b : memref<4x8xf32> to memref<4x8xf32>
   return

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --check-accesses | FileCheck %s
+
+// CHECK:       llvm.func @cuda_read(!llvm.ptr, i32)
+// CHECK:       llvm.func @cuda_write(!llvm.ptr, i32)
+
+// CHECK-LABEL: llvm.func @scalars
+// CHECK:       %[[FROM:.*]] = llvm.addrspacecast %arg0
+// CHECK-NEXT:  %[[SIZE:.*]] = llvm.mlir.constant(4 : i32)
+// CHECK-NEXT:  llvm.call @cuda_read(%[[FROM]], %[[SIZE]])
+// CHECK-NEXT:  llvm.load %arg0
+// CHECK:       %[[TO:.*]] = llvm.addrspacecast %arg1
+// CHECK:       llvm.call @cuda_write(%[[TO]], %{{.*}})
+// CHECK-NEXT:  llvm.store %{{.*}}, %arg1
+llvm.func @scalars(%a: !llvm.ptr<1>, %b: !llvm.ptr<3>) {
+  %x = llvm.load %a : !llvm.ptr<1> -> f32
+  llvm.store %x, %b : f32, !llvm.ptr<3>
+  llvm.return
+}
+
+// A vector of 32 bytes is two accesses of 16, or as many as its alignment makes it.
+// CHECK-LABEL: llvm.func @vectors
+// CHECK:       %[[FROM:.*]] = llvm.addrspacecast %arg0
+// CHECK-NEXT:  %[[SIZE:.*]] = llvm.mlir.constant(16 : i32)
+// CHECK-NEXT:  llvm.call @cuda_read(%[[FROM]], %[[SIZE]])
+// CHECK-NEXT:  %[[NEXT:.*]] = llvm.getelementptr %[[FROM]][16]
+// CHECK-NEXT:  llvm.call @cuda_read(%[[NEXT]], %[[SIZE]])
+// CHECK-NEXT:  llvm.load
+// CHECK-COUNT-2: llvm.call @cuda_write
+// CHECK-NOT:   llvm.call
+// CHECK:       llvm.store
+llvm.func @vectors(%a: !llvm.ptr<1>) {
+  %x = llvm.load %a : !llvm.ptr<1> -> vector<8xf32>
+  %y = llvm.mlir.constant(dense<0.0> : vector<4xf16>) : vector<4xf16>
+  llvm.store %y, %a {alignment = 4 : i64} : vector<4xf16>, !llvm.ptr<1>
+  llvm.return
+}
+
+// A thread's own memory is not announced.
+// CHECK-LABEL: llvm.func @own
+// CHECK-NOT:   llvm.call
+// CHECK:       llvm.load
+llvm.func @own(%a: !llvm.ptr) {
+  %x = llvm.load %a : !llvm.ptr -> f32
+  llvm.return
+}

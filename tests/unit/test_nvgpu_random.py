@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random graphs over the host and simulated GPUs compute what NumPy computes, and leak nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import xtc
+from tests.unit.random_graphs import graphs, inputs_of
+from xtc.core.offload import DriverDevice
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+
+COUNT = max(40, settings().max_examples // 4)  # 500 in a long run
+
+
+@pytest.fixture(scope="module")
+def devices() -> Iterator[list[DriverDevice]]:
+    """Two architectures, races made visible on one."""
+    exposing = NvgpuConfig(arch="sm_80", sim_schedule="shuffled")
+    with NvgpuDevice() as one, NvgpuDevice(exposing) as two:
+        yield [one, two]
+
+
+@settings(
+    max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_placed_graphs_agree_with_numpy(
+    devices: list[DriverDevice], data: st.DataObject, seed: int
+) -> None:
+    places = [None, *devices]
+    graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
+    with xtc.compile(graph) as module:
+        module.check(*inputs_of(graph, seed))
+    assert [device.memory_info()[0] for device in devices] == [0, 0]
