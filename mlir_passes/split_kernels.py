@@ -77,11 +77,10 @@ def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) 
     own = {result for op in moved for result in op.results}
     for op in moved:
         op.move_before(call)
-    for op in moved:
-        if _does_something(op):
-            number = counts.get(prefix, 0)
-            counts[prefix] = number + 1
-            _outline(op, own, f"{prefix}.{number}", function.attributes[DEVICE])
+    for nest in _nests(moved):
+        number = counts.get(prefix, 0)
+        counts[prefix] = number + 1
+        _outline(nest, own, f"{prefix}.{number}", function.attributes[DEVICE])
     for op in reversed(moved):
         if not _does_something(op) and not any(True for one in op.results for _ in one.uses):
             op.erase()
@@ -94,45 +93,74 @@ def _does_something(op: Operation) -> bool:
     return not passive and bool(memrefs_of(op))
 
 
-def _outline(nest: Operation, own: set[Value], name: str, device: StringAttr) -> None:
+def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
+    """The operations of each kernel: mostly one, a loop nest.
+
+    What is computed from memory outside of a loop, as vectors are, goes into one kernel with all
+    that uses it and all that does something in between.
+    """
+    nests: list[list[Operation]] = []
+    needed: set[Value] = set()  # values that the last nest computed from memory
+    last = -1  # where they are used for the last time
+    for position, op in enumerate(ops):
+        uses = any(value in needed for value in _captured([op]))
+        if not uses and not _does_something(op):
+            continue
+        if position > last:
+            nests.append([])
+            needed.clear()
+        nests[-1].append(op)
+        needed.update(op.results)
+        last = max([last, *(_last_use(value, ops) for value in op.results)])
+    return nests
+
+
+def _last_use(value: Value, ops: Sequence[Operation]) -> int:
+    """The position of the last one of `ops` that uses `value`; -1 where none does."""
+    users = [number for number, op in enumerate(ops) if value in _captured([op])]
+    return max(users, default=-1)
+
+
+def _outline(nest: Sequence[Operation], own: set[Value], name: str, device: StringAttr) -> None:
     """Move a nest, with the views and constants it uses, into a kernel, and call that.
 
     `own` are the values of the function: others come from the caller, and are never made anew.
     """
     prelude = _prelude(nest, own)
     made = {result for op in prelude for result in op.results}
-    used = [value for op in (*prelude, nest) for value in _captured(op)]
+    used = [*(value for op in prelude for value in _captured([op])), *_captured(nest)]
     buffers = list(dict.fromkeys(value for value in used if value not in made))
-    written = {_buffer(value, buffers) for value in written_memrefs(nest)}
+    written = {_buffer(value, buffers) for op in nest for value in written_memrefs(op)}
     order = [*(b for b in buffers if b not in written), *(b for b in buffers if b in written)]
     Operation.create(
         "func.call",
         operands=order,
         attributes={"callee": FlatSymbolRefAttr.get(name), DEVICE: device},
-        ip=InsertionPoint(nest),
+        ip=InsertionPoint(nest[-1]),
     )
-    block = _new_kernel(nest.parent, name, device, order, len(written & set(buffers)))
+    block = _new_kernel(nest[0].parent, name, device, order, len(written & set(buffers)))
     end = Operation.create("func.return", ip=InsertionPoint(block))
     values: dict[Value, Value] = dict(zip(order, block.arguments, strict=True))
     for op in prelude:
         copy = op.clone(InsertionPoint(end))
         _replace(copy, values)
         values.update(zip(op.results, copy.results, strict=True))
-    nest.move_before(end)
-    for op in all_operations(nest):
-        _replace(op, values)
+    for member in nest:
+        member.move_before(end)
+        for op in all_operations(member):
+            _replace(op, values)
 
 
-def _prelude(nest: Operation, own: set[Value]) -> list[Operation]:
+def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
     """What `nest` uses and is no buffer: views, constants, sizes; in the order of the text."""
     found: list[Operation] = []
 
-    def visit(op: Operation) -> None:
-        for value in _captured(op):
+    def visit(ops: Sequence[Operation]) -> None:
+        for value in _captured(ops):
             if value in own and not is_allocation(value.owner.operation):
                 producer = value.owner.operation
                 if not any(producer == one for one in found):
-                    visit(producer)
+                    visit([producer])
                     found.append(producer)
 
     visit(nest)
@@ -146,10 +174,11 @@ def _buffer(value: Value, buffers: Sequence[Value]) -> Value:
     return value
 
 
-def _captured(op: Operation) -> list[Value]:
-    """Values from outside that `op`, or one nested in it, uses."""
-    inside = {value for one in all_operations(op) for value in _defined(one)}
-    return [v for one in all_operations(op) for v in one.operands if v not in inside]
+def _captured(ops: Sequence[Operation]) -> list[Value]:
+    """Values from outside that these operations, or those nested in them, use."""
+    every = [one for op in ops for one in all_operations(op)]
+    inside = {value for one in every for value in _defined(one)}
+    return [v for one in every for v in one.operands if v not in inside]
 
 
 def _defined(op: Operation) -> list[Value]:

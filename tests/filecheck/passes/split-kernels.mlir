@@ -1,4 +1,4 @@
-// RUN: xtc-opt %s --split-kernels{devices=npu0} | FileCheck %s
+// RUN: xtc-opt %s --split-kernels{devices=npu0} --split-input-file | FileCheck %s
 
 // Two loop nests become two kernels; the temporary between them is the host side's. The view, and
 // the constant, that the second one uses go with it. What runs on another device stays as it is.
@@ -42,6 +42,41 @@ module {
   func.func @f(%a: memref<4xf32>, %r: memref<4xf32>, %s: memref<4xf32>) {
     call @f.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
     call @f.npu1.0(%r, %s) : (memref<4xf32>, memref<4xf32>) -> ()
+    return
+  }
+}
+
+// -----
+
+// Vectors that are computed outside of loops are in one kernel with what uses them, and with what
+// happens in between.
+
+module {
+  // CHECK:      func.func private @g.npu0.0(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)
+  // CHECK:        %[[X:.*]] = vector.load %[[A]]
+  // CHECK:        linalg.exp ins(%[[R]] : memref<4xf32>) outs(%[[A]] : memref<4xf32>)
+  // CHECK:        %[[Y:.*]] = arith.addf %[[X]], %[[X]]
+  // CHECK:        vector.store %[[Y]], %[[R]]
+  // CHECK:        return
+  // CHECK:      func.func private @g.npu0.1(%[[R:.*]]: memref<4xf32>, %[[A:.*]]: memref<4xf32>)
+  // CHECK:        linalg.exp
+  func.func private @g.npu0.0(%a: memref<4xf32>, %r: memref<4xf32>)
+      attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %x = vector.load %a[%c0] : memref<4xf32>, vector<4xf32>
+    linalg.exp ins(%r : memref<4xf32>) outs(%a : memref<4xf32>)
+    %y = arith.addf %x, %x : vector<4xf32>
+    vector.store %y, %r[%c0] : memref<4xf32>, vector<4xf32>
+    linalg.exp ins(%r : memref<4xf32>) outs(%a : memref<4xf32>)
+    return
+  }
+
+  // CHECK:      func.func @g(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)
+  // CHECK-NEXT:   call @g.npu0.0(%[[A]], %[[R]])
+  // CHECK-NEXT:   call @g.npu0.1(%[[R]], %[[A]])
+  // CHECK-NEXT:   return
+  func.func @g(%a: memref<4xf32>, %r: memref<4xf32>) {
+    call @g.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
     return
   }
 }

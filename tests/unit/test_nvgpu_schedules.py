@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random schedules of random operators do not change what the simulated GPU computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import settings
+
+import xtc
+import xtc.ops as O
+from tests.unit.random_operators import FAMILIES, random_inputs
+from tests.unit.test_random_schedules import legal_schedule
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+
+COUNT = max(2, settings().max_examples // 25)
+"""Schedules of each family."""
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[NvgpuDevice]:
+    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+        yield device
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_a_schedule_changes_how_but_not_what(gpu: NvgpuDevice, family: str, seed: int) -> None:
+    rng = Random(seed)  # noqa: S311  data of a test
+    schedule = legal_schedule(rng, family)
+    with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
+        module.check(*random_inputs(rng, schedule.graph))
+    assert gpu.memory_info()[0] == 0
+
+
+def test_a_parallel_loop_is_shared_by_threads(gpu: NvgpuDevice) -> None:
+    a, b = O.tensor((40, 16), name="A"), O.tensor((16, 24), name="B")
+    with O.graph(name="product") as graph:
+        O.matmul(a, b, name="C")
+    schedule = xtc.Schedule(graph.graph)
+    schedule["C"].strip_mine("j", {"j1": 8}).vectorize("j1").parallelize("i")
+    with xtc.compile(graph, target=gpu, schedule=schedule) as module:
+        before = gpu.counters()
+        module.check()
+        after = gpu.counters()
+    counted = {
+        name: after[f"nvgpu.{name}"] - before[f"nvgpu.{name}"] for name in ("LAUNCHES", "THREADS")
+    }
+    # Zeros for 40 * 24 elements by 4 blocks of 256 threads, then a thread for each row.
+    assert counted == {"LAUNCHES": 2, "THREADS": 4 * 256 + 64}
