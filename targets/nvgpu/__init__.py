@@ -47,7 +47,7 @@ class NvgpuTarget(AcceleratorTarget):
     def pipeline(self, options: NvgpuOptions) -> Pipeline:
         from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
 
-        return nvgpu_pipeline()
+        return nvgpu_pipeline(options)
 
     def build_image(
         self, lowered: Operation, options: NvgpuOptions, folder: Path, stem: str

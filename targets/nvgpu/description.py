@@ -8,6 +8,7 @@ Where a number comes from:
   SXM5 board.
 - [P] "CUDA C++ Programming Guide", appendix "Compute Capabilities", its table of technical
   specifications.
+- [I] "Parallel Thread Execution ISA", chapter "Release Notes".
 - [T] "CUDA C++ Programming Guide", chapter "Hardware Implementation".
 - "assumption": ours; nothing that runs depends on it but the simulator's addresses.
 """
@@ -29,6 +30,7 @@ class GpuDescription:
         arch: what code is compiled for.
         board: the product whose numbers these are.
         capability: compute capability, major and minor [P].
+        ptx: the first version of PTX that has this target [I].
         sms: streaming multiprocessors [A, H].
         clock_hz: boost clock [A, H].
         tensor_clock_hz: boost clock while tensor cores run [A, H].
@@ -55,6 +57,7 @@ class GpuDescription:
     arch: str
     board: str
     capability: tuple[int, int]
+    ptx: str
     sms: int
     clock_hz: float
     tensor_clock_hz: float
@@ -88,6 +91,7 @@ A100 = GpuDescription(
     arch="sm_80",
     board="A100 SXM4 40 GB",
     capability=(8, 0),
+    ptx="ptx70",
     sms=108,
     clock_hz=1.41e9,
     tensor_clock_hz=1.41e9,
@@ -106,6 +110,7 @@ H100 = GpuDescription(
     arch="sm_90a",
     board="H100 SXM5 80 GB",
     capability=(9, 0),
+    ptx="ptx80",
     sms=132,
     clock_hz=1.98e9,
     tensor_clock_hz=1.83e9,

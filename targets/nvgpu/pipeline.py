@@ -10,9 +10,12 @@ from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.unroll_loops import UnrollLoops
+from xtc_targets.nvgpu.options import NvgpuOptions
+from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
 from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
 from xtc_targets.nvgpu.passes.check_accesses import CheckAccesses
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
+from xtc_targets.nvgpu.passes.export_entries import ExportEntries
 
 SCHEDULED = Stage(
     "scheduled",
@@ -54,7 +57,7 @@ OFFLOADED = Stage(
     ),
 )
 
-LOWERED = Stage(
+LOWERED_FOR_SIMULATOR = Stage(
     "lowered",
     (
         ContractMultiplyAdds(),
@@ -68,7 +71,22 @@ LOWERED = Stage(
     ),
 )
 
+LOWERED_FOR_GPU = Stage(
+    "lowered",
+    (
+        ContractMultiplyAdds(),
+        # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
+        CallLibdevice(),
+        *NO_BF16,
+        "affine-expand-index-ops",
+        *TO_BRANCHES,
+        *TO_LLVM,
+        ExportEntries(),
+    ),
+)
 
-def nvgpu_pipeline() -> Pipeline:
+
+def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages, in order."""
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, LOWERED))
+    lowered = LOWERED_FOR_SIMULATOR if options.platform == "sim" else LOWERED_FOR_GPU
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))

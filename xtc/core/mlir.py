@@ -115,6 +115,7 @@ __all__ = [
     "apply_named_sequence",
     "copied",
     "get_indexing_maps",
+    "gpu_object",
     "single_threaded_context",
     "translate_to_llvm_ir",
 ]
@@ -140,6 +141,15 @@ def translate_to_llvm_ir(module: Operation) -> str:
     from xtc.core import llvm_ir
 
     return llvm_ir.translate(module)
+
+
+def gpu_object(binary: Operation) -> bytes:
+    """The code in a `gpu.binary` that holds one object."""
+    from mlir.dialects.gpu import ObjectAttr
+
+    (found,) = ArrayAttr(binary.attributes["objects"])
+    code: bytes = ObjectAttr(found).object
+    return code
 
 
 def apply_named_sequence(root: Operation, script: Operation) -> None:

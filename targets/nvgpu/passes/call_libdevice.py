@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""call-libdevice: mathematical functions become calls of NVIDIA's library for devices."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from xtc.core.mlir import (
+    DenseI64ArrayAttr,
+    F32Type,
+    FlatSymbolRefAttr,
+    FloatType,
+    InsertionPoint,
+    Module,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+)
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+
+_FUNCTIONS = MappingProxyType(
+    {
+        "math.cos": "cos",
+        "math.erf": "erf",
+        "math.exp": "exp",
+        "math.exp2": "exp2",
+        "math.expm1": "expm1",
+        "math.log": "log",
+        "math.log1p": "log1p",
+        "math.log2": "log2",
+        "math.powf": "pow",
+        "math.sin": "sin",
+        "math.tanh": "tanh",
+    }
+)
+
+
+@dataclass(frozen=True)
+class CallLibdevice(Pass):
+    """Call `__nv_expf` and its like, element by element, where LLVM's back end has no instruction.
+
+    Before:
+        %y = math.exp %x : f16
+    After:
+        %a = arith.extf %x : f16 to f32 ; %b = call @__nv_expf(%a) : (f32) -> f32
+        %y = arith.truncf %b : f32 to f16
+
+    The library is linked in when the code generator runs. It has functions of float32 and float64.
+    """
+
+    name: ClassVar[str] = "call-libdevice"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            found = [op for op in all_operations(module) if op.name in _FUNCTIONS]
+            declared: set[str] = set()
+            for op in found:
+                with op.location:
+                    _replace(op, module, declared)
+
+
+def _replace(op: Operation, module: Operation, declared: set[str]) -> None:
+    ip = InsertionPoint(op)
+    type = op.results[0].type
+    if isinstance(type, VectorType):
+        places = list(itertools.product(*map(range, type.shape)))
+        parts = [
+            _call(op.name, [_extract(value, place, ip) for value in op.operands], ip)
+            for place in places
+        ]
+        made = Operation.create("vector.from_elements", [type], parts, ip=ip).results[0]
+        element = type.element_type
+    else:
+        made, element = _call(op.name, list(op.operands), ip), type
+    _declare(op.name, element, module, declared)
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
+
+
+def _extract(vector: Value, place: tuple[int, ...], ip: InsertionPoint) -> Value:
+    element = VectorType(vector.type).element_type
+    attributes = {"static_position": DenseI64ArrayAttr.get(place)}
+    return Operation.create("vector.extract", [element], [vector], attributes, ip=ip).results[0]
+
+
+def _call(name: str, operands: list[Value], ip: InsertionPoint) -> Value:
+    """The function's value of scalars, computed in the type that the library has."""
+    type = operands[0].type
+    wide = _library_type(type)
+    if wide != type:
+        operands = [_cast("arith.extf", value, wide, ip) for value in operands]
+    attributes = {"callee": FlatSymbolRefAttr.get(_function(name, wide))}
+    result = Operation.create("func.call", [wide], operands, attributes, ip=ip).results[0]
+    return result if wide == type else _cast("arith.truncf", result, type, ip)
+
+
+def _cast(name: str, value: Value, type: Type, ip: InsertionPoint) -> Value:
+    return Operation.create(name, [type], [value], ip=ip).results[0]
+
+
+def _library_type(type: Type) -> Type:
+    return F32Type.get() if FloatType(type).width < 32 else type
+
+
+def _function(name: str, type: Type) -> str:
+    return f"__nv_{_FUNCTIONS[name]}{'f' if FloatType(type).width == 32 else ''}"
+
+
+def _declare(name: str, element: Type, module: Operation, declared: set[str]) -> None:
+    wide = _library_type(element)
+    function = _function(name, wide)
+    if function in declared:
+        return
+    declared.add(function)
+    count = 2 if name == "math.powf" else 1
+    text = f"func.func private @{function}({', '.join([str(wide)] * count)}) -> {wide}"
+    with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        for op in Module.parse(text).body.operations:
+            op.operation.clone()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""export-entries: kernels in the llvm dialect become entries of a GPU's module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError
+from xtc.core.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
+from xtc.core.parts import symbol_of
+from xtc.core.passes import Pass
+from xtc.interfaces.target import kernel_symbol
+from xtc_targets.nvgpu.passes._device import kernels, shape
+
+_WORDS = ("i64", "!llvm.ptr", "!llvm.ptr<1>")
+
+
+@dataclass(frozen=True)
+class ExportEntries(Pass):
+    """Mark kernels as such, and write down how each is launched.
+
+    Before:
+        llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>) attributes {nvgpu.grid = .., nvgpu.block = ..}
+    After:
+        llvm.func @f_nvgpu0_0(%a: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = ..}
+        llvm.mlir.global constant @f_nvgpu0_0_launch(dense<[..]>) {addr_space = 4}
+
+    The constant holds what `hw_shape` of `csrc/hw_device.h` does: blocks, threads, bytes of dynamic
+    shared memory and the number of parameters, each of which is a word of 64 bits.
+    """
+
+    name: ClassVar[str] = "export-entries"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in kernels(module):
+                _export(module, kernel)
+
+
+def _export(module: Operation, kernel: Operation) -> None:
+    name = kernel_symbol(symbol_of(kernel))
+    types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
+    if wrong := [type for type in types if type not in _WORDS]:
+        raise CompileError(
+            f"kernel '{symbol_of(kernel)}' takes {wrong[0]}, which is no word of 64 bits",
+            where=str(kernel.location),
+        )
+    grid, block = shape(kernel)
+    kernel.attributes["sym_name"] = StringAttr.get(name)
+    kernel.attributes["nvvm.kernel"] = UnitAttr.get()
+    kernel.attributes["nvvm.reqntid"] = Attribute.parse(f"array<i32: {_joined(block)}>")
+    shared_bytes = 0
+    words = [*grid, *block, shared_bytes, len(types)]
+    text = (
+        f"llvm.mlir.global external constant @{name}_launch(dense<[{_joined(words)}]> : "
+        "tensor<8xi32>) {addr_space = 4 : i32} : !llvm.array<8 x i32>"
+    )
+    with InsertionPoint(kernel):
+        for op in Module.parse(text).body.operations:
+            op.operation.clone()
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device code for a GPU: the llvm dialect to PTX, by LLVM's back end in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtc.core.errors import CompileError
+from xtc_targets.nvgpu.options import NvgpuOptions
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Operation
+
+_NAME = "device"
+
+
+def ptx(lowered: Operation, options: NvgpuOptions) -> str:
+    """PTX of a device's module. Raises CompileError with what the code generator says."""
+    from xtc.core.mlir import MLIRError, Module, PassManager, gpu_object
+
+    body = "\n".join(str(op) for op in lowered.regions[0].blocks[0].operations)
+    with lowered.context:
+        module = Module.parse(_gpu_module(body, options))
+        manager = PassManager.parse("builtin.module(gpu-module-to-binary{format=isa})")
+        try:
+            manager.run(module.operation)
+        except MLIRError as error:
+            raise CompileError("PTX cannot be generated", notes=[str(error)]) from None
+        (binary,) = module.body.operations
+        return gpu_object(binary.operation).rstrip(b"\0").decode()
+
+
+def _gpu_module(body: str, options: NvgpuOptions) -> str:
+    machine = options.machine
+    target = (
+        f'#nvvm.target<O = {options.opt_level}, chip = "{machine.arch}", '
+        f'features = "+{machine.ptx}">'
+    )
+    return f"""module attributes {{gpu.container_module}} {{
+        gpu.module @{_NAME} [{target}] {{ {body} }} }}"""
