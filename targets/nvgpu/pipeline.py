@@ -9,6 +9,7 @@ from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
@@ -49,6 +50,10 @@ OFFLOADED = Stage(
         "scf-forall-to-parallel",
         "canonicalize",
         DistributeThreads(),
+        # What a thread sums up stays in a register: an accumulator's address is known not to change
+        # once it is computed outside of the loop.
+        "loop-invariant-code-motion",
+        HoistAccumulators(),
         # Buffers that are left are a thread's own.
         "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=65536 "
         "max-rank-of-allocated-memref=8})",

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.mlir import DenseI64ArrayAttr, Operation
+from xtc.core.mlir import (
+    ArrayAttr,
+    DenseI64ArrayAttr,
+    DictAttr,
+    MemRefType,
+    Operation,
+    UnitAttr,
+)
 from xtc.core.parts import top_level
 
 GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
@@ -18,6 +25,18 @@ BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 def kernels(module: Operation) -> list[Operation]:
     """The functions of a device's module that the host launches: those that have a grid."""
     return [op for op in top_level(module) if GRID in op.attributes]
+
+
+def set_apart(kernel: Operation) -> None:
+    """Say that a kernel's buffers do not overlap, as they do not on the host."""
+    with kernel.context:
+        apart = DictAttr.get({"llvm.noalias": UnitAttr.get()})
+        kernel.attributes["arg_attrs"] = ArrayAttr.get(
+            [
+                apart if isinstance(argument.type, MemRefType) else DictAttr.get({})
+                for argument in kernel.regions[0].blocks[0].arguments
+            ]
+        )
 
 
 def set_shape(kernel: Operation, grid: Sequence[int], block: Sequence[int]) -> None:

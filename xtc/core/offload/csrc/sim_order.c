@@ -11,7 +11,7 @@ void sim_order_init(bool shuffled, uint64_t seed)
 }
 
 // SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-uint64_t sim_order_below(uint64_t limit)
+static uint64_t random_below(uint64_t limit)
 {
     uint64_t z = state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -26,7 +26,7 @@ void sim_order(uint32_t *numbers, uint32_t count)
     if (!is_shuffled)
         return;
     for (uint32_t i = count; i > 1; i--) { // Fisher and Yates
-        uint32_t j = (uint32_t)sim_order_below(i), swapped = numbers[i - 1];
+        uint32_t j = (uint32_t)random_below(i), swapped = numbers[i - 1];
         numbers[i - 1] = numbers[j];
         numbers[j] = swapped;
     }

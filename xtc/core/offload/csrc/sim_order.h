@@ -8,8 +8,6 @@
 
 // Orders are random from now on, and the same for the same seed, where `shuffled` says so.
 void sim_order_init(bool shuffled, uint64_t seed);
-// A random number below `limit`.
-uint64_t sim_order_below(uint64_t limit);
 // The numbers 0 to count - 1, shuffled where asked for.
 void sim_order(uint32_t *numbers, uint32_t count);
 
