@@ -17,6 +17,7 @@ from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
 from xtc_targets.nvgpu.passes.check_accesses import CheckAccesses
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
+from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 
 SCHEDULED = Stage(
     "scheduled",
@@ -55,8 +56,7 @@ OFFLOADED = Stage(
         "loop-invariant-code-motion",
         HoistAccumulators(),
         # Buffers that are left are a thread's own.
-        "func.func(promote-buffers-to-stack{max-alloc-size-in-bytes=65536 "
-        "max-rank-of-allocated-memref=8})",
+        PlaceThreadBuffers(),
         "canonicalize",
         "cse",
     ),

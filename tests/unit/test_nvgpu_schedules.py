@@ -13,6 +13,7 @@ import xtc
 import xtc.ops as O
 from tests.unit.random_operators import FAMILIES, random_inputs
 from tests.unit.test_random_schedules import legal_schedule
+from xtc.core.errors import UserError
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 COUNT = max(2, settings().max_examples // 25)
@@ -50,3 +51,14 @@ def test_a_parallel_loop_is_shared_by_threads(gpu: NvgpuDevice) -> None:
     }
     # Zeros for 40 * 24 elements by 4 blocks of 256 threads, then a thread for each row.
     assert counted == {"LAUNCHES": 2, "THREADS": 4 * 256 + 64}
+
+
+def test_a_buffer_that_no_thread_has_room_for_is_refused(gpu: NvgpuDevice) -> None:
+    a, b = O.tensor((40, 200), name="A"), O.tensor((200, 100), name="B")
+    with O.graph(name="product") as graph:
+        O.matmul(a, b, name="C")
+    schedule = xtc.Schedule(graph.graph)
+    schedule["C"].parallelize("i").pack_at("i", 1)
+    with pytest.raises(UserError, match="needs 80000 bytes for each thread's buffers") as error:
+        xtc.compile(graph, target=gpu, schedule=schedule)
+    assert "choose smaller tiles" in error.value.hints[0]

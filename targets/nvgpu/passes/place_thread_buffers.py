@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""place-thread-buffers: buffers inside a kernel are a thread's own, and live on its stack."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError, UserError
+from xtc.core.mlir import (
+    DenseI32ArrayAttr,
+    FloatType,
+    InsertionPoint,
+    IntegerType,
+    MemRefType,
+    Operation,
+)
+from xtc.core.parts import symbol_of
+from xtc.core.passes import Pass
+from xtc_passes._linalg import all_operations
+from xtc_passes._options import require_positive
+from xtc_targets.nvgpu.passes._device import kernels
+
+_WORD_BITS = 64  # of an index
+
+
+@dataclass(frozen=True)
+class PlaceThreadBuffers(Pass):
+    """Allocate each buffer of a kernel once, where the kernel begins; frees are left away.
+
+    Before:
+        scf.for %k = ... { %a = memref.alloc() : memref<50x8xf32> ; ... ; memref.dealloc %a }
+    After:
+        %a = memref.alloca() : memref<50x8xf32>
+        scf.for %k = ... { ... }
+
+    On the stack, an allocation inside a loop would grow with every iteration. Raises UserError
+    where a thread's buffers are too large, CompileError where a size is not known.
+
+    Attributes:
+        stack_bytes: what a thread's buffers may take.
+    """
+
+    name: ClassVar[str] = "place-thread-buffers"
+    stack_bytes: int = 64 << 10
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in kernels(module):
+                self._place(kernel)
+
+    def _place(self, kernel: Operation) -> None:
+        buffers = []
+        for op in all_operations(kernel):
+            if op.name == "memref.dealloc":
+                op.erase()
+            elif op.name in ("memref.alloc", "memref.alloca"):
+                buffers.append(op)
+        nbytes = sum(_bytes_of(op) for op in buffers)
+        if nbytes > self.stack_bytes:
+            raise UserError(
+                f"kernel '{symbol_of(kernel)}' needs {nbytes} bytes for each thread's buffers",
+                notes=[f"a thread has {self.stack_bytes}"],
+                hints=["choose smaller tiles, or pack and buffer further inside"],
+            )
+        ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
+        for op in buffers:
+            _move(op, ip)
+
+
+def _bytes_of(buffer: Operation) -> int:
+    type = MemRefType(buffer.results[0].type)
+    if not type.has_static_shape:
+        raise CompileError(
+            f"the size of a thread's buffer is not known: {type}", where=str(buffer.location)
+        )
+    element = type.element_type
+    known = isinstance(element, IntegerType | FloatType)
+    bits = int(element.width) if known else _WORD_BITS
+    return math.prod(type.shape) * max(1, bits // 8)
+
+
+def _move(buffer: Operation, ip: InsertionPoint) -> None:
+    attributes = {name: buffer.attributes[name] for name in buffer.attributes}
+    attributes["operandSegmentSizes"] = DenseI32ArrayAttr.get([0, 0])
+    with buffer.location:
+        place = Operation.create(
+            "memref.alloca", [buffer.results[0].type], attributes=attributes, ip=ip
+        )
+    buffer.results[0].replace_all_uses_with(place.results[0])
+    buffer.erase()
