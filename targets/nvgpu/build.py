@@ -42,6 +42,7 @@ def toolchain(options: NvgpuOptions) -> dict[str, str]:
     machine = {
         "arch": options.arch,
         "platform": options.platform,
+        "block_threads": str(options.block_threads),
         "opt_level": str(options.opt_level),
     }
     if options.platform == "hw":

@@ -17,16 +17,19 @@ class NvgpuOptions:
     Attributes:
         platform: what runs it, "sim" or "hw".
         arch: what it is compiled for, "sm_80" or "sm_90a".
+        block_threads: threads of a block, where a kernel has so many.
         opt_level: the optimisation level, 0 to 3.
     """
 
     platform: Platform = "sim"
     arch: str = "sm_90a"
+    block_threads: int = 256
     opt_level: int = 3
 
     def __post_init__(self) -> None:
         # The same rules as for the device that runs it.
         NvgpuConfig(platform=self.platform, arch=self.arch)
+        whole("block_threads", self.block_threads, 1, self.machine.max_block_threads)
         whole("opt_level", self.opt_level, 0, 3)
 
     @property

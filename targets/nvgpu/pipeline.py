@@ -11,6 +11,7 @@ from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.unroll_loops import UnrollLoops
+from xtc_targets.nvgpu.config import Platform
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
 from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
@@ -42,56 +43,56 @@ BUFFERIZED = Stage(
     ),
 )
 
-OFFLOADED = Stage(
-    "offloaded",
-    (
-        # Copies are loops too, which threads share.
-        CopyByLoops(whole=True),
-        "convert-linalg-to-parallel-loops",
-        "scf-forall-to-parallel",
-        "canonicalize",
-        DistributeThreads(),
-        # What a thread sums up stays in a register: an accumulator's address is known not to change
-        # once it is computed outside of the loop.
-        "loop-invariant-code-motion",
-        HoistAccumulators(),
-        # Buffers that are left are a thread's own.
-        PlaceThreadBuffers(),
-        "canonicalize",
-        "cse",
-    ),
+
+def offloaded(block_threads: int) -> Stage:
+    """Each kernel's grid, and what a thread of it does."""
+    return Stage(
+        "offloaded",
+        (
+            # Copies are loops too, which threads share.
+            CopyByLoops(whole=True),
+            "convert-linalg-to-parallel-loops",
+            "scf-forall-to-parallel",
+            "canonicalize",
+            DistributeThreads(block_threads),
+            # What a thread sums up stays in a register: an accumulator's address is known not to
+            # change once it is computed outside of the loop.
+            "loop-invariant-code-motion",
+            HoistAccumulators(),
+            # Buffers that are left are a thread's own.
+            PlaceThreadBuffers(),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
+_FOR_SIMULATOR = (
+    # While pointers still say which memory they point to.
+    CheckAccesses(),
+    CallSimulator(),
 )
 
-LOWERED_FOR_SIMULATOR = Stage(
-    "lowered",
-    (
-        ContractMultiplyAdds(),
-        *NO_BF16,
-        "affine-expand-index-ops",
-        *TO_BRANCHES,
-        *TO_LLVM,
-        # While pointers still say which memory they point to.
-        CheckAccesses(),
-        CallSimulator(),
-    ),
-)
 
-LOWERED_FOR_GPU = Stage(
-    "lowered",
-    (
-        ContractMultiplyAdds(),
-        # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
-        CallLibdevice(),
-        *NO_BF16,
-        "affine-expand-index-ops",
-        *TO_BRANCHES,
-        *TO_LLVM,
-        ExportEntries(),
-    ),
-)
+def lowered(platform: Platform) -> Stage:
+    """The llvm dialect, with the simulator's calls or with what only a GPU has."""
+    simulated = platform == "sim"
+    return Stage(
+        "lowered",
+        (
+            ContractMultiplyAdds(),
+            # Before the llvm dialect has operations for them, which LLVM cannot select for a GPU.
+            *(() if simulated else (CallLibdevice(),)),
+            *NO_BF16,
+            "affine-expand-index-ops",
+            *TO_BRANCHES,
+            *TO_LLVM,
+            *(_FOR_SIMULATOR if simulated else (ExportEntries(),)),
+        ),
+    )
 
 
 def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages, in order."""
-    lowered = LOWERED_FOR_SIMULATOR if options.platform == "sim" else LOWERED_FOR_GPU
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, OFFLOADED, lowered))
+    stages = offloaded(options.block_threads), lowered(options.platform)
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, *stages))

@@ -196,6 +196,8 @@ def test_descriptions_are_values() -> None:
     assert NvgpuOptions(arch="sm_80").machine == A100
     with pytest.raises(UserError, match="opt_level=4 is not a whole number from 0 to 3"):
         NvgpuOptions(opt_level=4)
+    with pytest.raises(UserError, match="block_threads=1025 is not a whole number from 1 to 1024"):
+        NvgpuOptions(block_threads=1025)
 
 
 @pytest.mark.parametrize(

@@ -62,3 +62,16 @@ def test_a_buffer_that_no_thread_has_room_for_is_refused(gpu: NvgpuDevice) -> No
     with pytest.raises(UserError, match="needs 80000 bytes for each thread's buffers") as error:
         xtc.compile(graph, target=gpu, schedule=schedule)
     assert "choose smaller tiles" in error.value.hints[0]
+
+
+@pytest.mark.parametrize(("threads", "started"), [(32, 160), (100, 200), (1024, 160)])
+def test_blocks_have_the_threads_that_are_asked_for(
+    gpu: NvgpuDevice, threads: int, started: int
+) -> None:
+    x = O.tensor((5, 29), name="X")
+    with O.graph(name="f") as graph:
+        O.relu(x, name="Y")
+    before = gpu.counters()["nvgpu.THREADS"]
+    with xtc.compile(graph, target=gpu, block_threads=threads) as module:
+        module.check()
+    assert gpu.counters()["nvgpu.THREADS"] - before == started
