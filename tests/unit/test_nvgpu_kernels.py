@@ -225,3 +225,24 @@ def test_halves_of_every_class_are_read_exactly(kernels: Kernels) -> None:
         c, out = device.zeros((32, 4), "float32"), device.zeros((32, 4), "float32")
         device.launch(kernels.mma, [device.array(a), device.array(b), c, out, 0, 16, 8, 16])
         np.testing.assert_array_equal(out.numpy()[0, 0], np.float32(value))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 3000.0])
+def test_sums_in_halves_are_rounded_once(kernels: Kernels, scale: float) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((16, 16)).astype(F16), rng.standard_normal((16, 8)).astype(F16)
+    with np.errstate(over="ignore"):
+        c = (rng.standard_normal((16, 8)) * scale * 10).astype(F16)
+        a = (a * F16(scale)).astype(F16)
+    device, lanes = kernels.device, range(32)
+    parts = [
+        np.array([[a[at] for at in a_places(lane, 16, 2, 8)] for lane in lanes]),
+        np.array([[b[at] for at in b_places(lane, 2, 4)] for lane in lanes]),
+        np.array([[c[at] for at in c_places(lane, 16)] for lane in lanes]),
+    ]
+    out = device.zeros((32, 4), "float16")
+    device.launch(kernels.mma, [*map(device.array, parts), out, 1, 16, 8, 8])
+    with np.errstate(over="ignore"):
+        sums = (a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)).astype(F16)
+    expected = [[sums[at] for at in c_places(lane, 16)] for lane in lanes]
+    np.testing.assert_array_equal(out.numpy(), expected)

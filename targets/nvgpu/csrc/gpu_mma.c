@@ -51,6 +51,32 @@ static float float_of_half(uint16_t half)
     return float_of_bits(sign | rest << 13) * 0x1p112f; // moves the exponent's bias
 }
 
+// To the nearest whole number, to the even one of two; for numbers that are not negative.
+static uint16_t rounded(double value)
+{
+    uint16_t whole = (uint16_t)value;
+    double rest = value - whole;
+    return whole + (rest > 0.5 || (rest == 0.5 && whole % 2));
+}
+
+// Rounded once, unlike by way of float.
+static uint16_t half_of_double(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
+    double size = value < 0 ? -value : value;
+    if (value != value)
+        return 0x7e00;
+    if (size >= 65520) // what would be rounded to more than the largest one
+        return sign | 0x7c00;
+    if (size < 0x1p-14)
+        return sign | rounded(size * 0x1p24);
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    double mantissa = (double)(bits & 0xfffffffffffff) * 0x1p-42; // below 1024
+    return sign | (uint16_t)(((exponent + 15) << 10) + rounded(mantissa));
+}
+
 static double load(type kind, const char *place)
 {
     uint16_t half;
@@ -86,10 +112,10 @@ static void store(type kind, double value, char *place)
 {
     float single = (float)value;
     uint32_t whole;
-    _Float16 half;
+    uint16_t half;
     switch (kind) {
     case F16:
-        half = (_Float16)value;
+        half = half_of_double(value);
         memcpy(place, &half, sizeof half);
         break;
     case F32:
