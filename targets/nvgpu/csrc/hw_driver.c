@@ -159,8 +159,7 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
 static const xtc_driver table = {
     .version = XTC_DRIVER_VERSION,
     .nbytes = sizeof table,
-    .message = xtc_message,
-    .fail = xtc_fail_with,
+    XTC_ENGINE_MEMBERS,
     .open = open_device,
     .close = close_device,
     .release = release_device,
@@ -171,18 +170,6 @@ static const xtc_driver table = {
     .load = hw_load,
     .unload = hw_unload,
     .symbol = hw_symbol,
-    .queue_open = xtc_engine_queue_open,
-    .queue_close = xtc_engine_queue_close,
-    .copy_to = xtc_engine_copy_to,
-    .copy_from = xtc_engine_copy_from,
-    .copy_within = xtc_engine_copy_within,
-    .fill = xtc_engine_fill,
-    .launch = xtc_engine_launch,
-    .callback = xtc_engine_callback,
-    .after = xtc_engine_after,
-    .event = xtc_engine_event,
-    .done = xtc_engine_done,
-    .wait = xtc_engine_wait,
     .counters = counters,
 };
 

@@ -81,7 +81,7 @@ def _bytes_of(buffer: Operation) -> int:
     element = type.element_type
     known = isinstance(element, IntegerType | FloatType)
     bits = int(element.width) if known else _WORD_BITS
-    return math.prod(type.shape) * max(1, bits // 8)
+    return int(math.prod(type.shape)) * max(1, bits // 8)
 
 
 def _move(buffer: Operation, ip: InsertionPoint) -> None:
