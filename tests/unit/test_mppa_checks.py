@@ -97,7 +97,7 @@ class TestFaults:
                     with pytest.raises(DeviceLost, match="compile or load the module again"):
                         module(A)
                 assert device.memory_info()[0] == 0
-        assert children() == before
+        assert children() <= before
 
     def test_one_device_that_dies_does_not_concern_another(self, device: MppaDevice) -> None:
         with MppaDevice() as other, xtc.compile(product(other, weight=True)) as module:
@@ -140,7 +140,8 @@ def fault_in_a_transfer(device: MppaDevice) -> None:
 
 def kill_the_simulator(device: MppaDevice) -> None:
     """As the system does where memory is short; `device` is the only one that is open."""
-    (simulator,) = psutil.Process().children()
+    running = [one for one in psutil.Process().children() if one.name() == "mppa_sim"]
+    (simulator,) = [one for one in running if one.status() != psutil.STATUS_ZOMBIE]
     simulator.send_signal(signal.SIGKILL)
     while simulator.status() != psutil.STATUS_ZOMBIE:
         time.sleep(0.001)
