@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import sys
 from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
-from xtc.core.errors import DeviceNotFound, ToolError
-from xtc.core.offload import CSRC, Driver, NativeUnit, OpenDevice, build_native
+from xtc.core.errors import DeviceNotFound
+from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription
 
@@ -97,10 +96,11 @@ def open_simulator(
     """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
-    program, driver = _built()
+    program, library = units()
+    folder, driver = built_driver(program, library)
     options = Options(
         nbytes=ctypes.sizeof(Options),
-        executable=os.fsencode(program),
+        executable=os.fsencode(folder / program.name),
         trace_file=None if trace_file is None else os.fsencode(trace_file),
         ddr_address=machine.ddr_address,
         ddr_bytes=config.ddr_bytes,
@@ -108,17 +108,6 @@ def open_simulator(
         machine=_machine(config, machine),
     )
     return OpenDevice(driver, options, name)
-
-
-@functools.cache
-def _built() -> tuple[Path, Driver]:
-    """The simulator and its driver; built once in a process."""
-    program, library = units()
-    try:
-        folder = build_native((program, library))
-    except ToolError as error:
-        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
-    return folder / program.name, Driver(folder / library.name)
 
 
 def _machine(config: MppaConfig, machine: CoolidgeDescription) -> Machine:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import os
 import shutil
 import signal
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from xtc.core import tool
 from xtc.core.errors import DeviceNotFound, ToolError
-from xtc.core.offload import CSRC, Driver, NativeUnit, OpenDevice, build_native
+from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.mppa import commands
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription
@@ -61,7 +60,7 @@ def open_vendor(
     Raises DeviceNotFound saying what is missing.
     """
     toolchain = config.toolchain()
-    driver = _driver(toolchain)
+    driver = built_driver(unit(toolchain))[1]
     if config.platform == "hw":
         _require_board(toolchain)
     process = _start(commands.start_simulator(config, toolchain, work_dir), work_dir)
@@ -81,15 +80,6 @@ def unit(toolchain: Path) -> NativeUnit:
     search = (f"-L{toolchain / 'lib'}", f"-Wl,-rpath,{toolchain / 'lib'}")
     name = "libmppa_driver_vendor.so"
     return NativeUnit(name, "library", sources, include, commands.HOST_LIBRARIES, search)
-
-
-@functools.cache
-def _driver(toolchain: Path) -> Driver:
-    one = unit(toolchain)
-    try:
-        return Driver(build_native((one,)) / one.name)
-    except ToolError as error:
-        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
 
 
 def _options(

@@ -4,24 +4,22 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import operator
 import sys
 from collections.abc import Mapping
 from ctypes import c_uint64
 from pathlib import Path
 
-from xtc.core.errors import ArtifactError, DeviceNotFound, ToolError
+from xtc.core.errors import ArtifactError, DeviceNotFound
 from xtc.core.llvm import Machine
 from xtc.core.numbering import Numbering
 from xtc.core.offload import (
     CSRC,
-    Driver,
     DriverDevice,
     DriverQueue,
     NativeUnit,
     OpenDevice,
-    build_native,
+    built_driver,
 )
 from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
 from xtc_targets.null.description import NULL
@@ -78,19 +76,10 @@ class NullDevice(DriverDevice, AcceleratorDevice):
         if reason := self.detect_accelerator():
             raise DeviceNotFound(reason)
         config = _Config(ctypes.sizeof(_Config), self.memory_bytes)
-        return OpenDevice(_driver(), config, name)
+        return OpenDevice(built_driver(unit())[1], config, name)
 
 
 def unit() -> NativeUnit:
     """The driver."""
     sources = (*sorted(_OWN_CSRC.glob("*.c")), *sorted(CSRC.glob("xtc_*.c")))
     return NativeUnit("libnull_driver.so", "library", sources, (CSRC, _OWN_CSRC), ("dl",))
-
-
-@functools.cache
-def _driver() -> Driver:
-    one = unit()
-    try:
-        return Driver(build_native((one,)) / one.name)
-    except ToolError as error:
-        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error

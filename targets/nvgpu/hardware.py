@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 from ctypes import c_char_p, c_uint32, c_uint64
 
-from xtc.core.errors import DeviceNotFound, ToolError
-from xtc.core.offload import CSRC, Driver, NativeUnit, OpenDevice, build_native
+from xtc.core.errors import DeviceNotFound
+from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.simulator import OWN_CSRC
 
@@ -52,16 +51,7 @@ def open_hardware(config: NvgpuConfig, name: str) -> OpenDevice:
         exact=config.arch.endswith("a"),
     )
     try:
-        return OpenDevice(_driver(), options, name)
+        return OpenDevice(built_driver(unit())[1], options, name)
     except DeviceNotFound as error:
         hint = "platform='sim' needs no GPU"
         raise DeviceNotFound(error.what, notes=error.notes, hints=[*error.hints, hint]) from None
-
-
-@functools.cache
-def _driver() -> Driver:
-    one = unit()
-    try:
-        return Driver(build_native((one,)) / one.name)
-    except ToolError as error:
-        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import platform
 import sys
 from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
-from xtc.core.errors import DeviceNotFound, ToolError
-from xtc.core.offload import CSRC, Driver, NativeUnit, OpenDevice, build_native
+from xtc.core.errors import DeviceNotFound
+from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import GpuDescription
 
@@ -86,27 +85,17 @@ def open_simulator(config: NvgpuConfig, machine: GpuDescription, name: str) -> O
     """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
-    program, driver = _built()
+    program, library = units()
+    folder, driver = built_driver(program, library)
     options = Options(
         nbytes=ctypes.sizeof(Options),
-        executable=os.fsencode(program),
+        executable=os.fsencode(folder / program.name),
         memory_address=machine.global_address,
         memory_bytes=config.memory_bytes,
         timeout_s=config.timeout_s,
         machine=_machine(config, machine),
     )
     return OpenDevice(driver, options, name)
-
-
-@functools.cache
-def _built() -> tuple[Path, Driver]:
-    """The simulator and its driver; built once in a process."""
-    program, library = units()
-    try:
-        folder = build_native((program, library))
-    except ToolError as error:
-        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
-    return folder / program.name, Driver(folder / library.name)
 
 
 def _machine(config: NvgpuConfig, machine: GpuDescription) -> Machine:

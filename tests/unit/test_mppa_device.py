@@ -290,16 +290,16 @@ def test_a_machine_may_be_made_up() -> None:
 
 
 def test_a_compiler_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from xtc_targets.mppa import simulator
+    from xtc.core.offload import built_driver
 
     monkeypatch.setenv("XTC_CC", "no-such-compiler")
     monkeypatch.setenv("XTC_CACHE", "0")
-    simulator._built.cache_clear()
+    built_driver.cache_clear()
     try:
         with pytest.raises(DeviceNotFound, match="needs the program 'no-such-compiler'") as error:
             MppaDevice().init_device()
     finally:
-        simulator._built.cache_clear()
+        built_driver.cache_clear()
     assert "XTC_CC" in str(error.value)
 
 

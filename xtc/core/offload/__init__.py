@@ -7,7 +7,7 @@ A target brings a driver library (its own C, and that in `csrc/` here) and a dev
 
 from xtc.core.offload.array import DeviceArray
 from xtc.core.offload.device import DeviceFunction, DeviceImage, DriverDevice
-from xtc.core.offload.driver import Driver, OpenDevice
+from xtc.core.offload.driver import Driver, OpenDevice, built_driver
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
 from xtc.core.offload.program import DeviceProgram
 from xtc.core.offload.queue import DriverEvent, DriverQueue
@@ -25,4 +25,5 @@ __all__ = [
     "NativeUnit",
     "OpenDevice",
     "build_native",
+    "built_driver",
 ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -18,9 +19,11 @@ from xtc.core.errors import (
     DeviceNotFound,
     DeviceTimeout,
     LaunchError,
+    ToolError,
     UserError,
     XtcError,
 )
+from xtc.core.offload.native import NativeUnit, build_native
 from xtc.core.offload.table import VERSION, DriverTable, Status
 
 _ERRORS: dict[Status, type[XtcError]] = {
@@ -70,6 +73,19 @@ class Driver:
         text = bytes(self.functions["message"]()).decode(errors="replace")
         what, *notes = text.split("\n")
         return _ERRORS[Status(status)](f"{name}: {what}" if name else what, notes=notes)
+
+
+@functools.cache
+def built_driver(*units: NativeUnit) -> tuple[Path, Driver]:
+    """The driver that the last unit is, built and loaded once in a process, and all units' folder.
+
+    Raises DeviceNotFound with the compiler's words.
+    """
+    try:
+        folder = build_native(units)
+    except ToolError as error:
+        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
+    return folder, Driver(folder / units[-1].name)
 
 
 class OpenDevice:
