@@ -13,6 +13,7 @@ from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
@@ -70,6 +71,12 @@ _LOWERED_TO_LLVM = Stage(
     "lowered",
     (
         CopyByLoops(),
+        # Accumulators' addresses are known not to change once they are computed outside of loops.
+        "func.func(fold-memref-alias-ops)",
+        "canonicalize",
+        "cse",
+        "loop-invariant-code-motion",
+        HoistAccumulators(),
         # On buffers, where strided views are free; on tensors they would burden bufferization.
         UnrollReductions(),
         "convert-linalg-to-loops",
