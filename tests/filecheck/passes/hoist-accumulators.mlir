@@ -24,7 +24,7 @@ func.func @sum(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.noalias
 // A vector that is read and written whole is an accumulator too.
 
 // CHECK-LABEL: func.func @vectors
-// CHECK: %[[FIRST:.*]] = vector.transfer_read %[[C:.*]][%[[I:.*]], %{{.*}}]
+// CHECK: %[[FIRST:.*]] = vector.transfer_read %[[C:[a-z0-9]+]][%[[I:[a-z0-9]+]], %{{.*}}]
 // CHECK: %[[LAST:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[FIRST]]) -> (vector<8xf32>)
 // CHECK:   %[[T:.*]] = arith.addf %[[S]],
 // CHECK:   scf.yield %[[T]] : vector<8xf32>
