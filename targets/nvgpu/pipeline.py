@@ -18,20 +18,28 @@ from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
 from xtc_targets.nvgpu.passes.check_accesses import CheckAccesses
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
+from xtc_targets.nvgpu.passes.group_products import GroupProducts
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 
-SCHEDULED = Stage(
-    "scheduled",
-    (
-        # The user's schedules first: what follows decides for operations that have none.
-        ApplySchedules(),
-        "canonicalize",
-        # One kernel for a chain of elementwise operations.
-        FuseElementwise(),
-        "canonicalize",
-        "cse",
-    ),
-)
+
+def scheduled(tf32: bool) -> Stage:
+    """What each kernel computes."""
+    return Stage(
+        "scheduled",
+        (
+            # The user's schedules first: what follows decides for operations that have none.
+            ApplySchedules(),
+            "canonicalize",
+            # One kernel for a chain of elementwise operations.
+            FuseElementwise(),
+            "canonicalize",
+            "cse",
+            # Such a chain behind a matrix product belongs to the product's kernel.
+            GroupProducts(tf32),
+        ),
+    )
+
 
 BUFFERIZED = Stage(
     "bufferized",
@@ -44,17 +52,19 @@ BUFFERIZED = Stage(
 )
 
 
-def offloaded(block_threads: int) -> Stage:
+def offloaded(options: NvgpuOptions) -> Stage:
     """Each kernel's grid, and what a thread of it does."""
     return Stage(
         "offloaded",
         (
+            # While products can be told from other loops.
+            UseTensorCores(options.tf32, options.machine.sms, options.machine.shared_bytes_sm),
             # Copies are loops too, which threads share.
             CopyByLoops(whole=True),
             "convert-linalg-to-parallel-loops",
             "scf-forall-to-parallel",
             "canonicalize",
-            DistributeThreads(block_threads),
+            DistributeThreads(options.block_threads),
             # What a thread sums up stays in a register: an accumulator's address is known not to
             # change once it is computed outside of the loop.
             "loop-invariant-code-motion",
@@ -94,5 +104,5 @@ def lowered(platform: Platform) -> Stage:
 
 def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages, in order."""
-    stages = offloaded(options.block_threads), lowered(options.platform)
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, *stages))
+    stages = offloaded(options), lowered(options.platform)
+    return Pipeline((Stage("source"), scheduled(options.tf32), BUFFERIZED, *stages))

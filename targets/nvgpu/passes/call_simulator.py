@@ -6,13 +6,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Attribute, InsertionPoint, Module, Operation
+from xtc.core.mlir import (
+    Attribute,
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    Module,
+    Operation,
+    Type,
+)
 from xtc.core.parts import symbol_of
 from xtc.core.passes import Pass
 from xtc.interfaces.target import kernel_symbol
 from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
+from xtc_targets.nvgpu.passes import _simulated as simulated
 from xtc_targets.nvgpu.passes._device import BLOCK_ID, THREAD_ID, kernels, shape
+from xtc_targets.nvgpu.passes._shared import dynamic_bytes, shared_globals
 
 _CALLS = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
 _CONTRACT = """
@@ -43,11 +52,17 @@ class CallSimulator(Pass):
             return
         with module.context:
             llvm.declare(module, _CONTRACT)
+            if any(op.name in simulated.CALLS for op in all_operations(module)):
+                llvm.declare(module, simulated.DECLARATIONS)
             for kernel in found:
+                nbytes = _place_shared(module, kernel)
                 for op in all_operations(kernel):
                     if op.name in _CALLS:
                         _replace(op)
-                _export(module, kernel)
+                _simulate(kernel)
+                _export(module, kernel, nbytes)
+            for op, _ in shared_globals(module).values():
+                op.erase()
 
 
 def _replace(op: Operation) -> None:
@@ -59,19 +74,52 @@ def _replace(op: Operation) -> None:
     op.erase()
 
 
-def _export(module: Operation, kernel: Operation) -> None:
+def _simulate(kernel: Operation) -> None:
+    """Call the simulator for what threads do together."""
+    found = [op for op in all_operations(kernel) if op.name in simulated.CALLS]
+    begin = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
+    with kernel.location:
+        memory = simulated.scratch(begin) if found else None
+    for op in found:
+        with op.location:
+            made = simulated.CALLS[op.name](op, InsertionPoint(op), memory)
+        if made is not None:
+            op.results[0].replace_all_uses_with(made)
+        op.erase()
+
+
+def _place_shared(module: Operation, kernel: Operation) -> int:
+    """Give a kernel's globals in shared memory their places; returns the bytes of a block."""
+    known = shared_globals(module)
+    nbytes = dynamic_bytes(kernel)
+    for op in all_operations(kernel):
+        if op.name != "llvm.mlir.addressof":
+            continue
+        name = FlatSymbolRefAttr(op.attributes["global_name"]).value
+        if name in known:
+            ip = InsertionPoint(op)
+            with op.location:
+                begin = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
+                cast = Operation.create("llvm.addrspacecast", [op.results[0].type], [begin], ip=ip)
+            op.results[0].replace_all_uses_with(cast.results[0])
+            op.erase()
+            nbytes += known[name][1]
+    return nbytes
+
+
+def _export(module: Operation, kernel: Operation, shared_bytes: int) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
     numbers = [size for sizes in shape(kernel) for size in sizes]
     with InsertionPoint(module.regions[0].blocks[0]):
-        for op in Module.parse(_entry(name, types, numbers)).body.operations:
+        for op in Module.parse(_entry(name, types, [*numbers, shared_bytes])).body.operations:
             if op.operation.name != "llvm.func" or op.operation.regions[0].blocks:
                 op.operation.clone()
     kernel.attributes["linkage"] = Attribute.parse("#llvm.linkage<internal>")
 
 
 def _entry(name: str, types: list[str], numbers: list[int]) -> str:
-    """The function that each thread runs, the grid's shape, and the function that is launched."""
+    """The function that each thread runs, the launch's shape, and the function that is launched."""
     loads = [
         line
         for position, type in enumerate(types)
@@ -82,8 +130,7 @@ def _entry(name: str, types: list[str], numbers: list[int]) -> str:
         )
     ]
     values = ", ".join(f"%value{position}" for position in range(len(types)))
-    shared_bytes = 0
-    words = ", ".join(map(str, [*numbers, shared_bytes]))
+    words = ", ".join(map(str, numbers))
     lines = [
         _CONTRACT,
         f"llvm.func @{name}({', '.join(types)})",

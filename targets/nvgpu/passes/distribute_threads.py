@@ -24,7 +24,7 @@ from xtc.core.parts import top_level
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant
 from xtc_passes._options import require_positive
-from xtc_targets.nvgpu.passes._device import BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._device import BLOCK_ID, GRID, THREAD_ID, set_apart, set_shape
 
 _LESS_UNSIGNED = 6  # arith.cmpi: ult
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
@@ -44,7 +44,7 @@ class DistributeThreads(Pass):
     Neighbouring threads have neighbouring last indices. Whatever else a kernel holds, as loops one
     after another that would have to wait for each other, runs on one thread: `nvgpu.grid` and
     `nvgpu.block` are 1. All functions that have a body are kernels; their buffers are
-    `llvm.noalias`, as they are on the host.
+    `llvm.noalias`, as they are on the host. What has a grid already is left as it is.
 
     Attributes:
         block_threads: threads of a block, where there are so many iterations.
@@ -59,7 +59,7 @@ class DistributeThreads(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for op in top_level(module):
-                if op.name == "func.func" and op.regions[0].blocks:
+                if op.name == "func.func" and op.regions[0].blocks and GRID not in op.attributes:
                     self._distribute(op)
 
     def _distribute(self, kernel: Operation) -> None:
