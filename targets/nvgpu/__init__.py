@@ -49,6 +49,9 @@ class NvgpuTarget(AcceleratorTarget):
 
         return nvgpu_pipeline(options)
 
+    def roundoff(self, options: NvgpuOptions) -> float:
+        return 2.0**-11 if options.tf32 else 0.0
+
     def build_image(
         self, lowered: Operation, options: NvgpuOptions, folder: Path, stem: str
     ) -> str:

@@ -147,6 +147,10 @@ class AcceleratorTarget(Target):
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         """Options of code for this device, with those that the user gave. Raises UserError."""
 
+    def roundoff(self, options: Any) -> float:
+        """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
+        return 0.0
+
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:
         """Write the kernels' code into `folder`, as one file whose name begins with `stem`.

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xtc.core.mlir import Attribute, IntegerAttr, IntegerType, Value
 from xtc_targets.nvgpu.passes._code import Code, Number
 from xtc_targets.nvgpu.passes._panel import CHUNK, PERIOD, Panel
 
 _NARROWEST_ASYNC = 4
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,16 +66,16 @@ class PanelCopies:
 
     def _position(self, code: Code, row: Number, unit: Number) -> tuple[Number, Number]:
         """Row or column in the tile, and term, of a unit of a row of shared memory."""
-        element = code.mul(unit, self._packed)
+        return self._ordered(row, code.mul(unit, self._packed))
+
+    def _ordered(self, row: T, element: T) -> tuple[T, T]:
         return (row, element) if self.panel.source.along_k else (element, row)
 
     def _unit(self, code: Code, row: Number, unit: Number, rows: int, units: int) -> _Unit:
         """The unit so many rows and units behind the thread's first one."""
         panel, source = self.panel, self.panel.source
-        here = code.add(row, rows), code.add(unit, units)
-        behind, terms_behind = self._position(code, rows, units)
-        assert isinstance(behind, int) and isinstance(terms_behind, int)
-        position, term = self._position(code, *here)
+        behind, terms_behind = self._ordered(rows, units * self._packed)
+        position, term = self._position(code, code.add(row, rows), code.add(unit, units))
         inside = None
         if source.extent % panel.size:
             inside = code.less(code.add(panel.first, position), source.extent)
@@ -85,9 +88,7 @@ class PanelCopies:
         at = code.mul(unit, width)
         chunk, rest = code.div(at, CHUNK), code.rem(at, CHUNK)
         place = self.panel.place(code, code.add(row, rows - known), chunk)
-        return code.add(
-            code.add(place, rest), known * self.panel.row_bytes + units * width
-        )
+        return code.add(code.add(place, rest), known * self.panel.row_bytes + units * width)
 
     def issue(self, code: Code, tile: Number, stage: Value) -> None:
         """Begin to copy a tile to a stage; what is outside of the factor becomes 0."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from xtc.core.mlir import (
     Attribute,
     DenseI64ArrayAttr,
@@ -17,6 +19,8 @@ from xtc_targets.nvgpu.passes._panel import Panel
 
 GROUP = 16
 """Rows or columns that one fragment has: those of A for one mma, those of B for two."""
+
+T = TypeVar("T")
 
 _REGISTERS = 4
 _HALF = 8
@@ -92,7 +96,6 @@ class PanelReads:
         """That of the element of 32 bits that the lane reads."""
         code, panel = self._code, self.panel
         half, k_half = self._halves(register % 2, register // 2)
-        assert isinstance(half, int) and isinstance(k_half, int)
         if (group, half) not in self._places:
             column = code.div(self._lane, 4)
             chunk = code.add(code.div(self._first, 4), code.div(column, 4))
@@ -101,7 +104,7 @@ class PanelReads:
             self._places[group, half] = code.add(place, code.mul(code.rem(column, 4), _WORD))
         return self._places[group, half], (8 * step + 4 * k_half) * panel.row_bytes
 
-    def _halves(self, low: Number, high: Number) -> tuple[Number, Number]:
+    def _halves(self, low: T, high: T) -> tuple[T, T]:
         """Those of rows or columns, and of terms, of the two bits of a register's number."""
         return (low, high) if self._is_a else (high, low)
 

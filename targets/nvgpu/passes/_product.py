@@ -43,7 +43,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """C[b.., m, n] = sum over k of A[b.., m, k] B[b.., k, n], each with its dimensions in any order.
+    """C[.., m, n] = sum over k of A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
 
     The factors are operands 0 and 1 of the operation.
 

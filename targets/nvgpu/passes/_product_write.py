@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xtc.core.mlir import (
-    DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     F32Type,
     FloatType,
@@ -50,7 +49,7 @@ class Result:
     @property
     def sizes(self) -> tuple[int, int]:
         rows, columns = MemRefType(self.memref.type).shape[-2:]
-        return rows, columns
+        return int(rows), int(columns)
 
 
 def keep_sums(
@@ -95,7 +94,7 @@ def packed_elements(memref: Value, nbytes: int) -> int:
     at a multiple of their number in the last dimension."""
     type = MemRefType(memref.type)
     strides, offset = type.get_strides_and_offset()
-    packed = nbytes // (FloatType(type.element_type).width // 8)
+    packed: int = nbytes // (FloatType(type.element_type).width // 8)
     if strides[-1] != 1:
         return 1
     numbers = [offset, type.shape[-1], *strides[:-1]]
@@ -128,9 +127,7 @@ def _parts(code: Code, vector: Value, count: int) -> list[Value]:
     ]
 
 
-def _elements(
-    code: Code, result: Result, at: Sequence[Number], sums: list[Value]
-) -> list[Value]:
+def _elements(code: Code, result: Result, at: Sequence[Number], sums: list[Value]) -> list[Value]:
     """Neighbouring elements of the result, of which `at` is the first one's place."""
     if result.epilogue is None:
         return sums
@@ -211,9 +208,7 @@ def _store(code: Code, memref: Value, at: Sequence[Number], elements: list[Value
         code.op("memref.store", (), [elements[0], memref, *indices])
         return
     type = FloatType(elements[0].type)
-    vector = code.value(
-        "vector.from_elements", VectorType.get([len(elements)], type), elements
-    )
+    vector = code.value("vector.from_elements", VectorType.get([len(elements)], type), elements)
     nbytes = len(elements) * type.width // 8
     code.op("vector.store", (), [vector, memref, *indices], _alignment(nbytes))
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared memory of a kernel: a global of memory space 3, known to the code generator by its name."""
+"""Shared memory of a kernel: a global of memory space 3."""
 
 from __future__ import annotations
 
 import re
 
 from xtc.core.mlir import (
-    Attribute,
     FlatSymbolRefAttr,
     InsertionPoint,
     IntegerAttr,
@@ -51,19 +50,19 @@ def shared_memory(kernel: Operation, nbytes: int, code: Code) -> Value:
 
 def dynamic_bytes(kernel: Operation) -> int:
     """Bytes of shared memory that a launch asks for."""
-    found = kernel.attributes[DYNAMIC] if DYNAMIC in kernel.attributes else None
-    return 0 if found is None else int(IntegerAttr(found).value)
+    return _number(kernel, DYNAMIC)
 
 
 def shared_globals(module: Operation) -> dict[str, tuple[Operation, int]]:
     """Globals in shared memory by name, and their bytes."""
     found = {}
     for op in top_level(module):
-        if op.name == "llvm.mlir.global" and _space(op) == 3:
+        if op.name == "llvm.mlir.global" and _number(op, "addr_space") == 3:
             match = _ARRAY.fullmatch(str(op.attributes["global_type"]))
             found[symbol_of(op)] = (op, int(match[1]) if match else 0)
     return found
 
 
-def _space(op: Operation) -> int:
-    return int(IntegerAttr(op.attributes["addr_space"]).value) if "addr_space" in op.attributes else 0
+def _number(op: Operation, name: str) -> int:
+    """An attribute of an operation; 0 where it has none."""
+    return int(IntegerAttr(op.attributes[name]).value) if name in op.attributes else 0

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -28,14 +27,8 @@ _MMA_KINDS = MappingProxyType({"f16": 0, "bf16": 2, "tf32": 6})
 
 _SCRATCH_WORDS = 16
 _WORD = 4
-_TYPE = re.compile(r"mma_type<(\w+)>")
 
 Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | None"]
-
-
-def needs_scratch(op: Operation) -> bool:
-    """Whether registers go to the simulator, and come back, through memory."""
-    return op.name in ("nvvm.ldmatrix", "nvvm.mma.sync")
 
 
 def scratch(ip: InsertionPoint) -> Value:
@@ -79,9 +72,8 @@ def _mma(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     for number, value in enumerate(op.operands):
         place = llvm.moved(memory, number * _WORD, ip)
         Operation.create("llvm.store", [], [value, place], ip=ip)
-    match = _TYPE.search(str(op.attributes["multiplicandAPtxType"]))
-    assert match is not None
-    kind = llvm.constant(_MMA_KINDS[match[1]], ip)
+    type = str(op.attributes["multiplicandAPtxType"])
+    kind = llvm.constant(next(_MMA_KINDS[name] for name in _MMA_KINDS if f"<{name}>" in type), ip)
     llvm.call("cuda_mma", [kind, c, a, b, c], [], ip)
     return Operation.create("llvm.load", [op.results[0].type], [c], ip=ip).results[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""group-products: a matrix product, its zeros and what follows element by element are one kernel."""
+"""group-products: a product, the zeros before it and what follows become one kernel."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class GroupProducts(Pass):
     """Mark what one kernel on tensor cores shall compute, and put it side by side.
 
     Before:
-        %z = linalg.fill 0.0 ; %m = linalg.matmul ins(%a, %b) outs(%z) ; ... ; %r = linalg.generic ins(%m)
+        %z = linalg.fill 0.0 ; %m = linalg.matmul ins(%a, %b) outs(%z) ; %x = ...
+        %r = linalg.generic ins(%m, %x)
     After:
-        ... ; %z = linalg.fill {xtc.kernel = 0} 0.0 ; %m = linalg.matmul {xtc.kernel = 0} ..
-        %r = linalg.generic {xtc.kernel = 0} ins(%m)
+        %x = ... ; %z = linalg.fill {xtc.kernel = 0} ; %m = linalg.matmul {xtc.kernel = 0} ..
+        %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
 
     The product must begin with zeros and have no schedule of the user's. What follows joins where
     it alone reads the product, and reads each element once, where it is.

@@ -136,9 +136,7 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) ->
     thread, block = (_place(code, name) for name in (THREAD_ID, BLOCK_ID))
     batch, row, column = _tile(code, product, tiling, block)
     panels = (
-        Panel(
-            _strided(code, product, 0, batch), product.kind, tiling.m, tiling.k_bytes, row, 0
-        ),
+        Panel(_strided(code, product, 0, batch), product.kind, tiling.m, tiling.k_bytes, row, 0),
         Panel(
             _strided(code, product, 1, batch),
             product.kind,
