@@ -26,7 +26,9 @@ MOST_STATIC = 48 << 10
 """Bytes that a kernel may declare; more is given to those launches alone that ask for it ("CUDA C++
 Programming Guide", "Shared Memory" of compute capabilities 8.x and 9.0)."""
 
-_ALIGNMENT = 1024
+SHARED_ALIGNMENT = 1024
+"""Bytes that shared memory of a kernel begins at a multiple of."""
+
 _ARRAY = re.compile(r"!llvm\.array<(\d+) x i8>")
 
 
@@ -37,7 +39,7 @@ def shared_memory(kernel: Operation, nbytes: int, code: Code) -> Value:
     linkage, size = ("internal", nbytes) if static else ("external", 0)
     text = (
         f"llvm.mlir.global {linkage} @{name}() {{addr_space = 3 : i32, "
-        f"alignment = {_ALIGNMENT} : i64}} : !llvm.array<{size} x i8>"
+        f"alignment = {SHARED_ALIGNMENT} : i64}} : !llvm.array<{size} x i8>"
     )
     with InsertionPoint(kernel):
         for op in Module.parse(text).body.operations:

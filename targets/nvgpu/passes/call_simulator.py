@@ -21,7 +21,7 @@ from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes import _simulated as simulated
 from xtc_targets.nvgpu.passes._device import BLOCK_ID, THREAD_ID, kernels, shape
-from xtc_targets.nvgpu.passes._shared import dynamic_bytes, shared_globals
+from xtc_targets.nvgpu.passes._shared import SHARED_ALIGNMENT, dynamic_bytes, shared_globals
 
 _CALLS = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
 _CONTRACT = """
@@ -90,21 +90,28 @@ def _simulate(kernel: Operation) -> None:
 
 def _place_shared(module: Operation, kernel: Operation) -> int:
     """Give a kernel's globals in shared memory their places; returns the bytes of a block."""
-    known = shared_globals(module)
-    nbytes = dynamic_bytes(kernel)
+    known, places, end = shared_globals(module), dict[str, int](), 0
     for op in all_operations(kernel):
         if op.name != "llvm.mlir.addressof":
             continue
         name = FlatSymbolRefAttr(op.attributes["global_name"]).value
         if name in known:
-            ip = InsertionPoint(op)
-            with op.location:
-                begin = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
-                cast = Operation.create("llvm.addrspacecast", [op.results[0].type], [begin], ip=ip)
-            op.results[0].replace_all_uses_with(cast.results[0])
-            op.erase()
-            nbytes += known[name][1]
-    return nbytes
+            if name not in places:
+                places[name] = end
+                end += -(-known[name][1] // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+            _replace_address(op, places[name])
+    return end + dynamic_bytes(kernel)
+
+
+def _replace_address(op: Operation, nbytes: int) -> None:
+    """Shared memory begins where the simulator says; this is so many bytes behind it."""
+    ip = InsertionPoint(op)
+    with op.location:
+        begin = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
+        place, type = llvm.moved(begin, nbytes, ip), op.results[0].type
+        cast = Operation.create("llvm.addrspacecast", [type], [place], ip=ip)
+    op.results[0].replace_all_uses_with(cast.results[0])
+    op.erase()
 
 
 def _export(module: Operation, kernel: Operation, shared_bytes: int) -> None:

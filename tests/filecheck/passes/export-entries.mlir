@@ -16,3 +16,11 @@ llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>, %b: i64)
 llvm.func @not_a_kernel() {
   llvm.return
 }
+
+// Shared memory that a launch asks for.
+// CHECK: @g_nvgpu0_0_launch(dense<[1, 1, 1, 32, 1, 1, 69632, 0]>
+llvm.func @g.nvgpu0.0() attributes {
+    nvgpu.block = array<i64: 32, 1, 1>, nvgpu.dynamic_shared_bytes = 69632 : i64,
+    nvgpu.grid = array<i64: 1, 1, 1>} {
+  llvm.return
+}
