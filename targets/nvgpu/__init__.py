@@ -27,6 +27,7 @@ class NvgpuTarget(AcceleratorTarget):
 
     name: ClassVar[str] = "nvgpu"
     Options: ClassVar[type[NvgpuOptions]] = NvgpuOptions
+    parallel_levels: ClassVar[int] = 2
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NvgpuOptions:
         from xtc_targets.nvgpu.device import NvgpuDevice

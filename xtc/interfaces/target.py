@@ -48,6 +48,9 @@ class Target(ABC):
 
     name: ClassVar[str]
     Options: ClassVar[type[Any]]
+    parallel_levels: ClassVar[int] = 1
+    """How many levels of parallel loops a schedule may have: 1 are threads, 2 are blocks and the
+    threads of each."""
 
     def options(self, **given: Any) -> Any:
         """A checked instance of `Options`. Raises UserError for an option that does not fit."""

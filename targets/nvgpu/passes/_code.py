@@ -11,6 +11,7 @@ from typing import TypeAlias
 from xtc.core.mlir import (
     Attribute,
     Block,
+    IndexType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
@@ -144,6 +145,12 @@ class Code:
         for one in values[1:]:
             total = self.value("arith.addi", total.type, [total, one])
         return total
+
+    def address(self, memref: Value, space: int) -> Value:
+        """Where the buffer of a memref begins, in this memory space."""
+        index = self.value("memref.extract_aligned_pointer_as_index", IndexType.get(), [memref])
+        number = self.value("arith.index_cast", IntegerType.get_signless(64), [index])
+        return self.value("llvm.inttoptr", Type.parse(f"!llvm.ptr<{space}>"), [number])
 
     def moved(self, base: Value, nbytes: Value | int) -> Value:
         """The address so many bytes behind `base`."""

@@ -17,6 +17,7 @@ from xtc.core.mlir import (
     Value,
 )
 from xtc_targets.nvgpu.passes._code import Code, Loop, Number
+from xtc_targets.nvgpu.passes._device import BARRIER
 from xtc_targets.nvgpu.passes._panel import Panel
 from xtc_targets.nvgpu.passes._panel_copies import PanelCopies
 from xtc_targets.nvgpu.passes._panel_reads import GROUP, PanelReads, part
@@ -123,7 +124,7 @@ class ProductLoop:
         """Until all have the oldest tile that was not waited for, and have left the one before."""
         count = IntegerAttr.get(IntegerType.get_signless(32), self.tiling.stages - 2)
         self.code.op("nvvm.cp.async.wait.group", attributes={"n": count})
-        self.code.op("nvvm.barrier0")
+        self.code.op(BARRIER)
 
     def _fragments(self, stage: Value, step: int) -> list[Value]:
         return [

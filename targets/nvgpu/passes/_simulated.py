@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads do together or with shared memory, as calls of `csrc/cuda_sim.h`."""
+"""What tensor cores and copies to shared memory do, as calls of `csrc/cuda_sim.h`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from xtc.core.mlir import InsertionPoint, IntegerAttr, Operation, Type, TypeAttr, Value
+from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
 
-DECLARATIONS = """
-llvm.func @cuda_barrier()
+_DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
 llvm.func @cuda_load_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_mma(i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
-llvm.func @cuda_shared() -> !llvm.ptr
 llvm.func @cuda_to_tf32(f32) -> i32
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
@@ -31,16 +30,33 @@ _WORD = 4
 Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | None"]
 
 
-def scratch(ip: InsertionPoint) -> Value:
+def declare(module: Operation) -> None:
+    """Declare the functions, where they are called for."""
+    if any(op.name in _CALLS for op in all_operations(module)):
+        llvm.declare(module, _DECLARATIONS)
+
+
+def replace(kernel: Operation) -> None:
+    """Put calls in the place of a kernel's instructions."""
+    found = [op for op in all_operations(kernel) if op.name in _CALLS]
+    if not found:
+        return
+    with kernel.location:
+        memory = _scratch(InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]))
+    for op in found:
+        with op.location:
+            made = _CALLS[op.name](op, InsertionPoint(op), memory)
+        if made is not None:
+            op.results[0].replace_all_uses_with(made)
+        op.erase()
+
+
+def _scratch(ip: InsertionPoint) -> Value:
     """A thread's memory for the registers of one instruction."""
     i32 = llvm.constant(_SCRATCH_WORDS, ip)
     attributes = {"elem_type": TypeAttr.get(i32.type)}
     pointer = Type.parse("!llvm.ptr")
     return Operation.create("llvm.alloca", [pointer], [i32], attributes, ip=ip).results[0]
-
-
-def _barrier(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    llvm.call("cuda_barrier", [], [], ip)
 
 
 def _copy(op: Operation, ip: InsertionPoint, memory: Value) -> None:
@@ -83,9 +99,8 @@ def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     return made.results[0]
 
 
-CALLS: Mapping[str, Replacement] = MappingProxyType(
+_CALLS: Mapping[str, Replacement] = MappingProxyType(
     {
-        "nvvm.barrier0": _barrier,
         "nvvm.cp.async.shared.global": _copy,
         "nvvm.cp.async.commit.group": _commit,
         "nvvm.cp.async.wait.group": _wait,

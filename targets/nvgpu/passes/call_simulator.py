@@ -14,19 +14,28 @@ from xtc.core.mlir import (
     Operation,
     Type,
 )
-from xtc.core.parts import symbol_of
+from xtc.core.parts import symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc.interfaces.target import kernel_symbol
 from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes import _simulated as simulated
-from xtc_targets.nvgpu.passes._device import BLOCK_ID, THREAD_ID, kernels, shape
-from xtc_targets.nvgpu.passes._shared import SHARED_ALIGNMENT, dynamic_bytes, shared_globals
+from xtc_targets.nvgpu.passes._device import (
+    BARRIER,
+    BLOCK_ID,
+    SHARED_SYMBOL,
+    THREAD_ID,
+    kernels,
+    shape,
+    shared_bytes,
+)
 
-_CALLS = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
+_PLACES = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
 _CONTRACT = """
 llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
+llvm.func @cuda_shared() -> !llvm.ptr
+llvm.func @cuda_barrier()
 llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 """
 
@@ -52,74 +61,47 @@ class CallSimulator(Pass):
             return
         with module.context:
             llvm.declare(module, _CONTRACT)
-            if any(op.name in simulated.CALLS for op in all_operations(module)):
-                llvm.declare(module, simulated.DECLARATIONS)
+            simulated.declare(module)
             for kernel in found:
-                nbytes = _place_shared(module, kernel)
                 for op in all_operations(kernel):
-                    if op.name in _CALLS:
+                    with op.location:
                         _replace(op)
-                _simulate(kernel)
-                _export(module, kernel, nbytes)
-            for op, _ in shared_globals(module).values():
-                op.erase()
+                simulated.replace(kernel)
+                _export(module, kernel)
+            for op in top_level(module):
+                if op.name == "llvm.mlir.global" and symbol_of(op) == SHARED_SYMBOL:
+                    op.erase()
 
 
 def _replace(op: Operation) -> None:
+    """Do what only a GPU does by a call; other operations stay."""
     ip = InsertionPoint(op)
-    i32 = op.results[0].type
-    with op.location:
-        place = llvm.call(_CALLS[op.name], [llvm.constant(0, ip)], [i32], ip)
-    op.results[0].replace_all_uses_with(place.results[0])
+    if op.name in _PLACES:
+        made = llvm.call(_PLACES[op.name], [llvm.constant(0, ip)], [op.results[0].type], ip)
+    elif op.name == BARRIER:
+        made = llvm.call("cuda_barrier", [], [], ip)
+    elif _is_shared_memory(op):
+        plain = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
+        made = Operation.create("llvm.addrspacecast", [op.results[0].type], [plain], ip=ip)
+    else:
+        return
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
     op.erase()
 
 
-def _simulate(kernel: Operation) -> None:
-    """Call the simulator for what threads do together."""
-    found = [op for op in all_operations(kernel) if op.name in simulated.CALLS]
-    begin = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
-    with kernel.location:
-        memory = simulated.scratch(begin) if found else None
-    for op in found:
-        with op.location:
-            made = simulated.CALLS[op.name](op, InsertionPoint(op), memory)
-        if made is not None:
-            op.results[0].replace_all_uses_with(made)
-        op.erase()
+def _is_shared_memory(op: Operation) -> bool:
+    if op.name != "llvm.mlir.addressof":
+        return False
+    return bool(FlatSymbolRefAttr(op.attributes["global_name"]).value == SHARED_SYMBOL)
 
 
-def _place_shared(module: Operation, kernel: Operation) -> int:
-    """Give a kernel's globals in shared memory their places; returns the bytes of a block."""
-    known, places, end = shared_globals(module), dict[str, int](), 0
-    for op in all_operations(kernel):
-        if op.name != "llvm.mlir.addressof":
-            continue
-        name = FlatSymbolRefAttr(op.attributes["global_name"]).value
-        if name in known:
-            if name not in places:
-                places[name] = end
-                end += -(-known[name][1] // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-            _replace_address(op, places[name])
-    return end + dynamic_bytes(kernel)
-
-
-def _replace_address(op: Operation, nbytes: int) -> None:
-    """Shared memory begins where the simulator says; this is so many bytes behind it."""
-    ip = InsertionPoint(op)
-    with op.location:
-        begin = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
-        place, type = llvm.moved(begin, nbytes, ip), op.results[0].type
-        cast = Operation.create("llvm.addrspacecast", [type], [place], ip=ip)
-    op.results[0].replace_all_uses_with(cast.results[0])
-    op.erase()
-
-
-def _export(module: Operation, kernel: Operation, shared_bytes: int) -> None:
+def _export(module: Operation, kernel: Operation) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
-    numbers = [size for sizes in shape(kernel) for size in sizes]
+    numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
     with InsertionPoint(module.regions[0].blocks[0]):
-        for op in Module.parse(_entry(name, types, [*numbers, shared_bytes])).body.operations:
+        for op in Module.parse(_entry(name, types, numbers)).body.operations:
             if op.operation.name != "llvm.func" or op.operation.regions[0].blocks:
                 op.operation.clone()
     kernel.attributes["linkage"] = Attribute.parse("#llvm.linkage<internal>")

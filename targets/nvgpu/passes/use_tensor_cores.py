@@ -11,13 +11,11 @@ from typing import ClassVar
 from xtc.core.buffers import VIEWS
 from xtc.core.errors import CompileError
 from xtc.core.mlir import (
-    IndexType,
     InsertionPoint,
     IntegerType,
     MemRefType,
     Operation,
     OpResult,
-    Type,
     Value,
 )
 from xtc.core.parts import symbol_of, top_level
@@ -28,7 +26,7 @@ from xtc_passes._options import require_positive
 from xtc_passes._structured import Structured, structured
 from xtc_passes.split_kernels import KERNEL
 from xtc_targets.nvgpu.passes._code import Code, Number
-from xtc_targets.nvgpu.passes._device import BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._device import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
 from xtc_targets.nvgpu.passes._product import Product, epilogue_of, product_of
 from xtc_targets.nvgpu.passes._product_loop import ProductLoop, ThreadPlace
@@ -39,6 +37,7 @@ from xtc_targets.nvgpu.passes.group_products import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8
+_GLOBAL = 1  # memory space
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) ->
     sums = ProductLoop(code, tiling, panels, place).write(shared)
     # All have left the last tile, before which they met: its place is free.
     keep_sums(code, tiling, shared, place, sums)
-    code.op("nvvm.barrier0")
+    code.op(BARRIER)
     result = Result(work.result, batch, row, column, work.epilogue)
     write_result(code, tiling, shared, thread, result)
 
@@ -203,7 +202,7 @@ def _strided(code: Code, product: Product, operand: int, batch: Sequence[Number]
         for loop, number in zip(product.batch, batch, strict=True)
         if loop in by_loop
     ]
-    address = _address(code, memref, offset * nbytes)
+    address = code.moved(code.address(memref, _GLOBAL), offset * nbytes)
     return Strided(
         code.moved(address, code.wide_sum(parts)) if parts else address,
         product.extent(own),
@@ -212,12 +211,6 @@ def _strided(code: Code, product: Product, operand: int, batch: Sequence[Number]
         by_loop[product.k],
         _width(type, strides, offset, nbytes),
     )
-
-
-def _address(code: Code, memref: Value, nbytes: int) -> Value:
-    index = code.value("memref.extract_aligned_pointer_as_index", IndexType.get(), [memref])
-    number = code.value("arith.index_cast", IntegerType.get_signless(64), [index])
-    return code.moved(code.value("llvm.inttoptr", Type.parse("!llvm.ptr<1>"), [number]), nbytes)
 
 
 def _width(type: MemRefType, strides: Sequence[int], offset: int, nbytes: int) -> int:

@@ -17,10 +17,9 @@ llvm.func @not_a_kernel() {
   llvm.return
 }
 
-// Shared memory that a launch asks for.
-// CHECK: @g_nvgpu0_0_launch(dense<[1, 1, 1, 32, 1, 1, 69632, 0]>
-llvm.func @g.nvgpu0.0() attributes {
-    nvgpu.block = array<i64: 32, 1, 1>, nvgpu.dynamic_shared_bytes = 69632 : i64,
-    nvgpu.grid = array<i64: 1, 1, 1>} {
+// CHECK:       @shares_launch(dense<[7, 1, 1, 96, 1, 1, 640, 0]>
+llvm.func @shares()
+    attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
+                nvgpu.shared_bytes = 640 : i64} {
   llvm.return
 }

@@ -7,11 +7,11 @@
 #row = affine_map<(i, j) -> (j)>
 
 // 16 x 16 tiles of 32 x 32, each by 4 warps; 3 stages of 2 x 32 rows of 128 bytes.
-// CHECK:       llvm.mlir.global internal @half_shared()
-// CHECK-SAME:  addr_space = 3 : i32, alignment = 1024 : i64
-// CHECK-SAME:  !llvm.array<24576 x i8>
+// CHECK:       memref.global @xtc_shared : memref<0xi8, 3> {alignment = 1024 : i64}
+// CHECK-NOT:   memref.global
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
+// CHECK-SAME:  nvgpu.shared_bytes = 24576 : i64
 // CHECK-NOT:   linalg
 // Two tiles are on their way before the loop.
 // CHECK-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
@@ -19,7 +19,7 @@
 // CHECK-COUNT-4: nvvm.cp.async.shared.global
 // CHECK:       nvvm.cp.async.commit.group
 // CHECK-NEXT:  nvvm.cp.async.wait.group 1
-// CHECK-NEXT:  nvvm.barrier0
+// CHECK-NEXT:  nvvm.barrier
 // A has its rows along K, B across.
 // CHECK:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4 : i32
 // CHECK:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4 : i32
@@ -35,25 +35,23 @@
 // CHECK-COUNT-2: nvvm.ldmatrix
 // CHECK-COUNT-2: nvvm.mma.sync
 // CHECK:         nvvm.cp.async.wait.group 1
-// CHECK-NEXT:    nvvm.barrier0
+// CHECK-NEXT:    nvvm.barrier
 // CHECK-COUNT-2: nvvm.ldmatrix
 // CHECK-COUNT-2: nvvm.mma.sync
 // CHECK:         scf.yield
 // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
-// CHECK:       nvvm.barrier0
+// CHECK:       nvvm.barrier
 // CHECK:       scf.for
 // CHECK-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK:         vector.load {{.*}} {alignment = 16 : i64} : memref<512xf16, 1>, vector<8xf16>
 // CHECK-COUNT-8: arith.truncf
 // CHECK:         vector.store {{.*}} {alignment = 16 : i64} : memref<512x512xf16, 1>, vector<8xf16>
 
-// Enough tiles of 128 x 128 for 4 SMs: more shared memory than a kernel can declare.
-// LARGE:       llvm.mlir.global external @half_shared()
-// LARGE-SAME:  !llvm.array<0 x i8>
+// Enough tiles of 128 x 128 for 4 SMs.
 // LARGE-LABEL: func.func @half(
 // LARGE-SAME:  nvgpu.block = array<i64: 128, 1, 1>
-// LARGE-SAME:  nvgpu.dynamic_shared_bytes = 69632 : i64
 // LARGE-SAME:  nvgpu.grid = array<i64: 16, 1, 1>
+// LARGE-SAME:  nvgpu.shared_bytes = 69632 : i64
 func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memref<512xf16, 1>, %c: memref<512x512xf16, 1>) {
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<512x512xf32, 1>
@@ -81,7 +79,7 @@ func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memr
 // CHECK:         llvm.load {{.*}} : !llvm.ptr<1> -> i16
 // CHECK:       scf.for
 // CHECK:         nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<bf16>
-// CHECK:       nvvm.barrier0
+// CHECK:       nvvm.barrier
 // CHECK:       arith.cmpi ult
 // CHECK:       scf.if
 // CHECK:         memref.store {{.*}} : memref<3x20x33xf32, 1>

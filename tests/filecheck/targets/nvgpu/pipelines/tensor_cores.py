@@ -20,7 +20,7 @@ with O.graph(name="f") as graph:
 print(prepare(graph.graph, target=gpu).stage_text("code"))
 
 # 256 tiles of 128 x 128, by 128 threads each; shared memory that the launch asks for.
-# CHECK:        .extern .shared .align 1024 .b8 f_nvgpu0_0_shared[]
+# CHECK:        .extern .shared .align 1024 .b8 xtc_shared[]
 # SM80:         _launch[32] = {0, 1, {{.*}} 128, 0, 0, 0, {{.*}} 0, 16, 1, 0, 4};
 # SM90:         _launch[32] = {0, 1, {{.*}} 128, 0, 0, 0, {{.*}} 0, 128, 1, 0, 4};
 # CHECK-NOT:    _launch[
