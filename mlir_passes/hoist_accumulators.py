@@ -12,6 +12,7 @@ from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, are_distinct
 from xtc_passes._linalg import all_operations, dict_of
 
+_BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = ("memref.alloc", "memref.alloca", "memref.get_global", "memref.subview", "scf.yield")
 
 
@@ -68,14 +69,27 @@ def _is_inside(value: Value, loop: Operation) -> bool:
 
 
 def _is_alone(read: Access, write: Access, body: Sequence[Operation]) -> bool:
-    """Whether nothing else in the loop's body touches the place."""
+    """Whether nothing else in the loop's body touches the place, in this thread or another.
+
+    Between two barriers, threads touch elements of their own of what one of them writes; behind a
+    barrier, elements that are apart for one thread may be another's.
+    """
+    barriers, before = 0, set()  # how many, and how many before each access to the buffer
     for op in body:
-        if op in (read.op, write.op):
-            continue
         for inner in all_operations(op):
-            if not _is_harmless(inner, write):
+            if inner.name in _BARRIERS:
+                barriers += 1
+            elif inner not in (read.op, write.op) and not _is_harmless(inner, write):
                 return False
-    return True
+            elif _touches(inner, write):
+                before.add(barriers)
+    return len(before) == 1
+
+
+def _touches(op: Operation, write: Access) -> bool:
+    """Whether an operation may access the buffer that is written."""
+    access = Access.of(op)
+    return access is not None and not are_distinct(access.memref, write.memref)
 
 
 def _is_harmless(op: Operation, write: Access) -> bool:

@@ -44,6 +44,7 @@ def toolchain(options: NvgpuOptions) -> dict[str, str]:
         "platform": options.platform,
         "block_threads": str(options.block_threads),
         "opt_level": str(options.opt_level),
+        "tf32": str(options.tf32),
     }
     if options.platform == "hw":
         return machine

@@ -19,12 +19,15 @@ class NvgpuOptions:
         arch: what it is compiled for, "sm_80" or "sm_90a".
         block_threads: threads of a block, where a kernel has so many.
         opt_level: the optimisation level, 0 to 3.
+        tf32: whether products of float32 may round their factors to TF32, 10 bits after the point,
+            for tensor cores.
     """
 
     platform: Platform = "sim"
     arch: str = "sm_90a"
     block_threads: int = 256
     opt_level: int = 3
+    tf32: bool = False
 
     def __post_init__(self) -> None:
         # The same rules as for the device that runs it.

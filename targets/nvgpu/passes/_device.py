@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xtc.core.buffers import VIEWS
 from xtc.core.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
+    IntegerAttr,
     MemRefType,
     Operation,
     UnitAttr,
@@ -18,8 +20,34 @@ from xtc.core.parts import top_level
 GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
 """Attributes of a kernel: blocks of its grid and threads of a block, in x, y and z."""
 
+SHARED_BYTES = "nvgpu.shared_bytes"
+"""Attribute of a kernel: what its blocks take of shared memory; none where it is left away."""
+
+SHARED = 3
+"""The memory space of what the threads of a block share."""
+
+SHARED_SYMBOL = "xtc_shared"
+"""Names the first byte of a block's shared memory."""
+
+BARRIER = "nvvm.barrier"
+"""All threads of a block wait for each other."""
+
+WARP = 32
+
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 """Where a thread is in x: operations whose result is an i32."""
+
+
+_WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
+
+
+def only_loop(kernel: Operation) -> Operation | None:
+    """The parallel loop that is all a kernel does."""
+    ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
+    acting = [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
+    if len(acting) != 1 or acting[0].name != "scf.parallel" or len(acting[0].results):
+        return None
+    return acting[0]
 
 
 def kernels(module: Operation) -> list[Operation]:
@@ -51,3 +79,9 @@ def shape(kernel: Operation) -> tuple[list[int], list[int]]:
     """A kernel's grid and its blocks."""
     grid, block = (DenseI64ArrayAttr(kernel.attributes[name]) for name in (GRID, BLOCK))
     return list(grid), list(block)
+
+
+def shared_bytes(kernel: Operation) -> int:
+    """What a block of the kernel takes of shared memory."""
+    given = SHARED_BYTES in kernel.attributes
+    return int(IntegerAttr(kernel.attributes[SHARED_BYTES]).value) if given else 0

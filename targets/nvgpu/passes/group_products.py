@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""group-products: a product, the zeros before it and what follows become one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._function_view import FunctionView, functions
+from xtc_passes.split_kernels import KERNEL
+from xtc_targets.nvgpu.passes._product import Product, epilogue_of, product_of
+
+
+@dataclass(frozen=True)
+class GroupProducts(Pass):
+    """Mark what one kernel on tensor cores shall compute, and put it side by side.
+
+    Before:
+        %z = linalg.fill 0.0 ; %m = linalg.matmul ins(%a, %b) outs(%z) ; %x = ...
+        %r = linalg.generic ins(%m, %x)
+    After:
+        %x = ... ; %z = linalg.fill {xtc.kernel = 0} ; %m = linalg.matmul {xtc.kernel = 0} ..
+        %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
+
+    The product must begin with zeros and have no schedule of the user's. What follows joins where
+    it alone reads the product, and reads each element once, where it is.
+
+    Attributes:
+        tf32: whether factors in float32 may be rounded to TF32.
+    """
+
+    name: ClassVar[str] = "group-products"
+    tf32: bool = False
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                self._group(view)
+
+    def _group(self, view: FunctionView) -> None:
+        taken: set[Operation] = set()
+        products = [product_of(op, self.tf32) for op in view.nests]
+        for number, product in enumerate(one for one in products if one is not None):
+            zeros = _zeros(view, product)
+            if zeros is None:
+                continue
+            reader = _reader(view, product)
+            members = [product.nest.op]
+            if reader is not None and reader not in taken:
+                product.nest.op.move_before(reader)
+                members.append(reader)
+                taken.add(reader)
+            copy = zeros.clone(InsertionPoint(product.nest.op)).operation
+            product.nest.op.operands[product.nest.destination] = copy.results[0]
+            _mark([copy, *members], number)
+            if not any(True for _ in zeros.results[0].uses):
+                zeros.erase()
+
+
+def _zeros(view: FunctionView, product: Product) -> Operation | None:
+    """What fills the product's destination with zeros."""
+    nest = view.nest_of(product.nest.op.operands[product.nest.destination])
+    if nest is None or nest.op.name != "linalg.fill":
+        return None
+    return nest.op if is_zero(nest.op.operands[0]) else None
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is the constant 0 of a float type."""
+    owner = value.owner
+    if getattr(owner, "name", "") != "arith.constant":
+        return False
+    return str(owner.attributes["value"]).startswith("0.000000e+00")
+
+
+def _reader(view: FunctionView, product: Product) -> Operation | None:
+    """The operation that may change the product's elements before they are written."""
+    uses = view.uses.get(product.nest.result, [])
+    if len(uses) != 1:
+        return None
+    nest = view.nests.get(uses[0][0])
+    if nest is None or nest.device != product.nest.device:
+        return None
+    return nest.op if epilogue_of(nest, product.nest.result) else None
+
+
+def _mark(members: list[Operation], number: int) -> None:
+    label = IntegerAttr.get(IntegerType.get_signless(64), number)
+    for op in members:
+        op.attributes[KERNEL] = label
