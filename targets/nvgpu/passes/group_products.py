@@ -50,10 +50,10 @@ class GroupProducts(Pass):
             reader = _reader(view, product)
             members = [product.nest.op]
             if reader is not None and reader not in taken:
+                _separate(reader)
                 product.nest.op.move_before(reader)
                 members.append(reader)
                 taken.add(reader)
-                _separate(reader)
             copy = zeros.clone(InsertionPoint(product.nest.op)).operation
             _separate(copy)
             product.nest.op.operands[product.nest.destination] = copy.results[0]
