@@ -14,6 +14,11 @@ typedef struct {
     uint64_t nbytes, module, result;
 } request;
 
+static bool is_fat(const char *image)
+{
+    return strncmp(image, "\x50\xed\x55\xba", 4) == 0;
+}
+
 // What the driver's assembler says of PTX goes into the message.
 static int32_t load_text(xtc_device *device, const char *image, hw_handle *handle)
 {
@@ -26,6 +31,11 @@ static int32_t load_text(xtc_device *device, const char *image, hw_handle *handl
     log[sizeof log - 1] = '\0';
     if (status && *log)
         xtc_fail(status, "%s\n%s", xtc_message(), log);
+    if (status == XTC_IMAGE && is_fat(image))
+        xtc_fail(status,
+                 "%s\nthe driver may be too old for its machine code: cubins='none' leaves that to "
+                 "the driver",
+                 xtc_message());
     return status;
 }
 
