@@ -97,11 +97,13 @@ result cuDeviceGet(int *device, int number)
     return 0;
 }
 
-// GPU 0 is of capability 9.0, GPU 1 of 8.6.
+// GPU 0 is of capability 9.0, or what $STAND_IN_FIRST_GPU says, such as "75"; GPU 1 of 8.6.
 result cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     BEGIN();
-    *value = attribute == 75 ? (device == 40 ? 9 : 8) : attribute == 76 ? (device == 40 ? 0 : 6) : -1;
+    const char *first = getenv("STAND_IN_FIRST_GPU");
+    int capability = device == 40 ? (first ? atoi(first) : 90) : 86;
+    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : -1;
     return 0;
 }
 
