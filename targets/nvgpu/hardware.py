@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import c_char_p, c_uint32, c_uint64
+from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
@@ -29,6 +29,7 @@ class Options(ctypes.Structure):
         ("major", c_uint32),
         ("minor", c_uint32),
         ("exact", c_uint32),
+        ("timeout_s", c_double),
     )
 
 
@@ -99,6 +100,7 @@ def open_hardware(config: NvgpuConfig, name: str) -> OpenDevice:
         minor=minor,
         # Code for an architecture whose name ends in "a" runs on no other one.
         exact=config.arch.endswith("a"),
+        timeout_s=config.timeout_s,
     )
     try:
         return OpenDevice(built_driver(unit())[1], options, name)

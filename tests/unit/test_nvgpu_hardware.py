@@ -169,11 +169,11 @@ def test_code_that_the_driver_refuses_comes_with_its_words(device: NvgpuDevice) 
 @pytest.mark.parametrize(
     ("fails", "error", "what"),
     [
-        ("cuEventSynchronize=700", DeviceFault, "kernel 'scale': CUDA_ERROR_ILLEGAL_ADDRESS"),
-        ("cuEventSynchronize=716", DeviceFault, "kernel 'scale': CUDA_ERROR_MISALIGNED_ADDRESS"),
-        ("cuEventSynchronize=702", DeviceTimeout, "kernel 'scale': CUDA_ERROR_LAUNCH_TIMEOUT"),
-        ("cuEventSynchronize=214", DeviceLost, "kernel 'scale': CUDA_ERROR_ECC_UNCORRECTABLE"),
-        ("cuEventSynchronize=12345", DeviceFault, "kernel 'scale': CUDA error 12345"),
+        ("cuEventQuery=700", DeviceFault, "kernel 'scale': CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("cuEventQuery=716", DeviceFault, "kernel 'scale': CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("cuEventQuery=702", DeviceTimeout, "kernel 'scale': CUDA_ERROR_LAUNCH_TIMEOUT"),
+        ("cuEventQuery=214", DeviceLost, "kernel 'scale': CUDA_ERROR_ECC_UNCORRECTABLE"),
+        ("cuEventQuery=12345", DeviceFault, "kernel 'scale': CUDA error 12345"),
     ],
 )
 def test_a_failed_kernel_ends_the_device_with_its_name(

@@ -38,7 +38,7 @@ typedef void *hw_handle; // a context, stream, event, module or function
     X(event_create, "cuEventCreate", (hw_handle * event, unsigned flags))                          \
     X(event_destroy, "cuEventDestroy_v2", (hw_handle event))                                       \
     X(event_record, "cuEventRecord", (hw_handle event, hw_handle stream))                          \
-    X(event_wait, "cuEventSynchronize", (hw_handle event))                                         \
+    X(event_query, "cuEventQuery", (hw_handle event))                                              \
     X(module_load, "cuModuleLoadDataEx",                                                           \
       (hw_handle * module, const void *image, unsigned count, int *options, void **values))        \
     X(module_unload, "cuModuleUnload", (hw_handle module))                                         \
@@ -59,6 +59,7 @@ typedef struct {
 
 // Values of cuda.h.
 enum {
+    HW_NOT_READY = 600, // a result
     HW_STREAM_NON_BLOCKING = 1,
     HW_EVENT_DISABLE_TIMING = 2,
     HW_COMPUTE_CAPABILITY_MAJOR = 75,

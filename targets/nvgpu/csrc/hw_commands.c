@@ -85,6 +85,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
         return status;
     char *what = device->names[slot];
     snprintf(what, sizeof device->names[slot], "kernel '%s'", function->name);
+    device->begins[slot] = hw_now();
     status = hw_status(device, launch(device, function, command->arguments), XTC_LAUNCH, what);
     if (!status)
         status = hw_status(device, device->api.event_record(device->ends[slot], device->kernels),
@@ -105,8 +106,7 @@ static int32_t finish(xtc_device *device)
     int32_t status = hw_enter(device);
     if (status)
         return status;
-    status = hw_status(device, device->api.event_wait(device->ends[slot]), XTC_FAULT,
-                       device->names[slot]);
+    status = hw_wait_for_kernel(device, slot);
     hw_leave(device);
     return status;
 }

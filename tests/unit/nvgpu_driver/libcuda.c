@@ -246,7 +246,7 @@ result cuEventRecord(void *event, void *stream)
     return event == NULL || stream != (void *)1;
 }
 
-result cuEventSynchronize(void *event)
+result cuEventQuery(void *event)
 {
     BEGIN_IN_CONTEXT();
     return event == NULL;
