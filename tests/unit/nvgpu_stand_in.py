@@ -24,17 +24,23 @@ def built(name: str, folder: Path) -> Path:
 
 
 @functools.cache
+def _bytes_of(name: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return built(name, Path(folder)).read_bytes()
+
+
 def kernel_code() -> bytes:
     """Device code that the stand-in loads."""
-    with tempfile.TemporaryDirectory() as folder:
-        return built("kernels", Path(folder)).read_bytes()
+    return _bytes_of("kernels")
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The library, a new one, whose log is in `folder`."""
     monkeypatch.setenv("STAND_IN_LOG", str(folder / "log"))
     monkeypatch.setenv("STAND_IN_IMAGE_BYTES", str(len(kernel_code())))
-    return built("libcuda", folder)
+    library = folder / "libcuda.so"
+    library.write_bytes(_bytes_of("libcuda"))
+    return library
 
 
 def log(library: Path) -> list[str]:

@@ -46,6 +46,7 @@ typedef void *hw_handle; // a context, stream, event, module or function
       (hw_handle * function, hw_handle module, const char *name))                                  \
     X(module_global, "cuModuleGetGlobal_v2",                                                       \
       (uint64_t * address, size_t *nbytes, hw_handle module, const char *name))                    \
+    X(function_get, "cuFuncGetAttribute", (int *value, int attribute, hw_handle function))         \
     X(function_set, "cuFuncSetAttribute", (hw_handle function, int attribute, int value))          \
     X(launch, "cuLaunchKernel",                                                                    \
       (hw_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,    \
@@ -64,6 +65,9 @@ enum {
     HW_EVENT_DISABLE_TIMING = 2,
     HW_COMPUTE_CAPABILITY_MAJOR = 75,
     HW_COMPUTE_CAPABILITY_MINOR = 76,
+    HW_MAX_SHARED_BYTES_BLOCK = 97,
+    HW_FUNCTION_MAX_THREADS = 0,
+    HW_FUNCTION_SHARED_BYTES = 1, // without the dynamic ones
     HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES = 8,
     HW_JIT_ERROR_LOG_BUFFER = 5,
     HW_JIT_ERROR_LOG_BUFFER_BYTES = 6,

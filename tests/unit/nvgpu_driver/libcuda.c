@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for NVIDIA's driver, whose device is this process. Device code is a shared library;
-// what begins with ".version" is PTX, which its assembler refuses. Calls that say something are noted,
-// one a line, in the file $STAND_IN_LOG. $STAND_IN_FAILS is "cuLaunchKernel=700": the call and what
-// it returns.
+// what begins with ".version" or a comment is PTX, which its assembler refuses. Calls that say
+// something are noted, one a line, in the file $STAND_IN_LOG. $STAND_IN_FAILS is
+// "cuLaunchKernel=700": the call and what it returns.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -102,6 +102,10 @@ result cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     BEGIN();
     const char *first = getenv("STAND_IN_FIRST_GPU");
+    if (attribute == 97) { // shared memory of a block
+        *value = 227 << 10;
+        return 0;
+    }
     int capability = device == 40 ? (first ? atoi(first) : 90) : 86;
     *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : -1;
     return 0;
@@ -271,7 +275,7 @@ result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int 
     BEGIN_IN_CONTEXT();
     if (count != 2 || options[0] != 5 || options[1] != 6)
         return 1;
-    if (strncmp(image, ".version", 8) == 0) {
+    if (strncmp(image, ".version", 8) == 0 || strncmp(image, "//", 2) == 0) {
         snprintf(values[0], (size_t)values[1], "ptxas: line 1: no such instruction");
         return 218;
     }
@@ -302,6 +306,14 @@ result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, con
     *address = (uintptr_t)dlsym(module, name);
     *nbytes = strncmp(name, "odd", 3) ? 32 : 28;
     return *address ? 0 : 500;
+}
+
+// 1024 threads, and 100 bytes of shared memory.
+result cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    BEGIN_IN_CONTEXT();
+    *value = attribute == 0 ? 1024 : attribute == 1 ? 100 : -1;
+    return function == NULL;
 }
 
 result cuFuncSetAttribute(void *function, int attribute, int value)
