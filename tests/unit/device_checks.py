@@ -11,6 +11,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 
 import numpy as np
 import psutil
@@ -95,7 +96,7 @@ def no_order_changes_a_result(devices: Iterable[DriverDevice]) -> None:
     x, w = rng.random((70, 96), np.float32), rng.random((96, 50), np.float32)
     first: list[Array] = []
     for device in devices:
-        with device, xtc.compile(layers(device), device) as module:
+        with closing(device), xtc.compile(layers(device), device) as module:
             result = [np.asarray(one) for one in module(x, device.array(w))]
         first = first or result
         for one, expected in zip(result, first, strict=True):
