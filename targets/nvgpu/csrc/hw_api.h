@@ -22,6 +22,10 @@ typedef void *hw_handle; // a context, stream, event, module or function
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                               \
     X(context_push, "cuCtxPushCurrent_v2", (hw_handle context))                                    \
     X(context_pop, "cuCtxPopCurrent_v2", (hw_handle * context))                                    \
+    X(context_wait, "cuCtxSynchronize", (void))                                                    \
+    X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t address))  \
+    X(address_range, "cuMemGetAddressRange_v2",                                                    \
+      (uint64_t * start, size_t * nbytes, uint64_t address))                                       \
     X(alloc, "cuMemAlloc_v2", (uint64_t * address, size_t nbytes))                                 \
     X(free, "cuMemFree_v2", (uint64_t address))                                                    \
     X(copy_to, "cuMemcpyHtoDAsync_v2",                                                             \
@@ -66,6 +70,7 @@ enum {
     HW_COMPUTE_CAPABILITY_MAJOR = 75,
     HW_COMPUTE_CAPABILITY_MINOR = 76,
     HW_MAX_SHARED_BYTES_BLOCK = 97,
+    HW_POINTER_DEVICE_ORDINAL = 9,
     HW_FUNCTION_MAX_THREADS = 0,
     HW_FUNCTION_SHARED_BYTES = 1, // without the dynamic ones
     HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES = 8,

@@ -23,12 +23,11 @@ static hw_result give(xtc_device *device, const xtc_command *command)
 
 static int32_t check_addresses(xtc_device *device, const xtc_command *command)
 {
-    hw_span span;
     if (command->kind != XTC_COPY_FROM &&
-        hw_memory_find(&device->memory, command->destination, command->nbytes, &span))
+        hw_find(device, command->destination, command->nbytes))
         return XTC_MEMORY;
     if ((command->kind == XTC_COPY_FROM || command->kind == XTC_COPY_WITHIN) &&
-        hw_memory_find(&device->memory, command->source, command->nbytes, &span))
+        hw_find(device, command->source, command->nbytes))
         return XTC_MEMORY;
     return XTC_OK;
 }

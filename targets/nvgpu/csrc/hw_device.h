@@ -40,7 +40,7 @@ typedef struct {
 struct xtc_device {
     xtc_engine engine; // the first, for xtc_engine_of
     hw_api api;
-    int number; // the driver's
+    int ordinal, number; // of the GPU; the driver's
     hw_handle context, kernels, copies;
     hw_handle ends[HW_MAX_STARTED]; // events, of the kernels started and not finished by turns
     char names[HW_MAX_STARTED][128];
@@ -88,6 +88,14 @@ void hw_close(xtc_device *device);
 void hw_release(xtc_device *device);
 // Close what hw_close left on this GPU; XTC_NOT_FOUND where a kernel still runs.
 int32_t hw_clear_left(int number);
+
+// hw_foreign.c
+// hw_memory_find of what other libraries have on this GPU.
+int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found);
+// Whether all these bytes are in one allocation, theirs or ours.
+int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes);
+// Wait until they have done all that they began.
+int32_t hw_wait_for_others(xtc_device *device);
 
 // hw_commands.c
 extern const xtc_engine_ops hw_ops;

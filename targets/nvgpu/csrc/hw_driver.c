@@ -131,8 +131,11 @@ static int32_t span(xtc_device *device, xtc_address address, xtc_address *start,
 {
     hw_span found = {0, 0};
     int32_t status = hw_check(device);
-    if (!status)
-        status = hw_memory_find(&device->memory, address, 1, &found);
+    if (!status && hw_memory_find(&device->memory, address, 1, &found)) {
+        status = hw_find_foreign(device, address, 1, &found);
+        if (!status)
+            status = hw_wait_for_others(device);
+    }
     *start = found.address;
     *nbytes = found.nbytes;
     return status;

@@ -16,7 +16,11 @@
 
 typedef int result;
 
-static _Thread_local int pushed;
+static _Thread_local int pushed, current; // contexts, and the GPU of the last one
+static struct {
+    uint64_t address, nbytes;
+    int gpu;
+} memory[64];
 static int retained, streams, events, modules, blocks;
 
 static void note(const char *format, ...)
@@ -138,8 +142,8 @@ result cuDevicePrimaryCtxRelease_v2(int device)
 result cuCtxPushCurrent_v2(void *context)
 {
     BEGIN();
-    (void)context;
     pushed++;
+    current = (int)(uintptr_t)context - 40;
     return 0;
 }
 
@@ -156,15 +160,61 @@ result cuMemAlloc_v2(uint64_t *address, size_t nbytes)
     BEGIN_IN_CONTEXT();
     if (nbytes > (size_t)1 << 30)
         return 2;
-    *address = (uintptr_t)malloc(nbytes);
+    *address = (uintptr_t)aligned_alloc(256, (nbytes + 255) / 256 * 256);
     memset((void *)(uintptr_t)*address, 0x55, nbytes);
     blocks++;
+    for (int i = 0; i < 64; i++)
+        if (!memory[i].address) {
+            memory[i].address = *address;
+            memory[i].nbytes = nbytes;
+            memory[i].gpu = current;
+            break;
+        }
+    return 0;
+}
+
+static int block_of(uint64_t address)
+{
+    for (int i = 0; i < 64; i++)
+        if (memory[i].address && address - memory[i].address < memory[i].nbytes)
+            return i;
+    return -1;
+}
+
+result cuPointerGetAttribute(void *value, int attribute, uint64_t address)
+{
+    BEGIN_IN_CONTEXT();
+    int block = block_of(address);
+    if (block < 0 || attribute != 9)
+        return 1;
+    *(int *)value = memory[block].gpu;
+    return 0;
+}
+
+result cuMemGetAddressRange_v2(uint64_t *start, size_t *nbytes, uint64_t address)
+{
+    BEGIN_IN_CONTEXT();
+    int block = block_of(address);
+    if (block < 0)
+        return 1;
+    *start = memory[block].address;
+    *nbytes = memory[block].nbytes;
+    return 0;
+}
+
+result cuCtxSynchronize(void)
+{
+    BEGIN_IN_CONTEXT();
+    note("wait for all");
     return 0;
 }
 
 result cuMemFree_v2(uint64_t address)
 {
     BEGIN_IN_CONTEXT();
+    int block = block_of(address);
+    if (block >= 0)
+        memory[block].address = 0;
     free((void *)(uintptr_t)address);
     blocks--;
     return 0;
