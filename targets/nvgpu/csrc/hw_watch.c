@@ -8,7 +8,7 @@
 #include "hw_device.h"
 #include "xtc_error.h"
 
-#define SPIN_NS 100000u  // most kernels end sooner than a sleep would
+#define SPIN_NS 2000000u  // a sleep would be long beside a kernel that ends before
 #define SLEEP_NS 1000000u // the longest
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
