@@ -137,7 +137,7 @@ def _measure_all(
                 share = max(0.0, end - time.monotonic()) / left
                 deadline = time.monotonic() + share
                 marks = team.yardsticks(workload)
-                row = measure(workload, inputs, team.candidates, marks, settings, deadline)
+                row = measure(workload, inputs, team.candidates, marks, settings, deadline, end)
                 report.rows.append(row)
                 left -= 1
                 console.print(_progress(row, left), markup=False)

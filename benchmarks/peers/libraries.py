@@ -44,6 +44,19 @@ LIBRARIES = (
     Library("tuned", "xtc, tuned", "ours_tuned", is_ours=True),
     Library("numpy", "NumPy (OpenBLAS)", "openblas", (NUMPY,)),
     Library("torch", "PyTorch", "pytorch", ("torch==2.13.0", NUMPY)),
+    Library(
+        "onnxruntime",
+        "ONNX Runtime",
+        "onnx_runtime",
+        ("onnxruntime==1.31.1", "onnx==1.23.2", NUMPY),
+    ),
+    Library("jax", "JAX (XLA)", "jax_xla", ("jax==0.10.2", "jaxlib==0.10.2", NUMPY)),
+    Library(
+        "iree",
+        "IREE",
+        "iree_cpu",
+        ("iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0", NUMPY),
+    ),
 )
 YARDSTICKS = Library("machine", "machine", "yardsticks")
 PLOT_REQUIREMENTS = ("matplotlib==3.11.2",)

@@ -92,11 +92,12 @@ def measure(
     yardsticks: Mapping[str, Yardstick],
     settings: Settings,
     deadline: float,
+    end: float,
 ) -> Row:
     """One row, on the threads of the candidates.
 
     `yardsticks` has "fma", and "traffic" where the memory limits the workload. After `deadline`, in
-    seconds of time.monotonic(), no candidate is prepared and no round but the first begun.
+    seconds of time.monotonic(), no round but the first is begun, after `end` nothing is prepared.
     """
     row = Row(workload, candidates[0].threads)
     runners: dict[str, _Ready] = {}
@@ -105,7 +106,7 @@ def measure(
             runners[name] = _built(yardstick.candidate, yardstick.request, settings)[0]
     for candidate in candidates:
         with _noting(row, candidate.library.name):
-            runners[candidate.library.name] = _prepared(row, candidate, inputs, settings, deadline)
+            runners[candidate.library.name] = _prepared(row, candidate, inputs, settings, end)
     _visit_all(row, runners, settings, deadline)
     row.timings = {name: one.timing for name, one in runners.items() if name not in yardsticks}
     for name, yardstick in yardsticks.items():
@@ -117,11 +118,11 @@ def measure(
 
 
 def _prepared(
-    row: Row, candidate: Candidate, inputs: Inputs, settings: Settings, deadline: float
+    row: Row, candidate: Candidate, inputs: Inputs, settings: Settings, end: float
 ) -> _Ready:
     """A candidate with the workload, whose result was compared with NumPy's."""
     name = candidate.library.name
-    if time.monotonic() > deadline:
+    if time.monotonic() > end:
         raise Unavailable("no time was left for it")
     output = inputs.folder / f"output-{name}.npy"
     files = {"inputs": inputs.paths, "output": str(output)}

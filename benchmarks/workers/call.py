@@ -34,11 +34,11 @@ class Call:
     close: Callable[[], None] = lambda: None
 
 
-Operators = Mapping[str, Callable[..., Call]]
-"""How a library says each operator: functions of the workload and its operands."""
+Operators = Mapping[str, Callable[..., Any]]
+"""How a library says each operator: functions of the workload and, mostly, its operands."""
 
 
-def lookup(table: Operators, workload: Workload) -> Callable[..., Call]:
+def lookup(table: Operators, workload: Workload) -> Callable[..., Any]:
     """The function that a library's table has for the workload's operator."""
     if workload["op"] not in table:
         raise Unsupported(f"{workload['op']} is not written for it here")

@@ -13,7 +13,8 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     """A call on arrays that it does not copy, with its result in an array of its own."""
     if workload["dtype"] != "float32":
         raise Unsupported(f"OpenBLAS has no {workload['dtype']} product that NumPy calls")
-    return lookup(_OPERATORS, workload)(workload, *arrays)
+    call: Call = lookup(_OPERATORS, workload)(workload, *arrays)
+    return call
 
 
 def _matmul(workload: Workload, a: Array, b: Array) -> Call:

@@ -17,7 +17,8 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     torch.set_grad_enabled(False)
     dtype = _TYPES[workload["dtype"]]
     tensors = [torch.from_numpy(array).to(dtype) for array in arrays]
-    return lookup(_OPERATORS, workload)(workload, *tensors)
+    call: Call = lookup(_OPERATORS, workload)(workload, *tensors)
+    return call
 
 
 def _array(tensor: torch.Tensor) -> Array:
