@@ -57,6 +57,13 @@ LIBRARIES = (
         "iree_cpu",
         ("iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0", NUMPY),
     ),
+    Library(
+        "tvm",
+        "TVM",
+        "tvm_te",
+        # Beside the newest apache-tvm-ffi parts of TVM crash.
+        ("apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post0", NUMPY),
+    ),
 )
 YARDSTICKS = Library("machine", "machine", "yardsticks")
 PLOT_REQUIREMENTS = ("matplotlib==3.11.2",)
