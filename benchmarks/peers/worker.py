@@ -120,6 +120,8 @@ class Worker:
 
     def last_words(self) -> str:
         """The last line that it wrote to standard error."""
+        if self._errors.closed:
+            return ""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LAST_WORDS))
         lines = self._errors.read().decode(errors="replace").split("\n")
