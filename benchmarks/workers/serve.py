@@ -128,6 +128,3 @@ def main(module: str, threads: int) -> None:
         answers.write(json.dumps(session.answer(json.loads(line))) + "\n")
         answers.flush()
 
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
