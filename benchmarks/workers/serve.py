@@ -127,4 +127,3 @@ def main(module: str, threads: int) -> None:
     for line in sys.stdin:
         answers.write(json.dumps(session.answer(json.loads(line))) + "\n")
         answers.flush()
-
