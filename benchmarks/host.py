@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for workload in chosen:
             console.print(workload.name, markup=False)
         return
-    settings = Settings(rounds=options.rounds, seed=options.seed)
+    settings = Settings(rounds=options.rounds, quiet_seconds=options.quiet, seed=options.seed)
     how = {**asdict(settings), "budget": options.budget}
     report = Report(settings=how, facts=machine_facts())
     try:
@@ -70,6 +70,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--threads", type=_counts, default=cores, metavar="N,M", help="default: 1 and all cores")
     add("--rounds", type=_positive, default=7, help="visits of each candidate (default: 7)")
     add("--budget", type=_positive, default=3600, metavar="SECONDS", help="time in all")
+    add(
+        "--quiet",
+        type=float,
+        default=0.1,
+        metavar="SECONDS",
+        help="wait so long for a quiet moment",
+    )
     add("--seed", type=int, default=0, help="of the order and of the inputs")
     add("--goals", action="store_true", help="also print which goals this run met and missed")
     add("--list", action="store_true", help="only print the names of the workloads")

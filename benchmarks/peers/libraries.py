@@ -35,7 +35,7 @@ class Library:
     @property
     def distributions(self) -> tuple[str, ...]:
         """The names of what is installed for it."""
-        return tuple(requirement.partition("==")[0] for requirement in self.requirements)
+        return tuple(one.partition("==")[0].partition("[")[0] for one in self.requirements)
 
 
 OURS = Library("ours", "xtc", "ours", is_ours=True)
@@ -63,6 +63,12 @@ LIBRARIES = (
         "tvm_te",
         # Beside the newest apache-tvm-ffi parts of TVM crash.
         ("apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post0", NUMPY),
+    ),
+    Library(
+        "xtc-tools",
+        "xtc-tools (TVM)",
+        "xtc_tools",
+        ("xtc-tools[tvm]==0.3.2", "intel-openmp==2026.2.0", "numpy==2.2.6"),
     ),
 )
 YARDSTICKS = Library("machine", "machine", "yardsticks")

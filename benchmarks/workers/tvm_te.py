@@ -9,8 +9,7 @@ fastest is kept.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,9 @@ import tvm
 from tvm import s_tir, te, tirx
 
 from .call import Array, Call, Operators, Unsupported, Workload, lookup
+from .tiles import Tile, fastest, tiles_of, vector_divisor
 
-Tile = tuple[int, int]
-_TILES: Sequence[Tile] = ((4, 64), (8, 32), (6, 64), (14, 32), (7, 32), (1, 256))
 _PACKED_FROM = 32  # rows: for fewer of them packing costs more than it brings
-_TRIALS = 3
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
@@ -33,41 +30,15 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     device = tvm.cpu()
     out = np.zeros(workload["output"], np.float32)
     tensors = [tvm.runtime.tensor(array, device) for array in (*arrays, out)]
-    rows, columns = workload["output"][-2:]
-    tiles = [(_divisor(rows, tile[0]), _vector_divisor(columns, tile[1])) for tile in _TILES]
-    functions = [_built(scheduled(tile)) for tile in dict.fromkeys(tiles)]
-    best = min(functions, key=lambda function: _seconds(function, tensors))
+    functions = [_built(scheduled(tile)) for tile in tiles_of(*workload["output"][-2:])]
+    best = fastest(functions, tensors)
     return Call(lambda: best(*tensors), lambda: np.asarray(tensors[-1].numpy()))
-
-
-def _divisor(size: int, wanted: int) -> int:
-    """The largest divisor of `size` that is not above `wanted`."""
-    return max(divisor for divisor in range(1, min(size, wanted) + 1) if size % divisor == 0)
-
-
-def _vector_divisor(size: int, wanted: int) -> int:
-    """The largest that fills vectors of 16, 8 or 4 elements, where there is one."""
-    for width in (16, 8, 4):
-        if size % width == 0:
-            return width * _divisor(size // width, wanted // width)
-    return _divisor(size, wanted)
 
 
 def _built(schedule: Any) -> Any:
     cpu = tvm.get_global_func("target.llvm_get_system_cpu")()
     target = tvm.target.Target({"kind": "llvm", "mcpu": str(cpu)})
     return tvm.compile(schedule.mod, target=target)["main"]
-
-
-def _seconds(function: Any, tensors: list[Any]) -> float:
-    """The best of a few calls."""
-    function(*tensors)
-    times = []
-    for _ in range(_TRIALS):
-        start = time.perf_counter()
-        function(*tensors)
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def _matmul(workload: Workload, threads: int) -> Callable[[Tile], Any]:
@@ -202,7 +173,7 @@ def _finish_image(schedule: Any, border: int, threads: int) -> None:
     """The border and the activation: whole rows, in vectors."""
     for name in ("I", "R") if border else ("R",):
         _, h, _, c = schedule.get_loops(schedule.get_sblock(name))
-        schedule.vectorize(schedule.split(c, [None, _vector_divisor(_extent(schedule, c), 64)])[1])
+        schedule.vectorize(schedule.split(c, [None, vector_divisor(_extent(schedule, c), 64)])[1])
         if threads > 1:
             schedule.parallel(h)
 
