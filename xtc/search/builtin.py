@@ -101,13 +101,15 @@ def _registers(axes: Axes) -> _Draft:
     draft = _Draft()
     if row:
         draft.parameters[f"{row}R"] = {"range": [1, f"min({row}, {_MOST_ROWS})"]}
-    draft.parameters[f"{column}R"] = {
-        "multiples": "V",
-        "to": f"min({column}, {_MOST_VECTORS} * V)",
-    }
+    draft.parameters[f"{column}R"] = _vectors(column, _MOST_VECTORS)
     if row and axes.sums:
         draft.constraints.append(f"{row}R * {column}R <= (REGISTERS - {_SPARE}) * V")
     return draft
+
+
+def _vectors(column: str, most: int) -> dict[str, Any]:
+    """Powers of two of vectors: those of three registers become those of four in LLVM."""
+    return {"powers": f"{most} * V", "from": "V", "to": f"min({column}, {most} * V)"}
 
 
 def tile3d(axes: Axes) -> _Draft:
@@ -169,7 +171,7 @@ def packed(axes: Axes) -> _Draft:
 def elementwise(axes: Axes) -> _Draft:
     """Vectors along the last axis; rows unrolled; what computes an operand fused into the rows."""
     draft = _registers(axes)
-    draft.parameters[f"{axes.column}R"]["to"] = f"min({axes.column}, 16 * V)"
+    draft.parameters[f"{axes.column}R"] = _vectors(axes.column, 4 * _MOST_VECTORS)
     rows, column, outer, sums = axes.rows, axes.column, axes.outer, axes.sums
     vectors = axes.tile[-1]
     draft.nests = [[*outer, *rows, column, *sums, vectors]]

@@ -6,9 +6,10 @@
     {divisors: k}                 what divides k
     {powers: k}                   powers of two up to k
     {tiles: k}                    both of the last two
-    {multiples: V, to: 4 * V}     V, 2 V, ...; where none is that small, the upper end alone
+    {multiples: V, to: 4 * V}     V, 2 V, ...
 
-Numbers are expressions of axes and facts of the machine; `from` and `to` bound all kinds but lists.
+Where none of these is between the bounds, and there is an upper one, that one is. Numbers are
+expressions of axes and facts of the machine; `from` and `to` bound all kinds but lists.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Domain:
         found = sorted(set(_KINDS[self.kind](numbers, low, high)))
         if self.kind != "list":
             found = [one for one in found if low <= one and (high is None or one <= high)]
-        found = found or self._smallest(numbers, high)
+        if not found and self.kind != "list" and high is not None:
+            found = [high]
         if not found or found[0] < 1 or len(found) > MAX_VALUES:
             what = "no value" if not found else f"values from {found[0]} on, {len(found)} of them"
             raise UserError(
@@ -66,10 +68,6 @@ class Domain:
                 notes=[f"1 to {MAX_VALUES} values, each 1 or more"],
             )
         return tuple(found)
-
-    def _smallest(self, numbers: list[int], high: int | None) -> list[int]:
-        """The upper end of multiples that are all larger."""
-        return [high] if self.kind == "multiples" and high and numbers[0] > high else []
 
 
 def read_domain(data: Located) -> Domain:

@@ -20,13 +20,13 @@ _SHARE = 0.1  # of the graph's work: what has less is not tuned beside what has 
 
 
 def make_space(
-    compilation: Compilation, strategy: str | Path | Strategy, operator: str | None = None
+    compilation: Compilation, strategy: str | Path | list[Strategy], operator: str | None = None
 ) -> SearchSpace:
     """What a search of the compilation's graph chooses from.
 
     Args:
         compilation: of the graph, with its target and options.
-        strategy: the name of a built-in one, the path of a file, or a strategy.
+        strategy: the name of a built-in one, the path of a file, or strategies.
         operator: tune this operator alone; None chooses those with most of the work.
 
     Raises UserError where nothing fits.
@@ -52,24 +52,28 @@ def make_space(
 
 
 def _chosen(
-    graph: Graph, schedule: Schedule, strategy: str | Path | Strategy, operator: str | None
+    graph: Graph, schedule: Schedule, strategy: str | Path | list[Strategy], operator: str | None
 ) -> list[tuple[str, Strategy | str]]:
     """Names of operators with strategies, or the names of these."""
     if isinstance(strategy, str):
         names = [operator] if operator else _heavy(graph, schedule)
         return [(name, strategy) for name in names]
-    read = Strategy.of(strategy)
-    wanted = operator or read.operator
-    if wanted is None:
-        fitting = [one for one in schedule.names if read.axes <= set(schedule[one].dims)]
-        if not fitting:
-            raise UserError(
-                f"no operator of '{graph.name}' has the axes of strategy '{read.name}'",
-                where=read.where,
-                notes=[f"they are {', '.join(sorted(read.axes))}"],
-            )
-        wanted = max(fitting, key=lambda name: graph.node(name).flops)
-    return [(wanted, read)]
+    read = Strategy.several(strategy) if isinstance(strategy, Path) else strategy
+    if len(read) > 1:
+        return [(str(one.operator), one) for one in read]
+    return [(operator or read[0].operator or _fitting(graph, schedule, read[0]), read[0])]
+
+
+def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
+    """The operator with most work that has the axes of a strategy."""
+    fitting = [one for one in schedule.names if strategy.axes <= set(schedule[one].dims)]
+    if not fitting:
+        raise UserError(
+            f"no operator of '{graph.name}' has the axes of strategy '{strategy.name}'",
+            where=strategy.where,
+            notes=[f"they are {', '.join(sorted(strategy.axes))}"],
+        )
+    return max(fitting, key=lambda name: graph.node(name).flops)
 
 
 def _heavy(graph: Graph, schedule: Schedule) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.loops import Space as LoopSpace
 from xtc.search.expression import Expression
-from xtc.search.strategy import NEST, Strategy
+from xtc.search.strategy import NEST, Strategy, strategies_text
 
 Point = dict[str, int]
 _TRIES = 2000
@@ -175,6 +175,11 @@ class SearchSpace:
         others = [i for i in range(len(values)) if i != at]
         changed[name] = values[rng.choice(beside if rng.random() < 0.7 else others)]
         return self.canonical(changed)
+
+    @property
+    def text(self) -> str:
+        """The strategies of all parts as YAML, which `Strategy.several` reads."""
+        return strategies_text([part.strategy.data(part.operator) for part in self.parts])
 
     def schedule(self, point: Mapping[str, int]) -> str:
         """The schedule that a point means, as YAML that `xtc.Schedule.of` reads."""

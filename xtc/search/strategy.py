@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,19 +66,26 @@ class Strategy:
     @staticmethod
     def of(data: object) -> Strategy:
         """The strategy in a mapping, YAML text, or the file of a Path. Raises UserError."""
-        if isinstance(data, Strategy):
-            return data
+        found = Strategy.several(data)
+        if len(found) != 1:
+            raise UserError(f"one strategy is wanted; here are {len(found)}", where=found[0].where)
+        return found[0]
+
+    @staticmethod
+    def several(data: object) -> list[Strategy]:
+        """The strategies in a list of mappings, or in one mapping; as `of` otherwise."""
         tree = _tree(data)
-        if not isinstance(tree.value, dict):
-            raise UserError("a strategy has parameters and nests", where=tree.where)
-        fields = {str(key.value): (key, value) for key, value in tree.value.items()}
-        for name, (key, _) in fields.items():
-            if name not in _FIELDS:
-                hints = did_you_mean(name, _FIELDS)
-                raise UserError(f"a strategy has no '{name}'", where=key.where, hints=hints)
-        strategy = _strategy(tree, {name: value for name, (_, value) in fields.items()})
-        _check_used(strategy)
-        return strategy
+        found = [_read(one) for one in (tree.value if isinstance(tree.value, list) else [tree])]
+        if not found:
+            raise UserError("there is no strategy", where=tree.where)
+        for one in found:
+            if one.operator is None and len(found) > 1:
+                raise UserError(
+                    f"strategy '{one.name}' is one of several and names no operator",
+                    where=one.where,
+                    hints=["operator: C"],
+                )
+        return found
 
     @property
     def axes(self) -> set[str]:
@@ -94,10 +101,10 @@ class Strategy:
         """Names of the parameters that a nest does not have; constraints on them play no part."""
         return self._unused[nest]
 
-    @property
-    def text(self) -> str:
-        """The strategy as YAML, which `of` reads."""
-        return yaml.safe_dump(dict(self._data), sort_keys=False, default_flow_style=None, width=100)
+    def data(self, operator: str) -> dict[str, Any]:
+        """The strategy as plain data, for an operator."""
+        first = {"name": self.name, "operator": operator}
+        return first | {key: one for key, one in self._data.items() if key not in first}
 
     def nest(self, values: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
         """The nest that values of the parameters make, as `xtc.Schedule.of` takes it."""
@@ -111,6 +118,25 @@ def _tree(data: object) -> Located:
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"cannot read {data}: {error}") from None
     return parse_yaml(data, "<strategy>") if isinstance(data, str) else plain(data)
+
+
+def strategies_text(strategies: Sequence[Mapping[str, Any]]) -> str:
+    """Strategies as YAML, which `Strategy.several` reads."""
+    data = strategies[0] if len(strategies) == 1 else list(strategies)
+    return yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+
+
+def _read(tree: Located) -> Strategy:
+    if not isinstance(tree.value, dict):
+        raise UserError("a strategy has parameters and nests", where=tree.where)
+    fields = {str(key.value): (key, value) for key, value in tree.value.items()}
+    for name, (key, _) in fields.items():
+        if name not in _FIELDS:
+            hints = did_you_mean(name, _FIELDS)
+            raise UserError(f"a strategy has no '{name}'", where=key.where, hints=hints)
+    strategy = _strategy(tree, {name: value for name, (_, value) in fields.items()})
+    _check_used(strategy)
+    return strategy
 
 
 def _strategy(tree: Located, fields: Mapping[str, Located]) -> Strategy:

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 
 from xtc.core.guard import Job, serve
 from xtc.search.bench import bench_of
 
-_POLITE = 5
 _warm: set[str] = set()
 
 
@@ -28,7 +26,6 @@ def _prepare(job: Job) -> None:
     _warm.add(kind)
     if job["do"] == "compile":
         bench.warm_up()
-        os.nice(_POLITE)  # what is measured at the same time comes first
     else:
         bench.load()
     gc.collect()
