@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import random
+
 from xtc.search import Result, Run
 
 
@@ -37,3 +39,8 @@ def ok(schedule: str, *samples: float) -> Result:
 def wrong(schedule: str) -> Result:
     """A candidate that is not."""
     return Result(schedule, {"iR": 5}, "wrong", "'C' is wrong: 1 of 1 elements differ", at=2.5)
+
+
+def seeded(seed: int) -> random.Random:
+    """Random numbers that are the same in every run."""
+    return random.Random(seed)  # noqa: S311  reproducible, not secret

@@ -9,10 +9,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from xtc.cli.common import add_target_options, guarded, parse_dims, parse_options, read_graph
+from xtc.cli.common import (
+    add_target_options,
+    guarded,
+    parse_dims,
+    parse_options,
+    read_graph,
+    write_output,
+)
 from xtc.cli.tune_progress import TuneProgress
 from xtc.cli.tune_report import csv_text, outcome_text, replay_text, runs_text
 from xtc.core.errors import UserError
+from xtc.driver import prepare
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.search.builtin import NAMES
 from xtc.search.plan import make_space
@@ -63,20 +71,15 @@ def run(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     if args.graph is None:
         return _look(args)
+    settings, options = _settings(args), parse_options(args.option, args.target)
+    graph = read_graph(args.graph).bind(parse_dims(args.dim))
+    if args.show:
+        compilation = prepare(graph, args.target, **options)
+        space = make_space(compilation, settings.strategy, settings.operator)
+        sys.stdout.write(space.text)
+        return 0
     with Store(args.db) as store:
-        session = Session(
-            read_graph(args.graph).bind(parse_dims(args.dim)),
-            store,
-            _settings(args),
-            args.target,
-            parse_options(args.option, args.target),
-        )
-        if args.show:
-            settings = session.settings
-            space = make_space(session.compilation, settings.strategy, settings.operator)
-            sys.stdout.write(space.text)
-            return 0
-        return _search(session, args)
+        return _search(Session(graph, store, settings, args.target, options), args)
 
 
 def _search(session: Session, args: argparse.Namespace) -> int:
@@ -113,8 +116,6 @@ def _look(args: argparse.Namespace) -> int:
 
 
 def _write_csv(path: Path, store: Store, number: int) -> None:
-    from xtc.cli.common import write_output
-
     write_output(csv_text(store.run(number), store.results(number)), path)
 
 

@@ -135,6 +135,8 @@ class Bench:
     def _times(
         self, module: Module, first: float, best: float | None, repeat: int | None
     ) -> list[float]:
+        if repeat is not None:
+            best = None
         if best is not None and first > _FIRST[0] * best + _FIRST[1]:
             return [first]
         twice = self._samples(module, 2, 1)

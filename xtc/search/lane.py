@@ -56,11 +56,17 @@ class Compiled:
 class Lane:
     """Compiles and measures candidates of one problem; any thread may call."""
 
-    def __init__(self, problem: Problem, compile_limits: Limits, run_limits: Limits) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        compile_limits: Limits,
+        run_limits: Limits,
+        server: str = "xtc.search.worker",
+    ) -> None:
+        """`server` is the module whose `main` the worker processes run."""
         self._problem = json.dumps(problem.as_dict(), sort_keys=True)
         self._compile_limits, self._run_limits = compile_limits, run_limits
-        self._compilers = Workers("xtc.search.worker")
-        self._runners = Workers("xtc.search.worker")
+        self._compilers, self._runners = Workers(server), Workers(server)
 
     def compile(self, candidate: Candidate) -> Compiled | Outcome:
         """The candidate's code, or why there is none."""

@@ -55,8 +55,9 @@ def nest_items(
     """A nest with numbers for parameters, as `xtc.Schedule.of` takes it.
 
     A tile that covers the loop around it takes that loop's place: the outer one would run once.
-    What is buffered there is then buffered in the next loop further out. What would be unrolled by
-    one is not unrolled.
+    What is buffered there is then buffered in the next loop further out; where there is none, an
+    operand is one block altogether, and is not copied. What would be unrolled by one is not
+    unrolled.
     """
     return [item.text for item in _merged([_with_numbers(one, values) for one in items], sizes)]
 
@@ -70,10 +71,7 @@ def _merged(items: Sequence[Item], sizes: Mapping[str, int]) -> list[Item]:
             continue
         outer = kept[around]
         buffers = tuple(word for word in outer.words if word.partition(":")[0] in _BUFFERS)
-        if buffers and around == 0:
-            kept.append(item)  # nothing further out: the schedule is refused, and says why
-            continue
-        if buffers:
+        if buffers and around > 0:
             further = kept[around - 1]
             kept[around - 1] = replace(further, words=(*further.words, *buffers))
         kept[around : around + 1] = []

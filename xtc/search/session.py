@@ -25,7 +25,7 @@ from xtc.search.lane import Lane
 from xtc.search.plan import make_space
 from xtc.search.problem import Problem
 from xtc.search.records import Run
-from xtc.search.samplers import sampler
+from xtc.search.samplers import Sampler, sampler
 from xtc.search.space import SearchSpace
 from xtc.search.store import Store
 from xtc.search.strategy import Strategy
@@ -95,10 +95,12 @@ class Session:
 
     def search(self, report: Report = lambda progress: None) -> tuple[Run, Progress]:
         """A new search. Returns its run and how it ended."""
-        space = make_space(self.compilation, self.settings.strategy, self.settings.operator)
+        settings = self.settings
+        space = make_space(self.compilation, settings.strategy, settings.operator)
+        chooser = sampler(settings.sampler, space, settings.seed)
         with self._evaluator() as (evaluator, machine):
             run = self.store.add_run(self._new_run(space, machine))
-            return run, self._search(run, space, evaluator, self.settings.budget, report)
+            return run, self._tuner(run, chooser, evaluator, settings.budget, report).search()
 
     def resume(
         self, number: int | None, more: float | None, report: Report = lambda progress: None
@@ -109,7 +111,7 @@ class Session:
         UserError where there is no such run, or nothing left of it.
         """
         run = self._found(number)
-        space = self._space_of(run)
+        chooser = self._sampler_of(run)
         seconds = more
         if more is None and run.budget is not None:
             seconds = run.budget - run.seconds
@@ -119,7 +121,7 @@ class Session:
                     hints=["--resume --budget 60s goes on for another minute"],
                 )
         with self._evaluator() as (evaluator, _):
-            return run, self._search(run, space, evaluator, seconds, report)
+            return run, self._tuner(run, chooser, evaluator, seconds, report).search()
 
     def replay(
         self, number: int | None, count: int, report: Report = lambda progress: None
@@ -130,23 +132,13 @@ class Session:
             best = self.store.best(run.number, count)
             if not best:
                 raise UserError(f"run {run.number} has nothing that is right")
-            tuner = self._tuner(run, self._space_of(run), evaluator, None, report)
+            tuner = self._tuner(run, self._sampler_of(run), evaluator, None, report)
             return run, tuner.replay(best)
-
-    def _search(
-        self,
-        run: Run,
-        space: SearchSpace,
-        evaluator: Evaluator,
-        seconds: float | None,
-        report: Report,
-    ) -> Progress:
-        return self._tuner(run, space, evaluator, seconds, report).search()
 
     def _tuner(
         self,
         run: Run,
-        space: SearchSpace,
+        chooser: Sampler,
         evaluator: Evaluator,
         seconds: float | None,
         report: Report,
@@ -154,7 +146,7 @@ class Session:
         return Tuner(
             self.store,
             run,
-            sampler(run.sampler, space, run.seed),
+            chooser,
             evaluator,
             seconds=seconds,
             trials=self.settings.trials,
@@ -172,9 +164,10 @@ class Session:
             )
         return chosen[-1]
 
-    def _space_of(self, run: Run) -> SearchSpace:
-        """The space of a run, from what it says of its strategy."""
-        return make_space(self.compilation, Strategy.several(run.space))
+    def _sampler_of(self, run: Run) -> Sampler:
+        """A sampler as that of a run, which has been told nothing yet."""
+        space = make_space(self.compilation, Strategy.several(run.space))
+        return sampler(run.sampler, space, run.seed)
 
     def _new_run(self, space: SearchSpace, machine: str) -> Run:
         settings, graph = self.settings, self.graph

@@ -143,8 +143,7 @@ class SearchSpace:
         yield from self._extend({}, 0)
 
     def canonical(self, point: Mapping[str, int]) -> Point:
-        """The point with the first value for parameters that its nests do not have: two different
-        points are two different schedules."""
+        """The point with the first value for parameters that its nests do not have."""
         result = dict(point)
         for part in self.parts:
             for name in part.unused(point):

@@ -81,6 +81,7 @@ class Tuner:
         self._budget, self._trials = seconds, trials
         self._report = report
         self._pending: dict[str, Candidate] = {}
+        self._known: dict[str, float | None] = {}
         self._start = 0.0
         self._before = run.seconds
         self.progress = Progress()
@@ -114,10 +115,8 @@ class Tuner:
     def _recall(self) -> None:
         """Learn what the run knows already."""
         for result in self._store.results(self._run.number):
-            self.progress.note(result)
-            if result.kind == "search" and result.parameters:
-                self._searched += 1
-                self._sampler.tell(dict(result.parameters), result.seconds)
+            self._learn(result)
+            self._searched += bool(result.kind == "search" and result.parameters)
         self._hand_on_best()
 
     def _until(self, end: float | None) -> None:
@@ -140,15 +139,22 @@ class Tuner:
         """Begin with another point; False where there is none, or there were enough."""
         if self._trials is not None and self._searched >= self._trials:
             return False
-        point = self._sampler.ask()
+        point = self._new_point()
         if point is None:
             return False
         self._searched += 1
-        self._submit(Candidate(self._schedule(point), point))
+        self._submit(Candidate(self._sampler.space.schedule(point), point))
         return True
 
-    def _schedule(self, point: Point) -> str:
-        return self._sampler.space.schedule(point)
+    def _new_point(self) -> Point | None:
+        """A point with a schedule that was not tried: a few points have the same."""
+        while (point := self._sampler.ask()) is not None:
+            schedule = self._sampler.space.schedule(point)
+            if schedule in self._known:
+                self._sampler.tell(point, self._known[schedule])
+            elif schedule not in self._pending:
+                return point
+        return None
 
     def _submit(self, candidate: Candidate) -> None:
         self._pending[candidate.schedule] = candidate
@@ -177,10 +183,14 @@ class Tuner:
             candidate.kind,
         )
         result = self._store.add_result(self._run.number, result)
-        self.progress.note(result)
+        self._learn(result)
         self._hand_on_best()
-        if candidate.kind == "search" and candidate.parameters:
-            self._sampler.tell(candidate.parameters, result.seconds)
+
+    def _learn(self, result: Result) -> None:
+        self.progress.note(result)
+        if result.kind == "search" and result.parameters:
+            self._known[result.schedule] = result.seconds
+            self._sampler.tell(dict(result.parameters), result.seconds)
 
     def _hand_on_best(self) -> None:
         best = self.progress.best
