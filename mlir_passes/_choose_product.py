@@ -14,6 +14,8 @@ import math
 from dataclasses import dataclass
 
 from xtc.core.mlir import ArrayAttr, StringAttr
+from xtc_passes._dots import PANEL
+from xtc_passes._linalg import owner
 from xtc_passes._processor import Processor
 from xtc_passes._structured import LOOP_NAMES, Structured, body_operations, element_bits
 
@@ -26,7 +28,7 @@ _MANY_PARTS = 8  # parallel iterations that share out well among a few threads
 
 
 @dataclass(frozen=True)
-class _Product:
+class Product:
     """One contraction: result[batch, row, column] += panel[batch, term, column] * other.
 
     Attributes:
@@ -37,7 +39,9 @@ class _Product:
         column: the loop along neighbouring elements of the result and of the panel.
         terms: loops that are summed over.
         panel: the number of the operand with the vectors.
-        bytes: of its elements.
+        bytes: of what one column has of it in one term.
+        is_computed: whether it is made for this product in any case, at best where it is read.
+        inner: the word for the loop over the terms that one instruction adds up; "" without one.
     """
 
     names: tuple[str, ...]
@@ -48,6 +52,8 @@ class _Product:
     terms: tuple[int, ...]
     panel: int
     bytes: int
+    is_computed: bool = False
+    inner: str = ""
 
     @property
     def columns(self) -> int:
@@ -60,10 +66,10 @@ def product_nest(nest: Structured, processor: Processor) -> list[str] | None:
     product = _product(nest)
     if product is None or math.prod(product.extents) < _SMALL_WORK:
         return None
-    return _items(product, processor)
+    return product_items(product, processor)
 
 
-def _product(nest: Structured) -> _Product | None:
+def _product(nest: Structured) -> Product | None:
     column = nest.vector_loop
     plain = all(index.loop is not None for row in nest.indices for index in row)
     if column is None or not plain or nest.destination != 2 or not _multiplies_and_adds(nest):
@@ -75,8 +81,8 @@ def _product(nest: Structured) -> _Product | None:
         return None
     row = max(rows, key=lambda loop: nest.extents[loop])
     (panel,) = panels
-    return _Product(
-        tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES])),
+    return Product(
+        loop_names(nest),
         nest.extents,
         tuple(loop for loop in nest.out if loop not in (row, column)),
         row,
@@ -84,7 +90,19 @@ def _product(nest: Structured) -> _Product | None:
         nest.reductions,
         panel,
         element_bits(nest.op.operands[panel]) // 8,
+        is_computed(nest, panel),
     )
+
+
+def loop_names(nest: Structured) -> tuple[str, ...]:
+    """What the schedule calls the loops."""
+    return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES]))
+
+
+def is_computed(nest: Structured, panel: int) -> bool:
+    """Whether the operand is made for this product alone, in another layout or type."""
+    maker = owner(nest.op.operands[panel])
+    return maker is not None and PANEL in maker.attributes
 
 
 def _multiplies_and_adds(nest: Structured) -> bool:
@@ -109,16 +127,14 @@ class _Blocks:
     terms: int
 
 
-def _blocks(product: _Product, processor: Processor) -> _Blocks:
+def _blocks(product: Product, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * product.bytes)
     width = min(product.columns, _VECTORS * lanes)
     rows = processor.rows(product.extents[product.row], -(-width // lanes))
     terms = product.extents[product.terms[-1]]
     held = product.columns * math.prod(product.extents[one] for one in product.terms)
-    if (
-        held * product.bytes <= processor.l2_bytes // 2
-        or product.extents[product.row] < _FEW_TILES * rows
-    ):
+    few = not product.is_computed and product.extents[product.row] < _FEW_TILES * rows
+    if few or held * product.bytes <= processor.l2_bytes // 2:
         return _Blocks(rows, width, 0, terms)
     most = min(_PANEL_VECTORS * lanes, product.columns // _MANY_PARTS)
     columns = max(width, most // width * width)
@@ -126,7 +142,7 @@ def _blocks(product: _Product, processor: Processor) -> _Blocks:
     return _Blocks(rows, width, columns, -(-terms // -(-terms // deepest)))
 
 
-def _items(product: _Product, processor: Processor) -> list[str]:
+def product_items(product: Product, processor: Processor) -> list[str]:
     """The loops, outermost first: batch, columns, terms, then those around the register tile."""
     blocks = _blocks(product, processor)
     names, extents = product.names, product.extents
@@ -141,7 +157,8 @@ def _items(product: _Product, processor: Processor) -> list[str]:
         items.append((term, ""))
         term = f"{term}#{blocks.terms}"
     if blocks.columns:
-        items[-1] = (items[-1][0], f"{items[-1][1]},pack:{product.panel}".strip(","))
+        word = f"{'fuse' if product.is_computed else 'pack'}:{product.panel}"
+        items[-1] = (items[-1][0], f"{items[-1][1]},{word}".strip(","))
         if blocks.columns > blocks.width:
             items.append((f"{column}#{blocks.columns}", ""))
     tall, wide = extents[product.row] > blocks.rows, product.columns > blocks.width
@@ -150,4 +167,5 @@ def _items(product: _Product, processor: Processor) -> list[str]:
     unroll = "unroll" if blocks.rows > 1 else ""
     items.append((f"{row}#{blocks.rows}" if tall else row, unroll))
     items.append((f"{column}#{blocks.width}" if wide else column, "vectorize"))
+    items += [(product.inner, "vectorize")] if product.inner else []
     return [f"{key}={words}" if words else key for key, words in items]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xtc.core.errors import UserError, about, located, shown
 from xtc.core.location import SourceLocation
@@ -24,6 +24,7 @@ from xtc.core.mlir import (
     get_indexing_maps,
 )
 from xtc_passes import _linalg as linalg
+from xtc_passes._dots import DOT
 from xtc_passes._fuse_producers import is_fusable
 from xtc_passes._meshes import mesh_around
 
@@ -149,6 +150,8 @@ def _space(op: Operation, title: str) -> Space:
     if len(names) != len(sizes):
         raise UserError(f"{DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    if DOT in op.attributes and axes[-1].reduction:
+        axes[-1] = replace(axes[-1], grouped=True)
     sums = [
         tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
     ]

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr
 from xtc.core.passes import Pass
+from xtc_passes._choose_dots import dot_nest
 from xtc_passes._choose_product import product_nest
-from xtc_passes._function_view import unscheduled_reductions
-from xtc_passes._linalg import dict_of, graph_node, operations_with, owner
+from xtc_passes._function_view import fused_nodes, unscheduled_reductions
+from xtc_passes._linalg import dict_of, graph_node
 from xtc_passes._options import require_positive
 from xtc_passes._processor import Processor
 from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, Structured
@@ -19,7 +20,7 @@ from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, Structured
 Items = list[str]
 """A nest, outermost loop first, each as the data form has it: `j`, `k=pack:1`, `i#8=unroll`."""
 
-_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest,)
+_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest, dot_nest)
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,10 @@ class ChooseSchedules(Pass):
             self.vector_bits, self.registers, self.l1_bytes, self.l2_bytes, self.parallel
         )
         with module.context:
-            fused = _fused_nodes(module)
+            fused = fused_nodes(module)
             for nest in unscheduled_reductions(module):
                 if graph_node(nest.op) not in fused:
                     _choose(nest, processor)
-
-
-def _fused_nodes(module: Operation) -> set[str]:
-    """Graph nodes that a user's schedule may compute inside of the loops of another."""
-    readers = [op for op in operations_with(module, SCHEDULE_MARK) if _fuses(op)]
-    owners = [owner(operand) for op in readers for operand in op.operands]
-    return {node for op in owners if op is not None and (node := graph_node(op)) is not None}
-
-
-def _fuses(op: Operation) -> bool:
-    return "fuse" in str(op.attributes[SCHEDULE_MARK])
 
 
 def _choose(nest: Structured, processor: Processor) -> None:

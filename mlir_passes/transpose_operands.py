@@ -10,6 +10,7 @@ from typing import ClassVar
 from xtc.core.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
 from xtc.core.passes import Pass
 from xtc_passes._build import affine_map_attribute, body_of, empty
+from xtc_passes._dots import DOT
 from xtc_passes._function_view import functions
 from xtc_passes._linalg import ID_PREFIX, node_id
 from xtc_passes._options import require_positive
@@ -45,7 +46,8 @@ class TransposeOperands(Pass):
         with module.context:
             for view in functions(module):
                 for nest in view.nests.values():
-                    if nest.reductions and _MAPS in nest.op.attributes:
+                    attributes = nest.op.attributes
+                    if nest.reductions and _MAPS in attributes and DOT not in attributes:
                         self._rewrite(nest)
 
     def _rewrite(self, nest: Structured) -> None:

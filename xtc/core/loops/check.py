@@ -194,7 +194,7 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
             hints=["interchange the loops so that vectorized ones are innermost"],
             where=loop.where,
         )
-    if _is_reduction(nest, loop):
+    if _is_reduction(nest, loop) and not _is_grouped(nest, loop):
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
             notes=["the sum's order would change"],
@@ -299,6 +299,12 @@ def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
 def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
     axis = nest.space.axis(loop.axis)
     return axis is not None and axis.reduction
+
+
+def _is_grouped(nest: Nest, loop: NestLoop) -> bool:
+    """Whether one instruction adds up the terms of all iterations."""
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and axis.grouped and loop.tile is None
 
 
 _RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (

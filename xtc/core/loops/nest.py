@@ -16,11 +16,19 @@ Subscript = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of an operation's iteration space."""
+    """One dimension of an operation's iteration space.
+
+    Attributes:
+        name: what it is called.
+        size: how many iterations it has.
+        reduction: whether it is summed over.
+        grouped: whether one instruction adds up all its terms, so that vectors may hold them.
+    """
 
     name: str
     size: int
     reduction: bool = False
+    grouped: bool = False
 
 
 @dataclass(frozen=True)
