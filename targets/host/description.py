@@ -11,7 +11,6 @@ from xtc.core.llvm import Machine, compile_ir
 from xtc_targets.host.caches import Caches, detected_caches
 
 
-
 def _picked(first: int) -> str:
     """The places of every other element, for a shuffle."""
     return ", ".join(f"i32 {place}" for place in range(first, 32, 2))

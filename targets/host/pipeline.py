@@ -35,9 +35,7 @@ Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 
-def _scheduled(
-    machine: Machine, caches: Caches, *, dots: tuple[str, ...], parallel: bool
-) -> Stage:
+def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], parallel: bool) -> Stage:
     description = HostDescription.of(machine)
     return Stage(
         "scheduled",
