@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xtc.core.mlir import Operation, Value
-from xtc_passes._linalg import all_operations, graph_node, operations_with, owner
+from xtc_passes._linalg import all_operations
 from xtc_passes._structured import LOOP_PATH, SCHEDULE_MARK, Structured, body_operations, structured
 
 
@@ -66,17 +66,6 @@ def unscheduled_reductions(module: Operation) -> list[Structured]:
         if nest is not None and nest.reductions
         if all(not op.regions and op.name != "linalg.index" for op in body_operations(nest.op))
     ]
-
-
-def fused_nodes(module: Operation) -> set[str]:
-    """Graph nodes that a user's schedule may compute inside of the loops of another."""
-    readers = [op for op in operations_with(module, SCHEDULE_MARK) if _fuses(op)]
-    owners = [owner(operand) for op in readers for operand in op.operands]
-    return {node for op in owners if op is not None and (node := graph_node(op)) is not None}
-
-
-def _fuses(op: Operation) -> bool:
-    return "fuse" in str(op.attributes[SCHEDULE_MARK])
 
 
 def _is_scheduled(op: Operation | None) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 MAX_ROWS = 14  # of a register tile: more make the code long and are no faster
 _LATENCY = 4  # cycles until a fused multiply-add is done, and two begin in each: eight under way
-_OVERHEAD = 0.25  # of one step of a register tile, in cycles: what is not hidden behind arithmetic
+_OVERHEAD = 0.5  # of one step of a register tile, in cycles: what is not hidden behind arithmetic
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Processor:
         choices = range(1, min(most, MAX_ROWS, extent) + 1)
         cycles = {rows: _cycles(extent, rows, vectors) for rows in choices}
         soonest = min(cycles.values())
-        good = [rows for rows in choices if cycles[rows] <= 1.02 * soonest]
+        good = [rows for rows in choices if cycles[rows] <= 1.03 * soonest]
         return min(good, key=lambda rows: (extent % rows > 0, rows))
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr
-from xtc.core.passes import Pass
+from xtc.core.passes import SchedulingPass
 from xtc_passes._choose_dots import dot_nest
 from xtc_passes._choose_product import product_nest
-from xtc_passes._function_view import fused_nodes, unscheduled_reductions
-from xtc_passes._linalg import dict_of, graph_node
+from xtc_passes._function_view import unscheduled_reductions
+from xtc_passes._linalg import dict_of, graph_node, operations_with
 from xtc_passes._options import require_positive
 from xtc_passes._processor import Processor
+from xtc_passes._scheduled import fused_nodes, schedule_line
 from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, Structured
 
 Items = list[str]
@@ -24,7 +25,7 @@ _RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_n
 
 
 @dataclass(frozen=True)
-class ChooseSchedules(Pass):
+class ChooseSchedules(SchedulingPass):
     """Write down the schedule of each contraction that the user left to us.
 
     Register tile, cache blocks, packing and threads follow from the sizes of the loops and from
@@ -64,6 +65,13 @@ class ChooseSchedules(Pass):
             for nest in unscheduled_reductions(module):
                 if graph_node(nest.op) not in fused:
                     _choose(nest, processor)
+
+    def chosen(self, module: Operation) -> dict[str, str]:
+        return {
+            node: schedule_line(op)
+            for op in operations_with(module, SCHEDULE_MARK)
+            if (node := graph_node(op)) is not None
+        }
 
 
 def _choose(nest: Structured, processor: Processor) -> None:

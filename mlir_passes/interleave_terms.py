@@ -11,10 +11,11 @@ from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, Unit
 from xtc.core.passes import Pass
 from xtc_passes._build import empty, extract_slice, generic
 from xtc_passes._dots import DOT, PANEL, Dot, dot_for
-from xtc_passes._function_view import fused_nodes, unscheduled_reductions
+from xtc_passes._function_view import unscheduled_reductions
 from xtc_passes._linalg import graph_node, owner
 from xtc_passes._narrow_product import NarrowProduct, narrow_product
 from xtc_passes._operand_copies import Body, axis, constant, copied, padded, split, zeros
+from xtc_passes._scheduled import fused_nodes
 from xtc_passes._structured import LOOP_NAMES, labels, shape_of
 
 _LANES = 4  # sums that the narrowest of the instructions has: rows of the panel are multiples of it

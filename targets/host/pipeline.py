@@ -13,6 +13,7 @@ from xtc_passes.choose_schedules import ChooseSchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_passes.fuse_epilogues import FuseEpilogues
 from xtc_passes.fuse_rows import FuseRows
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.interleave_terms import InterleaveTerms
@@ -57,6 +58,8 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
                 caches.l2_bytes,
                 parallel,
             ),
+            # While they are single operations.
+            FuseEpilogues(),
             ApplySchedules(),
             "canonicalize",
             # What follows decides for operations that still have none.
