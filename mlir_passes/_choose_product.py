@@ -14,8 +14,6 @@ import math
 from dataclasses import dataclass
 
 from xtc.core.mlir import ArrayAttr, StringAttr
-from xtc_passes._dots import PANEL
-from xtc_passes._linalg import owner
 from xtc_passes._processor import Processor
 from xtc_passes._structured import LOOP_NAMES, Structured, body_operations, element_bits
 
@@ -40,8 +38,7 @@ class Product:
         terms: loops that are summed over.
         panel: the number of the operand with the vectors.
         bytes: of what one column has of it in one term.
-        is_computed: whether it is made for this product in any case, at best where it is read.
-        inner: the word for the loop over the terms that one instruction adds up; "" without one.
+        is_copied: whether the panel is copied in any case, at best where it is read.
     """
 
     names: tuple[str, ...]
@@ -52,8 +49,7 @@ class Product:
     terms: tuple[int, ...]
     panel: int
     bytes: int
-    is_computed: bool = False
-    inner: str = ""
+    is_copied: bool = False
 
     @property
     def columns(self) -> int:
@@ -90,19 +86,12 @@ def _product(nest: Structured) -> Product | None:
         nest.reductions,
         panel,
         element_bits(nest.op.operands[panel]) // 8,
-        is_computed(nest, panel),
     )
 
 
 def loop_names(nest: Structured) -> tuple[str, ...]:
     """What the schedule calls the loops."""
     return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES]))
-
-
-def is_computed(nest: Structured, panel: int) -> bool:
-    """Whether the operand is made for this product alone, in another layout or type."""
-    maker = owner(nest.op.operands[panel])
-    return maker is not None and PANEL in maker.attributes
 
 
 def _multiplies_and_adds(nest: Structured) -> bool:
@@ -133,7 +122,7 @@ def _blocks(product: Product, processor: Processor) -> _Blocks:
     rows = processor.rows(product.extents[product.row], -(-width // lanes))
     terms = product.extents[product.terms[-1]]
     held = product.columns * math.prod(product.extents[one] for one in product.terms)
-    few = not product.is_computed and product.extents[product.row] < _FEW_TILES * rows
+    few = not product.is_copied and product.extents[product.row] < _FEW_TILES * rows
     if few or held * product.bytes <= processor.l2_bytes // 2:
         return _Blocks(rows, width, 0, terms)
     most = min(_PANEL_VECTORS * lanes, product.columns // _MANY_PARTS)
@@ -157,8 +146,7 @@ def product_items(product: Product, processor: Processor) -> list[str]:
         items.append((term, ""))
         term = f"{term}#{blocks.terms}"
     if blocks.columns:
-        word = f"{'fuse' if product.is_computed else 'pack'}:{product.panel}"
-        items[-1] = (items[-1][0], f"{items[-1][1]},{word}".strip(","))
+        items[-1] = (items[-1][0], f"{items[-1][1]},pack:{product.panel}".strip(","))
         if blocks.columns > blocks.width:
             items.append((f"{column}#{blocks.columns}", ""))
     tall, wide = extents[product.row] > blocks.rows, product.columns > blocks.width
@@ -167,5 +155,4 @@ def product_items(product: Product, processor: Processor) -> list[str]:
     unroll = "unroll" if blocks.rows > 1 else ""
     items.append((f"{row}#{blocks.rows}" if tall else row, unroll))
     items.append((f"{column}#{blocks.width}" if wide else column, "vectorize"))
-    items += [(product.inner, "vectorize")] if product.inner else []
     return [f"{key}={words}" if words else key for key, words in items]

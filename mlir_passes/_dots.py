@@ -15,8 +15,7 @@ from xtc.core.errors import UserError, did_you_mean
 
 DOT = "xtc.dot"
 """Marks a product whose innermost loop is over the terms that one instruction adds up."""
-PANEL = "xtc.panel"
-"""Marks what computes an operand of a product only in another layout or type: where it is read."""
+_WIDER = {"i8": "i16"}  # where no instruction is for the one, one for the other does
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ INTRINSICS = frozenset(
 
 
 def dot_for(features: Sequence[str], element: str) -> Dot | None:
-    """The first instruction that the features have for factors of this type, or None.
+    """The instruction for factors of this type, which may be widened first; None without one.
 
     Raises UserError for a feature that is not among DOTS.
     """
@@ -83,4 +82,7 @@ def dot_for(features: Sequence[str], element: str) -> Dot | None:
                 hints=did_you_mean(feature, DOTS),
             )
     found = (dot for feature in features for dot in DOTS[feature] if dot.element == element)
-    return next(found, None)
+    first = next(found, None)
+    if first is None and element in _WIDER:
+        return dot_for(features, _WIDER[element])
+    return first

@@ -7,10 +7,13 @@ import math
 from dataclasses import dataclass
 
 from xtc.core.mlir import Operation, Value
-from xtc_passes._structured import Structured, body_operations
+from xtc.core.types import dot_terms
+from xtc_passes._dots import DOT
+from xtc_passes._structured import Structured, body_operations, structured
 
 SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
 FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
+FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
 
 _WIDENINGS = ("arith.extf", "arith.extsi")
 _ARITHMETIC = (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
@@ -18,7 +21,7 @@ _ARITHMETIC = (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
 
 @dataclass(frozen=True)
 class NarrowProduct:
-    """result[..., row, ..., column] += wide(factor[..., row, term]) * wide(panel[..., term, column]).
+    """result[..., row, column] += wide(factor[..., row, term]) * wide(panel[..., term, column]).
 
     Attributes:
         nest: the operation.
@@ -31,9 +34,22 @@ class NarrowProduct:
     term: int
 
     @property
+    def pays(self) -> bool:
+        """Whether copies of the operands cost less than they save."""
+        extents, panel = self.nest.extents, self.loops(1)
+        rows = math.prod(extents[loop] for loop in self.loops(0) if loop not in panel)
+        enough = rows >= FEW_ROWS and self.columns >= FEW_COLUMNS
+        return enough and math.prod(extents) >= SMALL_WORK
+
+    @property
     def element(self) -> str:
         """The type of the factors, in MLIR's spelling."""
         return str(self.nest.op.operands[0].type.element_type)
+
+    @property
+    def total(self) -> str:
+        """The type of the sums, in MLIR's spelling."""
+        return str(self.nest.op.operands[2].type.element_type)
 
     @property
     def terms(self) -> int:
@@ -56,14 +72,24 @@ class NarrowProduct:
 
 
 def narrow_product(nest: Structured) -> NarrowProduct | None:
-    """The operation as a product whose operands are worth a copy; None for every other one."""
+    """The operation as a product of narrow numbers; None for every other one."""
     if nest.destination != 2 or len(nest.reductions) != 1 or not nest.out:
         return None
     product = NarrowProduct(nest, nest.out[-1], nest.reductions[0])
     plain = all(index.loop is not None for row in nest.indices for index in row)
-    if not (plain and _is_product(nest.op) and _has_shape(product)):
-        return None
-    return product if _pays(product) else None
+    return product if plain and _is_product(nest.op) and _has_shape(product) else None
+
+
+def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
+    """The loops whose neighbouring terms an instruction may add up, with how many at once."""
+    nest = structured(op)
+    if nest is None or not nest.reductions:
+        return {}
+    if DOT in op.attributes:
+        last = nest.reductions[-1]
+        return {last: (nest.extents[last],)}
+    product = narrow_product(nest)
+    return {} if product is None else {product.term: dot_terms(product.element)}
 
 
 def _has_shape(product: NarrowProduct) -> bool:
@@ -71,12 +97,6 @@ def _has_shape(product: NarrowProduct) -> bool:
     distinct = len(set(factor)) == len(factor) and len(set(panel)) == len(panel)
     both = product.term in factor and product.term in panel
     return distinct and both and product.column in panel and product.column not in factor
-
-
-def _pays(product: NarrowProduct) -> bool:
-    extents, panel = product.nest.extents, product.loops(1)
-    rows = math.prod(extents[loop] for loop in product.loops(0) if loop not in panel)
-    return rows >= FEW_ROWS and math.prod(extents) >= SMALL_WORK
 
 
 def _is_product(op: Operation) -> bool:

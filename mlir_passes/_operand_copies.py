@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.mlir import (
     ArrayAttr,
-    Attribute,
     DenseI64ArrayAttr,
     FloatAttr,
     FloatType,
@@ -22,6 +21,7 @@ from xtc.core.mlir import (
 )
 from xtc_passes._build import empty, generic, insert_slice, tensor_type
 from xtc_passes._index import Index
+from xtc_passes._linalg import owner
 from xtc_passes._structured import shape_of
 
 
@@ -78,7 +78,6 @@ def copied(
     loops: Sequence[int],
     wanted: Sequence[int],
     body: Body,
-    attributes: Mapping[str, Attribute],
     ip: InsertionPoint,
 ) -> Value:
     """A copy of a tensor: `loops` walk its dimensions, in the order `wanted` those of the copy."""
@@ -89,7 +88,7 @@ def copied(
     places = {loop: place for place, loop in enumerate(wanted)}
     rows = [[axis(places[loop]) for loop in order] for order in (loops, wanted)]
     operands = list(zip((value, target), rows, strict=True))
-    op = generic(operands, len(wanted), (), attributes, ip)
+    op = generic(operands, len(wanted), (), {}, ip)
     block = op.regions[0].blocks[0]
     end = InsertionPoint(block)
     result = block.arguments[0]
@@ -118,3 +117,12 @@ def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
     zero = constant(like.type.element_type, 0, end)
     Operation.create("linalg.yield", operands=[zero], ip=end)
     return op.results[0]
+
+
+def untransposed(value: Value, loops: Sequence[int]) -> tuple[Value, list[int]]:
+    """What a transposed tensor was before, and the loops over its dimensions."""
+    maker = owner(value)
+    if maker is None or maker.name != "linalg.transpose":
+        return value, list(loops)
+    places = list(DenseI64ArrayAttr(maker.attributes["permutation"]))
+    return maker.operands[0], [loops[places.index(d)] for d in range(len(places))]

@@ -25,9 +25,9 @@ from xtc.core.mlir import (
     get_indexing_maps,
 )
 from xtc_passes import _linalg as linalg
-from xtc_passes._dots import DOT
 from xtc_passes._fuse_producers import is_fusable
 from xtc_passes._meshes import mesh_around
+from xtc_passes._narrow_product import grouped_loops
 
 DIMS = "loop.dims"
 _EXAMPLE = f'{DIMS} = ["i", "j"], {SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
@@ -157,8 +157,8 @@ def _space(op: Operation, title: str) -> Space:
     if len(names) != len(sizes):
         raise UserError(f"{DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
-    if DOT in op.attributes and axes[-1].reduction:
-        axes[-1] = replace(axes[-1], grouped=True)
+    for position, groups in grouped_loops(op).items():
+        axes[position] = replace(axes[position], groups=groups)
     sums = [
         tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
     ]

@@ -19,6 +19,7 @@ from xtc.core.transform import apply_script
 from xtc_passes import _linalg as linalg
 from xtc_passes._dots import DOT
 from xtc_passes._fuse_producers import fuse_producer
+from xtc_passes._grouped_terms import group_loops, refusal
 from xtc_passes._meshes import check_spread, erase_meshes
 from xtc_passes._parallel import CLUSTERS, PES, wrap
 from xtc_passes._scheduled import (
@@ -87,6 +88,9 @@ def apply_schedules(module: Operation, distribution: Distribution | None = None)
     found = _find(module, distribution)
     if not found:
         return
+    for one in found:
+        if group_loops(one.nest):
+            raise refusal(one)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else None)
     _vectorize(module)

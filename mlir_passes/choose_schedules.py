@@ -44,6 +44,7 @@ class ChooseSchedules(SchedulingPass):
         l1_bytes: first-level data cache of a core.
         l2_bytes: second-level cache of a core.
         parallel: whether several threads may share loops.
+        dots: its features with dot-product instructions.
     """
 
     name: ClassVar[str] = "choose-schedules"
@@ -52,13 +53,14 @@ class ChooseSchedules(SchedulingPass):
     l1_bytes: int = 32768
     l2_bytes: int = 524288
     parallel: bool = True
+    dots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
         processor = Processor(
-            self.vector_bits, self.registers, self.l1_bytes, self.l2_bytes, self.parallel
+            self.vector_bits, self.registers, self.l1_bytes, self.l2_bytes, self.parallel, self.dots
         )
         with module.context:
             fused = fused_nodes(module)

@@ -11,7 +11,6 @@ from typing import ClassVar
 from xtc.core.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
 from xtc.core.passes import Pass
 from xtc_passes._build import affine_map_attribute, body_of, empty
-from xtc_passes._dots import DOT
 from xtc_passes._function_view import FunctionView, functions
 from xtc_passes._linalg import ID_PREFIX, node_id
 from xtc_passes._options import require_positive
@@ -47,8 +46,7 @@ class TransposeOperands(Pass):
         with module.context:
             for view in functions(module):
                 for nest in (*view.nests.values(), *_vectorized(view)):
-                    attributes = nest.op.attributes
-                    if nest.reductions and _MAPS in attributes and DOT not in attributes:
+                    if nest.reductions and _MAPS in nest.op.attributes:
                         self._rewrite(nest)
 
     def _rewrite(self, nest: Structured) -> None:

@@ -153,9 +153,10 @@ def _call(name: str, type: Type, operands: list[Value]) -> Value:
 def _flat(panel: Value) -> Value:
     """The panel's tile as one row."""
     old = MemRefType(panel.type)
-    _, offset = old.get_strides_and_offset()
     size = old.shape[0] * old.shape[1]
-    layout = StridedLayoutAttr.get(offset, [1])
+    _, offset = old.get_strides_and_offset()
+    is_strided = isinstance(old.layout, StridedLayoutAttr)
+    layout = StridedLayoutAttr.get(offset, [1]) if is_strided else None
     type = MemRefType.get([size], old.element_type, layout, old.memory_space)
     index = IntegerType.get_signless(64)
     group = ArrayAttr.get([IntegerAttr.get(index, 0), IntegerAttr.get(index, 1)])

@@ -18,14 +18,16 @@ def _picked(first: int) -> str:
 
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
+_AVX512 = ("avx512vl", "avx512f", "avx2")
+# Beside the feature itself: those that LLVM adds with it, and takes it away with.
 _DOTS = {
-    "avx512bf16": ("avx512bf16", "avx512vl", "avx512f"),
-    "avx512vnni": ("avx512vnni", "avx512vl", "avx512f"),
-    "avxvnni": ("avxvnni", "avx2"),
-    "avx512bw": ("avx512bw", "avx512vl", "avx512f"),
-    "avx2": ("avx2",),
-    "bf16": ("bf16", "neon"),
-    "dotprod": ("dotprod", "neon"),
+    "avx512bf16": _AVX512,
+    "avx512vnni": _AVX512,
+    "avxvnni": ("avx2",),
+    "avx512bw": _AVX512,
+    "avx2": (),
+    "bf16": ("neon",),
+    "dotprod": ("neon",),
 }
 _SUM = """
 define void @f(ptr %a) {
@@ -120,7 +122,11 @@ class HostDescription:
         has = _said(self.machine)
         if not any(has.get(feature) for feature in _VECTOR_BITS):
             return _dots_in_use(self.machine)
-        return tuple(name for name, needed in _DOTS.items() if all(map(has.get, needed)))
+        return tuple(
+            name
+            for name, needed in _DOTS.items()
+            if has.get(name) and all(has.get(one, True) for one in needed)
+        )
 
     @property
     def caches(self) -> Caches:

@@ -16,7 +16,6 @@ from xtc_targets.host.fma_kernel import SYMBOL
 
 _LLVM_TYPES = {"f32": "float", "i32": "i32", "bf16": "bfloat", "i16": "i16", "i8": "i8"}
 _MLIR_NAMES = {"bfloat16": "bf16", "int8": "i8", "int16": "i16"}
-_WIDER = {"int8": "int16"}  # computed with the same instructions where it has none of its own
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,6 @@ class DotShape:
 def dot_shape_for(dtype: str, features: tuple[str, ...]) -> DotShape | None:
     """The widest vectors of the instruction for this type; None where there is none."""
     dot = dot_for(features, _MLIR_NAMES.get(dtype, ""))
-    if dot is None and dtype in _WIDER:
-        return dot_shape_for(_WIDER[dtype], features)
     if dot is None:
         return None
     width = max(dot.intrinsics)

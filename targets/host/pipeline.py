@@ -43,8 +43,6 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
         (
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
-            # Before copies for the sake of ordinary vectors are made.
-            InterleaveTerms(dots),
             # Before elementwise fusion, which lets what computes an operand write it transposed.
             TransposeOperands(),
             # One loop nest for a chain of elementwise operations, and for a reduction of such a
@@ -57,7 +55,10 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
                 caches.l1_bytes,
                 caches.l2_bytes,
                 parallel,
+                dots,
             ),
+            # Before operations are moved into loops.
+            InterleaveTerms(dots),
             # While they are single operations.
             FuseEpilogues(),
             ApplySchedules(),

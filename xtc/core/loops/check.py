@@ -302,9 +302,9 @@ def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
 
 
 def _is_grouped(nest: Nest, loop: NestLoop) -> bool:
-    """Whether one instruction adds up the terms of all iterations."""
+    """Whether an instruction may add up the terms of all iterations."""
     axis = nest.space.axis(loop.axis)
-    return axis is not None and axis.grouped and loop.tile is None
+    return axis is not None and (loop.tile or axis.size) in axis.groups
 
 
 _RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (

@@ -22,13 +22,13 @@ class Axis:
         name: what it is called.
         size: how many iterations it has.
         reduction: whether it is summed over.
-        grouped: whether one instruction adds up all its terms, so that vectors may hold them.
+        groups: how many neighbouring terms of the sum an instruction may add up at once.
     """
 
     name: str
     size: int
     reduction: bool = False
-    grouped: bool = False
+    groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
