@@ -30,7 +30,7 @@ _MANY_PARTS = 8  # parallel iterations that share out well among a few threads
 
 
 @dataclass(frozen=True)
-class _Product:
+class Product:
     """One contraction: result[batch, row, column] += panel[batch, term, column] * other.
 
     Attributes:
@@ -42,7 +42,8 @@ class _Product:
         column: the loop along neighbouring elements of the result and of the panel.
         terms: loops that are summed over.
         panel: the number of the operand with the vectors.
-        bytes: of its elements.
+        bytes: of what one column has of it in one term.
+        is_copied: whether the panel is copied in any case, at best where it is read.
     """
 
     names: tuple[str, ...]
@@ -54,6 +55,7 @@ class _Product:
     terms: tuple[int, ...]
     panel: int
     bytes: int
+    is_copied: bool = False
 
     @property
     def columns(self) -> int:
@@ -70,10 +72,10 @@ def product_nest(nest: Structured, processor: Processor) -> list[str] | None:
     product = _product(nest)
     if product is None or math.prod(product.extents) < _SMALL_WORK:
         return None
-    return _items(product, processor)
+    return product_items(product, processor)
 
 
-def _product(nest: Structured) -> _Product | None:
+def _product(nest: Structured) -> Product | None:
     column = nest.vector_loop
     if column is None or nest.destination != 2 or not _multiplies_and_adds(nest):
         return None
@@ -88,8 +90,8 @@ def _product(nest: Structured) -> _Product | None:
     if math.prod(nest.extents[loop] for loop in rows) == 1:
         return None
     row = max(rows, key=lambda loop: (min(nest.extents[loop], _ENOUGH_ROWS), loop))
-    return _Product(
-        tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES])),
+    return Product(
+        loop_names(nest),
         nest.extents,
         tuple(loop for loop in others if loop not in rows),
         tuple(loop for loop in rows if loop != row),
@@ -99,6 +101,11 @@ def _product(nest: Structured) -> _Product | None:
         panel,
         element_bits(nest.op.operands[panel]) // 8,
     )
+
+
+def loop_names(nest: Structured) -> tuple[str, ...]:
+    """What the loops of an operation are called."""
+    return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES]))
 
 
 def _multiplies_and_adds(nest: Structured) -> bool:
@@ -125,7 +132,7 @@ class _Blocks:
     terms: int
 
 
-def _blocks(product: _Product, processor: Processor) -> _Blocks:
+def _blocks(product: Product, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * product.bytes)
     width = min(product.columns, _VECTORS * lanes)
     rows = processor.rows(product.extents[product.row], -(-width // lanes))
@@ -137,10 +144,11 @@ def _blocks(product: _Product, processor: Processor) -> _Blocks:
     return _Blocks(rows, width, columns, *_split_terms(product, deepest))
 
 
-def _pays_to_copy(product: _Product, rows: int, width: int, processor: Processor) -> bool:
+def _pays_to_copy(product: Product, rows: int, width: int, processor: Processor) -> bool:
     held = product.size((*product.terms, product.column)) * product.bytes
     shared = product.size((*product.rows, product.row))
-    if product.columns <= width or shared < _FEW_TILES * rows:
+    few = product.columns <= width or shared < _FEW_TILES * rows
+    if few and not product.is_copied:
         return False
     if held > processor.l2_bytes // 2:
         return True
@@ -148,7 +156,7 @@ def _pays_to_copy(product: _Product, rows: int, width: int, processor: Processor
     return held > processor.l1_bytes and product.columns > 2 * width and shared >= _MANY_ROWS
 
 
-def _split_terms(product: _Product, deepest: int) -> tuple[tuple[int, ...], int]:
+def _split_terms(product: Product, deepest: int) -> tuple[tuple[int, ...], int]:
     """The loops of the sum around a panel of so many terms, and the block of the last of them."""
     outer = list(product.terms)
     while outer and product.size(product.terms[len(outer) - 1 :]) <= deepest:
@@ -159,7 +167,7 @@ def _split_terms(product: _Product, deepest: int) -> tuple[tuple[int, ...], int]
     return tuple(outer), -(-terms // -(-terms // deepest))
 
 
-def _items(product: _Product, processor: Processor) -> list[str]:
+def product_items(product: Product, processor: Processor) -> list[str]:
     """The loops, outermost first."""
     blocks = _blocks(product, processor)
     work = math.prod(product.extents)
@@ -175,7 +183,7 @@ def _items(product: _Product, processor: Processor) -> list[str]:
     return [f"{key}={words}" if words else key for key, words in loops]
 
 
-def _around(product: _Product, blocks: _Blocks, shared: str) -> list[tuple[str, str]]:
+def _around(product: Product, blocks: _Blocks, shared: str) -> list[tuple[str, str]]:
     """The loops around a panel, and those over rows where nothing is copied for them to share."""
     loops = list(product.batch) if blocks.columns else [*product.batch, *product.rows]
     items = [(product.names[loop], shared) for loop in loops if product.extents[loop] > 1]
@@ -184,7 +192,7 @@ def _around(product: _Product, blocks: _Blocks, shared: str) -> list[tuple[str, 
     return items + [(product.names[loop], "") for loop in blocks.outer if product.extents[loop] > 1]
 
 
-def _inside(product: _Product, blocks: _Blocks) -> list[tuple[str, str]]:
+def _inside(product: Product, blocks: _Blocks) -> list[tuple[str, str]]:
     """The loops around a register tile, and the tile."""
     names, row, column = product.names, product.row, product.column
     tall, wide = product.extents[row] > blocks.rows, product.columns > blocks.width
