@@ -151,10 +151,12 @@ def test_features_decide(features: str, dots: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_chosen_schedule_given_back_makes_the_same_code(dtype: str) -> None:
     graph = product(*LARGE, dtype)
-    with xtc.compile(graph, in_memory=True) as chosen:
-        with xtc.compile(graph, schedule=chosen.schedule, in_memory=True) as given:
-            assert given.ir("scheduled") == chosen.ir("scheduled")
-            given.check()
+    with (
+        xtc.compile(graph, in_memory=True) as chosen,
+        xtc.compile(graph, schedule=chosen.schedule, in_memory=True) as given,
+    ):
+        assert given.ir("scheduled") == chosen.ir("scheduled")
+        given.check()
 
 
 def test_what_adds_up_no_terms_says_so() -> None:
