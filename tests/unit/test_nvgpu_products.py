@@ -101,7 +101,7 @@ def test_shared_memory_saves_global_reads(simulator: NvgpuDevice) -> None:
 
 
 def test_few_terms_or_results_stay_simple(simulator: NvgpuDevice) -> None:
-    for a, b in [((8, 8), (8, 8)), ((1, 64), (64, 64)), ((64, 64), (64, 1)), ((64, 1), (1, 64))]:
+    for a, b in [((8, 8), (8, 8)), ((64, 1), (1, 64)), ((20, 20), (20, 1))]:
         assert counted(simulator, product(a, b))["BARRIERS"] == 0
 
 
