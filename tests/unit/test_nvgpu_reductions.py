@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.test_nvgpu_products import counted
+from tests.unit.test_nvgpu_tiles import counted
 from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, Value
+from xtc.core.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
 from xtc.core.passes import Pass
 from xtc_passes._function_view import FunctionView, functions
 from xtc_passes.split_kernels import KERNEL
@@ -25,7 +25,8 @@ class GroupProducts(Pass):
         %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
 
     The product must begin with zeros and have no schedule of the user's. What follows joins where
-    it alone reads the product, and reads each element once, where it is.
+    it alone reads the product, and reads each element once, where it is. What is written gets a
+    tensor of its own: blocks may still read the factors when others write the result.
 
     Attributes:
         tf32: whether factors in float32 may be rounded to TF32.
@@ -49,14 +50,24 @@ class GroupProducts(Pass):
             reader = _reader(view, product)
             members = [product.nest.op]
             if reader is not None and reader not in taken:
+                _separate(reader)
                 product.nest.op.move_before(reader)
                 members.append(reader)
                 taken.add(reader)
             copy = zeros.clone(InsertionPoint(product.nest.op)).operation
+            _separate(copy)
             product.nest.op.operands[product.nest.destination] = copy.results[0]
             _mark([copy, *members], number)
             if not any(True for _ in zeros.results[0].uses):
                 zeros.erase()
+
+
+def _separate(op: Operation) -> None:
+    """Let an operation write to a tensor of its own, not to the buffer of what a block may read."""
+    last = len(op.operands) - 1
+    maker = op.operands[last].owner
+    if isinstance(maker, Operation | OpView) and maker.operation.name == "tensor.empty":
+        op.operands[last] = maker.operation.clone(InsertionPoint(op)).results[0]
 
 
 def _zeros(view: FunctionView, product: Product) -> Operation | None:

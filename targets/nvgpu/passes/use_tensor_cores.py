@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import VIEWS
+from xtc.core.buffers import VIEWS, root
 from xtc.core.errors import CompileError
 from xtc.core.mlir import (
     InsertionPoint,
@@ -121,6 +121,9 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
         return None
     operands = list(nest.op.operands)
     number, result = operands.index(sums), operands[nest.destination]
+    others = [one for place, one in enumerate(operands[: nest.destination]) if place != number]
+    if any(root(one) == root(result) for one in [*list(contraction.operands)[:2], *others]):
+        return None  # blocks would read what others have written
     if sums == result:
         return _Work(product, acting, result, (nest, number))
     if not isinstance(sums, OpResult) or len(list(sums.uses)) != len(acting):
