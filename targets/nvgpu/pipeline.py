@@ -11,6 +11,7 @@ from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.split_vectors import SplitVectors
+from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_targets.nvgpu.config import Platform
 from xtc_targets.nvgpu.options import NvgpuOptions
@@ -26,12 +27,13 @@ from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.group_products import GroupProducts
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 
 _ACCESS_BYTES = 16  # what one instruction of a thread loads or stores, at most
 
 
-def scheduled(tf32: bool) -> Stage:
+def scheduled(options: NvgpuOptions) -> Stage:
     """What each kernel computes."""
     return Stage(
         "scheduled",
@@ -44,7 +46,13 @@ def scheduled(tf32: bool) -> Stage:
             "canonicalize",
             "cse",
             # Such a chain behind a matrix product belongs to the product's kernel.
-            GroupProducts(tf32),
+            GroupProducts(options.tf32),
+            # Other products: their rows side by side, then tiles.
+            TransposeOperands(),
+            ScheduleProducts(options.machine.sms),
+            ApplySchedules(levels=2),
+            "canonicalize",
+            "cse",
         ),
     )
 
@@ -126,4 +134,4 @@ def lowered(platform: Platform) -> Stage:
 def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages, in order."""
     stages = offloaded(options), lowered(options.platform)
-    return Pipeline((Stage("source"), scheduled(options.tf32), BUFFERIZED, *stages))
+    return Pipeline((Stage("source"), scheduled(options), BUFFERIZED, *stages))
