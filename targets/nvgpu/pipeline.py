@@ -27,7 +27,9 @@ from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.group_products import GroupProducts
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
+from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 
 _ACCESS_BYTES = 16  # what one instruction of a thread loads or stores, at most
@@ -51,6 +53,8 @@ def scheduled(options: NvgpuOptions) -> Stage:
             TransposeOperands(),
             ScheduleProducts(options.machine.sms),
             ApplySchedules(levels=2),
+            # What is left are sums of few rows, or of many.
+            SplitReductions(options.machine.sms),
             "canonicalize",
             "cse",
         ),
@@ -77,6 +81,8 @@ def offloaded(options: NvgpuOptions) -> Stage:
         (
             # While products can be told from other loops.
             UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm),
+            # Long rows are shared by the threads of a block.
+            ReduceInBlocks(machine.sms),
             # Copies are loops too, which threads share.
             CopyByLoops(whole=True),
             CopyByVectors(_ACCESS_BYTES),

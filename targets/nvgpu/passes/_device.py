@@ -11,6 +11,7 @@ from xtc.core.mlir import (
     DenseI64ArrayAttr,
     DictAttr,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     Operation,
     UnitAttr,
@@ -32,7 +33,13 @@ SHARED_SYMBOL = "xtc_shared"
 BARRIER = "nvvm.barrier"
 """All threads of a block wait for each other."""
 
+SHUFFLE = "nvvm.shfl.sync"
+"""The threads of a warp exchange values."""
+
 WARP = 32
+
+BUFFER_ALIGNMENT = 64
+"""Bytes that the addresses of all buffers of a device are multiples of."""
 
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 """Where a thread is in x: operations whose result is an i32."""
@@ -41,13 +48,17 @@ BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
 
 
-def only_loop(kernel: Operation) -> Operation | None:
-    """The parallel loop that is all a kernel does."""
+def only_operation(kernel: Operation) -> Operation | None:
+    """The operation that is all a kernel does; None where there are several."""
     ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
     acting = [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
-    if len(acting) != 1 or acting[0].name != "scf.parallel" or len(acting[0].results):
-        return None
-    return acting[0]
+    return acting[0] if len(acting) == 1 else None
+
+
+def only_loop(kernel: Operation) -> Operation | None:
+    """The parallel loop that is all a kernel does."""
+    op = only_operation(kernel)
+    return op if op is not None and op.name == "scf.parallel" and not len(op.results) else None
 
 
 def kernels(module: Operation) -> list[Operation]:
@@ -56,9 +67,11 @@ def kernels(module: Operation) -> list[Operation]:
 
 
 def set_apart(kernel: Operation) -> None:
-    """Say that a kernel's buffers do not overlap, as they do not on the host."""
+    """Say that a kernel's buffers do not overlap, as on the host, and how they are aligned."""
     with kernel.context:
-        apart = DictAttr.get({"llvm.noalias": UnitAttr.get()})
+        i64 = IntegerType.get_signless(64)
+        aligned = IntegerAttr.get(i64, BUFFER_ALIGNMENT)
+        apart = DictAttr.get({"llvm.noalias": UnitAttr.get(), "llvm.align": aligned})
         kernel.attributes["arg_attrs"] = ArrayAttr.get(
             [
                 apart if isinstance(argument.type, MemRefType) else DictAttr.get({})

@@ -26,15 +26,19 @@ def shared_memory(kernel: Operation, nbytes: int, code: Code) -> Value:
 
     The array has no size of its own: the launch says it, as a kernel alone can declare 48 KiB.
     """
-    module = kernel.parent
+    declare_shared(kernel.parent)
+    kernel.attributes[SHARED_BYTES] = IntegerAttr.get(IntegerType.get_signless(64), nbytes)
+    name = {"name": FlatSymbolRefAttr.get(SHARED_SYMBOL)}
+    return code.address(code.value("memref.get_global", Type.parse(_TYPE), (), name), SHARED)
+
+
+def declare_shared(module: Operation) -> None:
+    """Let the module have the array that is every kernel's shared memory."""
     if not any(_declares(op) for op in top_level(module)):
         text = f"memref.global @{SHARED_SYMBOL} : {_TYPE} {{alignment = {_ALIGNMENT} : i64}}"
         with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
             for op in Module.parse(text).body.operations:
                 op.operation.clone()
-    kernel.attributes[SHARED_BYTES] = IntegerAttr.get(IntegerType.get_signless(64), nbytes)
-    name = {"name": FlatSymbolRefAttr.get(SHARED_SYMBOL)}
-    return code.address(code.value("memref.get_global", Type.parse(_TYPE), (), name), SHARED)
 
 
 def _declares(op: Operation) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tensor cores and copies to shared memory do, as calls of `csrc/cuda_sim.h`."""
+"""What tensor cores, shuffles and copies to shared memory do, as calls of `csrc/cuda_sim.h`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from xtc.core.mlir import InsertionPoint, IntegerAttr, Operation, Type, TypeAttr, Value
 from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
+from xtc_targets.nvgpu.passes._device import SHUFFLE
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
@@ -18,11 +19,15 @@ llvm.func @cuda_copy_async_wait(i32)
 llvm.func @cuda_load_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_mma(i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
 llvm.func @cuda_to_tf32(f32) -> i32
+llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
 _MMA_KINDS = MappingProxyType({"f16": 0, "bf16": 2, "tf32": 6})
 """The numbers in `CUDA_MMA_KINDS` of m16n8k16 for 16 bits and m16n8k8 for TF32."""
+
+_EXCLUSIVE_OR = 2
+"""The number of CUDA_SHUFFLE_XOR, as which `shfl.sync.bfly` chooses lanes."""
 
 _SCRATCH_WORDS = 16
 _WORD = 4
@@ -99,6 +104,18 @@ def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     return made.results[0]
 
 
+def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    mask, value, lane, clamp = op.operands
+    word, type = mask.type, value.type
+    if type != word:
+        value = Operation.create("llvm.bitcast", [word], [value], ip=ip).results[0]
+    operands = [mask, llvm.constant(_EXCLUSIVE_OR, ip), value, lane, clamp, memory]
+    made = llvm.call("cuda_shuffle", operands, [word], ip).results[0]
+    if type != word:
+        made = Operation.create("llvm.bitcast", [type], [made], ip=ip).results[0]
+    return made
+
+
 _CALLS: Mapping[str, Replacement] = MappingProxyType(
     {
         "nvvm.cp.async.shared.global": _copy,
@@ -107,5 +124,6 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.ldmatrix": _load_matrix,
         "nvvm.mma.sync": _mma,
         "nvvm.convert.float.to.tf32": _to_tf32,
+        SHUFFLE: _shuffle,
     }
 )

@@ -21,10 +21,9 @@ from xtc.core.mlir import (
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, sum_of
 from xtc_passes._linalg import all_operations
-from xtc_targets.nvgpu.passes._device import kernels
+from xtc_targets.nvgpu.passes._device import BUFFER_ALIGNMENT, kernels
 from xtc_targets.nvgpu.passes._sizes import element_bytes
 
-_BASE = 64  # bytes: every buffer of the device and of a block is aligned to them
 _WIDEST = 16  # bytes of one access
 
 
@@ -69,12 +68,12 @@ def _alignment(access: Access) -> int:
     steps = [_power_of_two(offset)]
     pairs = zip(access.indices, strides, strict=True)
     steps += [_divisor(index) * _power_of_two(stride) for index, stride in pairs]
-    return min(_WIDEST, _BASE, *(step * nbytes for step in steps))
+    return min(_WIDEST, BUFFER_ALIGNMENT, *(step * nbytes for step in steps))
 
 
 def _power_of_two(number: int) -> int:
     """The largest power of two that divides a number; of 0, one that is large enough."""
-    return number & -number or _BASE
+    return number & -number or BUFFER_ALIGNMENT
 
 
 def _divisor(index: Value) -> int:

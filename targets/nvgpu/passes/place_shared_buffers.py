@@ -13,7 +13,6 @@ from xtc.core.mlir import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    Module,
     Operation,
 )
 from xtc.core.parts import symbol_of
@@ -23,11 +22,10 @@ from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._device import SHARED, SHARED_BYTES, SHARED_SYMBOL, kernels
+from xtc_targets.nvgpu.passes._shared import declare_shared
 from xtc_targets.nvgpu.passes._sizes import bytes_of
 
 _ALIGNMENT = 128  # bytes: a row of all banks; no access needs more
-_BASE_ALIGNMENT = 1024  # bytes
-_BYTES = f"memref<0xi8, {SHARED}>"
 
 
 @dataclass(frozen=True)
@@ -57,15 +55,16 @@ class PlaceSharedBuffers(Pass):
         with module.context:
             placed = [kernel for kernel in kernels(module) if self._place(kernel)]
             if placed:
-                _declare(module)
+                declare_shared(module)
 
     def _place(self, kernel: Operation) -> bool:
         shared = [op for op in all_operations(kernel) if _is_shared(op)]
-        for op in [op for op in shared if op.name == "memref.dealloc"]:
-            op.erase()
         buffers = [op for op in shared if op.name == "memref.alloc"]
         if not buffers:
             return False
+        for op in shared:
+            if op not in buffers:
+                op.erase()
         ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
         with kernel.location:
             name = {"name": FlatSymbolRefAttr.get(SHARED_SYMBOL)}
@@ -100,10 +99,3 @@ def _is_shared(op: Operation) -> bool:
 def _bytes_type() -> MemRefType:
     i8, space = IntegerType.get_signless(8), IntegerType.get_signless(64)
     return MemRefType.get([0], i8, None, IntegerAttr.get(space, SHARED))
-
-
-def _declare(module: Operation) -> None:
-    text = f"memref.global @{SHARED_SYMBOL} : {_BYTES} {{alignment = {_BASE_ALIGNMENT} : i64}}"
-    with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        for op in Module.parse(text).body.operations:
-            op.operation.clone()

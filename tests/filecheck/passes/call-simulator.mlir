@@ -3,6 +3,25 @@
 
 // CHECK:       llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 
+// A word goes to another lane; one of float32 as its bits.
+// CHECK-LABEL: llvm.func internal @exchanges.nvgpu0.3(
+// CHECK:       %[[BITS:.*]] = llvm.bitcast %{{.*}} : f32 to i32
+// CHECK:       %[[XOR:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK:       %[[GOT:.*]] = llvm.call @cuda_shuffle(%{{.*}}, %[[XOR]], %[[BITS]], %{{.*}}) :
+// CHECK-NEXT:  llvm.bitcast %[[GOT]] : i32 to f32
+// CHECK:       llvm.call @cuda_shuffle(
+// CHECK-NOT:   llvm.bitcast
+// CHECK:       llvm.return
+llvm.func @exchanges.nvgpu0.3(%x: f32, %y: i32)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>} {
+  %all = llvm.mlir.constant(-1 : i32) : i32
+  %distance = llvm.mlir.constant(16 : i32) : i32
+  %last = llvm.mlir.constant(31 : i32) : i32
+  %a = nvvm.shfl.sync bfly %all, %x, %distance, %last : f32 -> f32
+  %b = nvvm.shfl.sync bfly %all, %y, %distance, %last : i32 -> i32
+  llvm.return
+}
+
 // Shared memory has an address that the simulator knows; its bytes are in the shape.
 // CHECK-NOT:   llvm.mlir.global external @xtc_shared
 // CHECK-LABEL: llvm.func internal @shares.nvgpu0.1(

@@ -9,9 +9,9 @@
 // A tile is filled by all threads, in turns where it is larger than the block; then each uses it.
 // CHECK-LABEL: func.func @tile(
 // CHECK-SAME:  nvgpu.block = array<i64: 64, 1, 1>, nvgpu.grid = array<i64: 3, 1, 1>
-// CHECK:       %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK-NEXT:  %[[T:.*]] = arith.index_castui %[[THREAD]]
+// CHECK:       %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK:       affine.delinearize_index %{{.*}} into (3)
 // CHECK:       %[[TILE:.*]] = memref.alloc() : memref<4x32xf32, 3>
 // CHECK-NEXT:  %[[PART:.*]] = memref.subview %[[TILE]]{{.*}} : memref<4x32xf32, 3> to memref<2x32xf32, {{.*}}, 3>
