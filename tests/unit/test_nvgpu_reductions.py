@@ -10,8 +10,8 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.test_nvgpu_tiles import counted
 from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
+from tests.unit.test_nvgpu_tiles import counted
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
