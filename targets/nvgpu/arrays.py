@@ -107,9 +107,12 @@ def has_gpu_memory(value: Any) -> bool:
 def _described(value: Any) -> _Foreign:
     if not hasattr(value, "__dlpack__"):
         return _by_interface(value, value.__cuda_array_interface__)
-    # What its library still does with it is waited for, whatever the stream.
-    capsule = value.__dlpack__(stream=-1)
-    tensor = tensor_in(capsule)
+    try:
+        # What its library still does with it is waited for, whatever the stream.
+        capsule = value.__dlpack__(stream=-1)
+        tensor = tensor_in(capsule)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UserError(f"{type(value).__name__} does not give its memory: {error}") from None
     dtype, strides = tensor.dtype, tensor.element_strides
     return _Foreign(
         tensor.address,

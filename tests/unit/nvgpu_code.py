@@ -47,6 +47,7 @@ class MachineCode:
     """What ptxas made of a file of PTX, and what it says of each kernel there."""
 
     cubin: Path
+    said: str
     registers: dict[str, int]
     spilled_bytes: dict[str, int]
 
@@ -69,20 +70,21 @@ class MachineCode:
         return found
 
 
-def assembled(ptx: str, arch: str, folder: Path) -> MachineCode:
+def machine_code(ptx: str, arch: str, folder: Path) -> MachineCode:
     """What ptxas makes of code that it has to accept."""
     source, cubin = folder / "device.ptx", folder / f"{arch}.cubin"
     source.write_text(ptx)
     registers, spilled = {}, {}
     kernel = ""
-    for line in assemble(source, arch, cubin).splitlines():
+    said = assemble(source, arch, cubin)
+    for line in said.splitlines():
         if entry := _ENTRY.search(line):
             kernel = entry[1]
         elif spills := _SPILLS.search(line):
             spilled[kernel] = int(spills[1]) + int(spills[2])
         elif used := _REGISTERS.search(line):
             registers[kernel] = int(used[1])
-    return MachineCode(cubin, registers, spilled)
+    return MachineCode(cubin, said, registers, spilled)
 
 
 def has(opcodes: Counter[str], name: str) -> bool:

@@ -242,6 +242,17 @@ def test_memory_of_another_gpu_is_refused(device: NvgpuDevice, library: Path) ->
     )
 
 
+def test_a_tensor_that_keeps_its_memory_is_refused(device: NvgpuDevice, library: Path) -> None:
+    class Grows(DlTensor):
+        def __dlpack__(self, *, stream: int) -> object:
+            raise BufferError("its gradient is being recorded")
+
+    value = Grows(Library(library).tensor(VALUES), code=0)
+    assert (
+        refused(device, value) == "Grows does not give its memory: its gradient is being recorded"
+    )
+
+
 def test_nothing_else_is_borrowed(device: NvgpuDevice) -> None:
     for value in (VALUES, [1], 3, None, device.array(VALUES), "text"):
         assert device.borrowed(value) is None

@@ -17,9 +17,9 @@ import xtc.ops as O
 from tests.unit.nvgpu_code import (
     ARCHITECTURES,
     MachineCode,
-    assembled,
     gpu,
     has,
+    machine_code,
     needs_nvdisasm,
     needs_ptxas,
     ptx_of,
@@ -96,7 +96,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Code:
     def made(name: str, arch: str) -> MachineCode:
         device = gpu(arch)
         ptx = ptx_of(KERNELS[name].graph(device), device)
-        return assembled(ptx, arch, tmp_path_factory.mktemp("code"))
+        return machine_code(ptx, arch, tmp_path_factory.mktemp("code"))
 
     return made
 
@@ -128,7 +128,7 @@ def test_the_kernel_has_its_instructions(name: str, arch: str, code: Code) -> No
 
 @needs_nvdisasm
 def test_spills_are_seen(tmp_path: Path) -> None:
-    crammed = assembled(CRAMMED, "sm_80", tmp_path)
+    crammed = machine_code(CRAMMED, "sm_80", tmp_path)
     assert crammed.registers == {"crammed": 24}
     assert crammed.spilled_bytes["crammed"] > 0
     assert has(crammed.opcodes(), "LDL")

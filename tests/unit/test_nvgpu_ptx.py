@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.nvgpu_code import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from tests.unit.random_graphs import graphs
 from tests.unit.random_operators import FAMILIES
 from tests.unit.test_random_schedules import legal_schedule
@@ -21,6 +21,11 @@ from xtc.core.errors import DeviceNotFound
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 COUNT = max(8, settings().max_examples // 10)
+
+
+def assembled(ptx: str, arch: str, folder: Path) -> str:
+    """What ptxas says of code that it has to accept."""
+    return machine_code(ptx, arch, folder).said
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -55,7 +60,7 @@ def test_ptxas_accepts_random_schedules_without_spills(family: str, tmp_path: Pa
     rng = Random(family)  # noqa: S311  data of a test
     arch = rng.choice(ARCHITECTURES)
     schedule = legal_schedule(rng, family)
-    code = assembled(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
+    code = machine_code(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
     assert set(code.spilled_bytes.values()) == {0}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# RUN: mkdir -p %t.empty
+# RUN: rm -rf %t.* && mkdir -p %t.empty
 # RUN: xtc-compile %s --target nvgpu -O platform=hw -O cubins=none -o %t.none | FileCheck %s
 # RUN: env XTC_CUDA_ROOT=%t.empty not xtc-compile %s --target nvgpu -O platform=hw -O cubins=sm_90a -o %t.one 2>&1 | FileCheck %s --check-prefix=MISSING
 """PTX alone needs none of NVIDIA's programs; where machine code was asked for, they are missed."""
