@@ -155,8 +155,8 @@ def _measure_all(
                 report.rows.append(row)
                 left -= 1
                 console.print(_progress(row, left), markup=False)
-        for candidate in (one for team in teams for one in team.candidates):
-            report.versions.setdefault(candidate.library.name, candidate.versions)
+        started = [one for team in teams for one in team.candidates if one.versions]
+        report.versions = {one.library.name: one.versions for one in started}
 
 
 def _progress(row: Row, left: int) -> str:
