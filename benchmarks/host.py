@@ -24,6 +24,7 @@ from rich.console import Console
 from benchmarks.harness import machine_facts
 from benchmarks.peers.environments import default_folder
 from benchmarks.peers.goals import verdicts
+from benchmarks.peers.graphs import save_graph
 from benchmarks.peers.libraries import LIBRARIES, Library
 from benchmarks.peers.page import Report, save, why_no_plot
 from benchmarks.peers.results import Row
@@ -46,6 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.list:
         for workload in chosen:
             console.print(workload.name, markup=False)
+        return
+    if options.graphs is not None:
+        for workload in chosen:
+            path = save_graph(workload.as_dict(), options.graphs, options.seed)
+            console.print(f"{workload.name}: {path}", markup=False)
         return
     settings = Settings(rounds=options.rounds, quiet_seconds=options.quiet, seed=options.seed)
     how = {**asdict(settings), "budget": options.budget}
@@ -80,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, help="of the order and of the inputs")
     add("--goals", action="store_true", help="also print which goals this run met and missed")
     add("--list", action="store_true", help="only print the names of the workloads")
+    add("--graphs", type=Path, metavar="FOLDER", help="only write the graphs there, for xtc-tune")
     add("--out", type=Path, default=Path("out"), help="folder of the results (default: out)")
     add("--environments", type=Path, default=default_folder(), help="folder of the environments")
     return parser
@@ -148,8 +155,8 @@ def _measure_all(
                 report.rows.append(row)
                 left -= 1
                 console.print(_progress(row, left), markup=False)
-        for candidate in (one for team in teams for one in team.candidates):
-            report.versions.setdefault(candidate.library.name, candidate.versions)
+        started = [one for team in teams for one in team.candidates if one.versions]
+        report.versions = {one.library.name: one.versions for one in started}
 
 
 def _progress(row: Row, left: int) -> str:

@@ -41,9 +41,10 @@ class Verdict:
 
 
 def verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
-    """One for each goal, in their order."""
+    """One for each goal, in their order, by the rows that were not disturbed."""
+    calm = [row for row in rows if not row.is_disturbed]
     for goal in GOALS:
-        yield _judged(goal, [row for row in rows if goal.applies(row)])
+        yield _judged(goal, [row for row in calm if goal.applies(row)])
 
 
 def _judged(goal: Goal, rows: Sequence[Row]) -> Verdict:

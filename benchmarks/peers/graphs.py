@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -55,6 +57,14 @@ def sample_inputs(workload: Mapping[str, Any], seed: int = 0) -> list[Array]:
         return [rng.integers(-100, 100, shape, np.int8, endpoint=True) for shape in shapes]
     arrays = [rng.standard_normal(shape, np.float32) for shape in shapes]
     return [as_element(array, workload["dtype"]).astype(np.float32) for array in arrays]
+
+
+def save_graph(workload: Mapping[str, Any], folder: Path, seed: int = 0) -> Path:
+    """Write the graph as a file from which `xtc-tune` makes the schedule that "tuned" finds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{re.sub(r'[^A-Za-z0-9]+', '-', workload['name'])}.yaml"
+    graph_of(workload, sample_inputs(workload, seed)).save(path)
+    return path
 
 
 class Reference:

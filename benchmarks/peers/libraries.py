@@ -50,7 +50,13 @@ LIBRARIES = (
         "onnx_runtime",
         ("onnxruntime==1.31.1", "onnx==1.23.2", NUMPY),
     ),
-    Library("jax", "JAX (XLA)", "jax_xla", ("jax==0.10.2", "jaxlib==0.10.2", NUMPY)),
+    Library(
+        "jax",
+        "JAX (XLA)",
+        "jax_xla",
+        ("jax==0.10.2", "jaxlib==0.10.2", NUMPY),
+        environment={"PJRT_NPROC": "{threads}"},
+    ),
     Library(
         "iree",
         "IREE",

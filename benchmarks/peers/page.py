@@ -90,7 +90,8 @@ class Report:
             "Rates of medians, of best samples in brackets; a multiply-add is two operations. The",
             "machine is what multiply-adds of float32 reach (GFLOP/s) or traffic of as many bytes",
             "(GB/s: sum, copy or triad), on as many threads in the same rounds.",
-            "Each library runs in a process of its own, called from Python on arrays that it has.",
+            "Each library runs in a process of its own, called from Python on arrays that it has,",
+            "aligned to cache lines; what the call costs is in the time.",
         ]
 
     def _remarks(self) -> list[str]:

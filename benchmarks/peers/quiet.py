@@ -20,11 +20,16 @@ def others_running(stat: Path = _STAT) -> int | None:
     return max(0, int(counts[0]) - 1) if counts else None
 
 
-def wait_for_quiet(seconds: float, stat: Path = _STAT) -> bool:
-    """True as soon as nothing else runs; False where that does not come within `seconds`."""
+def wait_for_quiet(seconds: float, stat: Path = _STAT) -> bool | None:
+    """True as soon as nothing else runs; False where that does not come within `seconds`.
+
+    None at once where the system does not tell.
+    """
     end = time.monotonic() + seconds
     while (others := others_running(stat)) != 0:
-        if others is None or time.monotonic() >= end:
+        if others is None:
+            return None
+        if time.monotonic() >= end:
             return False
         time.sleep(_PAUSE)
     return True

@@ -43,7 +43,7 @@ class Row:
         wrong: what a candidate computed that it should not have.
         fma: GFLOP/s of multiply-adds on as many threads in the same rounds.
         traffic: GB/s of as much memory in the same rounds, where that is what limits it.
-        quiet: in how many visits nothing else ran when they began, of how many.
+        quiet: in how many visits nothing else ran when they began, of how many that is known of.
     """
 
     workload: Workload
@@ -60,6 +60,12 @@ class Row:
         """In the workload's unit; None where the candidate did not run."""
         timing = self.timings.get(name)
         return Rates.of(self.workload.work, timing) if timing else None
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Something else ran when most of the visits began: the medians say little."""
+        quiet, visits = self.quiet
+        return 2 * quiet < visits
 
     @property
     def names(self) -> list[str]:

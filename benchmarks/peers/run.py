@@ -154,18 +154,18 @@ def _built(
 def _visit_all(row: Row, runners: dict[str, _Ready], settings: Settings, deadline: float) -> None:
     """Take the samples; what is lost on the way is noted and taken out."""
     rng = np.random.default_rng(settings.seed)
-    quiet = visits = 0
+    moments: list[bool] = []
     for turn in range(settings.rounds):
         if turn and time.monotonic() > deadline:
             break
         for name in [list(runners)[place] for place in rng.permutation(len(runners))]:
-            quiet += wait_for_quiet(settings.quiet_seconds)
-            visits += 1
+            quiet = wait_for_quiet(settings.quiet_seconds)
+            moments += [] if quiet is None else [quiet]
             with _noting(row, name):
                 _visit(runners[name], settings)
             if name in row.absent:
                 del runners[name]
-    row.quiet = (quiet, visits)
+    row.quiet = (sum(moments), len(moments))
 
 
 def _visit(one: _Ready, settings: Settings) -> None:

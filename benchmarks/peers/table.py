@@ -80,10 +80,12 @@ def summary(rows: Sequence[Row]) -> str:
         return "no row has both this project and another library"
     won = sum(ratio >= 1 for ratio in ratios)
     quiet, visits = (sum(row.quiet[part] for row in rows) for part in (0, 1))
+    disturbed = sum(row.is_disturbed for row in rows)
     return (
         f"{OURS.title} is at or above the best library in {won} of {len(ratios)} rows;"
         f" geometric mean of the ratios {mean:.2f};"
-        f" {quiet} of {visits} visits began while nothing else ran"
+        f" {quiet} of {visits} visits began while nothing else ran;"
+        f" in {disturbed} rows less than half, so that no goal is judged by them"
     )
 
 

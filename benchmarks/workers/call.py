@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+_CACHE_LINE = 64
 Workload = Mapping[str, Any]
 """A workload as JSON: op, dtype, inputs, weights, attributes; see benchmarks/peers/workloads.py."""
 
@@ -53,6 +55,15 @@ def keeping(function: Callable[[], Any], array: Callable[[Any], Array] = np.asar
         last[:] = [function()]
 
     return Call(run, lambda: array(last[0]))
+
+
+def aligned(shape: Sequence[int], dtype: Any) -> Array:
+    """An array at the start of a cache line, where every library but NumPy puts its own."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    whole = np.zeros(size + _CACHE_LINE, np.uint8)
+    skip = -whole.ctypes.data % _CACHE_LINE
+    array: Array = whole[skip : skip + size].view(dtype).reshape(shape)
+    return array
 
 
 def padded(x: Array, border: int) -> Array:

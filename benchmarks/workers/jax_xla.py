@@ -18,7 +18,7 @@ _LAYOUT = ("NHWC", "HWIO", "NHWC")
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     """The function compiled for these shapes; weights are constants of it."""
-    del threads  # XLA takes as many as the processors that the process may use
+    del threads  # XLA reads them from PJRT_NPROC when it is imported
     function: Callable[..., Any] = lookup(_OPERATORS, workload)(workload)
     operands = [jnp.asarray(array, dtype=workload["dtype"]) for array in arrays]
     weights = {place: operands[place] for place in workload["weights"]}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .call import Array, Call, Operators, Unsupported, Workload, keeping, lookup, padded
+from .call import Array, Call, Operators, Unsupported, Workload, aligned, keeping, lookup, padded
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
@@ -18,7 +18,7 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
 
 
 def _matmul(workload: Workload, a: Array, b: Array) -> Call:
-    out = np.matmul(a, b)
+    out = aligned((*a.shape[:-1], b.shape[-1]), a.dtype)
     return Call(lambda: np.matmul(a, b, out=out), lambda: out)
 
 
@@ -62,7 +62,7 @@ def _depthwise(workload: Workload, x: Array, w: Array) -> Call:
 
 
 def _softmax(workload: Workload, x: Array) -> Call:
-    out, each = np.empty_like(x), np.empty((len(x), 1), np.float32)
+    out, each = aligned(x.shape, x.dtype), np.empty((len(x), 1), np.float32)
 
     def run() -> None:
         np.max(x, axis=1, keepdims=True, out=each)
@@ -89,7 +89,7 @@ def _layer_norm(workload: Workload, x: Array, gamma: Array, beta: Array) -> Call
 
 
 def _chain(workload: Workload, x: Array, y: Array) -> Call:
-    out = np.empty_like(x)
+    out = aligned(x.shape, x.dtype)
 
     def run() -> None:
         np.add(x, y, out=out)

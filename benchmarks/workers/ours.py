@@ -9,8 +9,9 @@ import numpy as np
 
 import xtc
 from benchmarks.peers.graphs import arguments_of, graph_of
+from xtc.evaluate.dtypes import as_dtype
 
-from .call import Array, Call, Workload
+from .call import Array, Call, Workload, aligned
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
@@ -22,8 +23,8 @@ def compiled(workload: Workload, arrays: list[Array], **options: Any) -> Call:
     """Compile with these options of `xtc.compile`; the module stays open until the call's end."""
     module = xtc.compile(graph_of(workload, arrays), cache=False, **options)
     manifest = module.artifact.manifest
-    inputs = [np.ascontiguousarray(array) for array in arguments_of(workload, arrays)]
-    out = np.empty(manifest.outputs[0].shape, manifest.outputs[0].dtype)
+    inputs = [_aligned_copy(array) for array in arguments_of(workload, arrays)]
+    out = aligned(manifest.outputs[0].shape, as_dtype(manifest.outputs[0].dtype))
     loaded = module.host.load(module.artifact)
     arguments = [*inputs, out]
     call = loaded.bind([array.ctypes.data for array in arguments])
@@ -39,3 +40,9 @@ def compiled(workload: Workload, arrays: list[Array], **options: Any) -> Call:
         module.close()
 
     return Call(run, result, close)
+
+
+def _aligned_copy(array: Array) -> Array:
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy

@@ -41,7 +41,12 @@ def main(results: Path, picture: Path) -> None:
         _draw(axis, panel, names)
         axis.set_title(f"{threads} thread{'' if threads == 1 else 's'}", loc="left")
         axis.set_xlabel(unit)
-    axes[0][0].legend(loc="upper right", bbox_to_anchor=(1, 1), fontsize="small")
+    handles = {
+        label: handle
+        for axis in axes[:, 0]
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=6, fontsize="small")
     figure.savefig(picture, metadata={"Date": None})
 
 

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from .call import Call, Unsupported
+from .call import Array, Call, Unsupported, aligned
 
 _MOST_CALLS = 10**6
 Answer = dict[str, Any]
@@ -57,7 +57,7 @@ class Session:
         """Make the call ready, check that it runs, and find how long it takes."""
         self.drop(request)
         library = importlib.import_module(f".{self._module}", __package__)
-        arrays = [np.load(path) for path in request["inputs"]]
+        arrays = [loaded(path) for path in request["inputs"]]
         start = time.perf_counter()
         self._call = call = library.prepare(request["workload"], arrays, self._threads)
         call.run()
@@ -86,6 +86,14 @@ class Session:
         return {}
 
     _does = {"hello": hello, "build": build, "run": run, "drop": drop}  # noqa: RUF012
+
+
+def loaded(path: str) -> Array:
+    """The array in a file, aligned."""
+    stored = np.load(path)
+    array = aligned(stored.shape, stored.dtype)
+    array[...] = stored
+    return array
 
 
 def timed(call: Call, number: int) -> float:

@@ -9,14 +9,14 @@ from typing import Any
 
 Tile = tuple[int, int]
 
-TILES: Sequence[Tile] = ((4, 64), (8, 32), (6, 64), (14, 32), (7, 32), (1, 256))
+TILES: Sequence[Tile] = ((4, 64), (8, 32), (14, 32))
 """Rows and columns: 16 to 28 vectors of 16 elements, which the registers of AVX-512 hold."""
 _TRIALS = 3
 
 
-def tiles_of(rows: int, columns: int, wanted: Sequence[Tile] = TILES) -> list[Tile]:
+def tiles_of(rows: int, columns: int) -> list[Tile]:
     """The tiles, smaller where they do not divide the sizes, each once."""
-    fitted = [(divisor(rows, one[0]), vector_divisor(columns, one[1])) for one in wanted]
+    fitted = [(divisor(rows, one[0]), vector_divisor(columns, one[1])) for one in TILES]
     return list(dict.fromkeys(fitted))
 
 

@@ -22,7 +22,6 @@ import numpy as np
 from .call import Array, Call, Operators, Unsupported, Workload, lookup
 from .tiles import divisor, fastest, tiles_of
 
-_TILES = ((4, 64), (8, 32), (7, 32))
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-xtc-tools-")
 atexit.register(_FOLDER.cleanup)
 
@@ -53,7 +52,7 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     shape = workload["output"]
     out = np.zeros(shape, np.float32)
     tensors = [tvm.runtime.tensor(array) for array in (*arrays, out)]
-    tiles = tiles_of(shape[-2], shape[-1], _TILES)
+    tiles = tiles_of(shape[-2], shape[-1])
     schedulers = [implement(workload, tile, threads) for tile in tiles]
     best = fastest([_loaded(one, place) for place, one in enumerate(schedulers)], tensors)
     return Call(lambda: best(*tensors), lambda: np.asarray(tensors[-1].numpy()))

@@ -19,9 +19,7 @@ from xtc.core.llvm import Machine
 from xtc_targets.host.fma_kernel import shape_for
 from xtc_targets.host.peak import loaded_function, start_values
 
-from .call import Array, Call, Workload
-
-_ALIGNMENT = 64
+from .call import Array, Call, Workload, aligned
 
 
 def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
@@ -60,7 +58,7 @@ def _traffic(
     """Each thread has a part of every array."""
     function, arrays = opened.enter_context(loaded_traffic(kind))
     elements = bytes // (4 * arrays * threads)
-    parts = [[_ones(elements) for _ in range(arrays)] for _ in range(threads)]
+    parts = [[_touched(elements) for _ in range(arrays)] for _ in range(threads)]
     total = (ctypes.c_float * threads)()
     address = ctypes.addressof(total)
 
@@ -73,8 +71,8 @@ def _traffic(
     return part
 
 
-def _ones(elements: int) -> Array:
-    """An aligned array, with its pages there."""
-    whole = np.ones(elements + _ALIGNMENT, np.float32)
-    skip = -whole.ctypes.data % _ALIGNMENT // 4
-    return whole[skip : skip + elements]
+def _touched(elements: int) -> Array:
+    """An array with its pages there."""
+    array = aligned((elements,), np.float32)
+    array[...] = 1
+    return array

@@ -106,6 +106,14 @@ def test_a_wrong_or_absent_result_of_ours_misses() -> None:
     assert states([good, absent])["every workload"] == "missed"
 
 
+def test_disturbed_rows_meet_and_miss_no_goal() -> None:
+    row = row_of({"ours": 195, "numpy": 100}, workload=CUBE)
+    row.quiet = (2, 4)
+    assert states([row])["every workload"] == "met"
+    row.quiet = (1, 4)
+    assert set(states([row]).values()) == {"not measured"}
+
+
 def test_two_threads_may_count_their_best_samples() -> None:
     row = row_of({"ours": 90}, workload=LARGE, threads=2, fma=200)
     row.fma = Rates(median=200, p10=100, p90=205, best=205)

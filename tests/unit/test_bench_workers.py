@@ -157,11 +157,11 @@ def test_quiet_moments(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text("cpu 1 2\nprocs_running 3\nprocs_blocked 0\n")
     assert others_running(stat) == 2
-    assert not wait_for_quiet(0.01, stat)
+    assert wait_for_quiet(0.01, stat) is False
     stat.write_text("procs_running 1\n")
-    assert wait_for_quiet(0.01, stat)
+    assert wait_for_quiet(0.01, stat) is True
     assert others_running(tmp_path / "absent") is None
-    assert not wait_for_quiet(10, tmp_path / "absent")
+    assert wait_for_quiet(10, tmp_path / "absent") is None
 
 
 def test_arrays_are_the_same_for_every_library() -> None:
