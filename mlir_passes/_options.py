@@ -13,7 +13,7 @@ def require_positive(owner: Pass) -> None:
     """Raise UserError unless every number among the options is 1 or more."""
     for field in fields(owner):
         value = getattr(owner, field.name)
-        if isinstance(value, int) and value < 1:
+        if isinstance(value, int) and not isinstance(value, bool) and value < 1:
             raise UserError(
                 f"option '{field.name}' of pass '{owner.name}' is {value}",
                 notes=["it is 1 or more"],
