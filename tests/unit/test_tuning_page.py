@@ -65,4 +65,4 @@ def test_every_option_is_spoken_of() -> None:
     usual = {"--help", "--quiet", "--target", "--dim", "--option", "--seed"}
     options = {name for action in _parser()._actions for name in action.option_strings}
     long = {name for name in options if name.startswith("--")} - usual
-    assert {name for name in long if name not in PAGE} == {"--trials"}
+    assert {name for name in long if name not in PAGE} == set()

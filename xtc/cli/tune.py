@@ -46,11 +46,13 @@ def _parser() -> argparse.ArgumentParser:
     add_target_options(parser)
     add("--budget", help="how long, as 90s, 5m or 1h (default: 60s)")
     add("--trials", type=int, help="how many candidates at most")
-    add("--strategy", default="auto", help=f"{', '.join(NAMES)}, or FILE.yaml (default: auto)")
+    add("--strategy", help=f"{', '.join(NAMES)}, or FILE.yaml (default: auto)")
     add("--operator", help="tune this operator alone")
-    add("--sampler", default=usual.sampler, help=f"{', '.join(SAMPLERS)} (default: %(default)s)")
-    add("--seed", type=int, default=0, help="of sampler and sample data (default: 0)")
-    add("--jobs", "-j", type=int, help="processes that compile (default: cores less one)")
+    add("--sampler", help=f"{', '.join(SAMPLERS)} (default: {usual.sampler})")
+    add("--seed", type=int, help="of sampler and sample data (default: 0)")
+    add(
+        "--jobs", "-j", type=int, help="processes that compile (default: cores less one, 4 at most)"
+    )
     add("--workers", help="number of processes, or dask://host:port, that measure")
     add("--db", type=Path, help="the database (default: the user's own, or XTC_TUNING_DB)")
     add("--run", type=int, metavar="N", help="the run that --resume, --replay or --csv is about")
@@ -73,6 +75,8 @@ def run(argv: Sequence[str]) -> int:
         return _look(args)
     settings, options = _settings(args), parse_options(args.option, args.target)
     graph = read_graph(args.graph).bind(parse_dims(args.dim))
+    if args.resume or args.replay is not None:
+        _check_kept(args)
     if args.show:
         compilation = prepare(graph, args.target, **options)
         space = make_space(compilation, settings.strategy, settings.operator)
@@ -82,10 +86,17 @@ def run(argv: Sequence[str]) -> int:
         return _search(Session(graph, store, settings, args.target, options), args)
 
 
+def _check_kept(args: argparse.Namespace) -> None:
+    """Raise UserError for an option that a run has had since it began."""
+    for name in ("strategy", "operator", "sampler", "seed"):
+        if getattr(args, name) is not None:
+            raise UserError(f"--{name} is that of the run, which cannot be changed")
+
+
 def _search(session: Session, args: argparse.Namespace) -> int:
     """Exit code 1 where nothing was right."""
     store, more = session.store, _seconds(args.budget)
-    with TuneProgress(session.settings.budget, quiet=args.quiet) as shown:
+    with TuneProgress(quiet=args.quiet) as shown:
         if args.replay is not None:
             found, _ = session.replay(args.run, args.replay, shown.report)
         elif args.resume:
@@ -120,15 +131,16 @@ def _write_csv(path: Path, store: Store, number: int) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    is_file = args.strategy not in NAMES and args.strategy.endswith((".yaml", ".yml"))
+    usual, strategy = Settings(), args.strategy or "auto"
+    is_file = strategy not in NAMES and strategy.endswith((".yaml", ".yml"))
     budget = _seconds(args.budget)
     unlimited = budget is None and args.trials is not None
     return Settings(
-        strategy=Path(args.strategy) if is_file else args.strategy,
+        strategy=Path(strategy) if is_file else strategy,
         operator=args.operator,
-        sampler=args.sampler,
-        seed=args.seed,
-        budget=None if unlimited else 60.0 if budget is None else budget,
+        sampler=args.sampler or usual.sampler,
+        seed=args.seed or 0,
+        budget=None if unlimited else usual.budget if budget is None else budget,
         trials=args.trials,
         jobs=args.jobs,
         workers=args.workers,

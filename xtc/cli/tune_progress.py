@@ -17,9 +17,8 @@ from xtc.search.tuner import Progress as Search
 class TuneProgress:
     """Shows what `report` is told; a context manager."""
 
-    def __init__(self, budget: float | None, *, quiet: bool) -> None:
-        """`budget`: seconds that the search takes, None where nobody knows."""
-        self._quiet, self._budget = quiet, budget
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
         self._best: float | None = None
         self._start = time.monotonic()
         console = Console(stderr=True)
@@ -32,13 +31,15 @@ class TuneProgress:
                 console=console,
                 transient=True,
             )
-            self._task = self._bar.add_task("starting", total=budget)
+            self._task = self._bar.add_task("starting", total=None)
 
     def report(self, search: Search) -> None:
         """Show how far the search is."""
         elapsed = time.monotonic() - self._start
         if self._bar is not None:
-            self._bar.update(self._task, completed=elapsed, description=_text(search))
+            self._bar.update(
+                self._task, completed=elapsed, total=search.budget, description=_text(search)
+            )
             return
         best = search.best.seconds if search.best else None
         if not self._quiet and best is not None and (self._best is None or best < self._best):

@@ -32,6 +32,7 @@ from xtc.search.strategy import Strategy
 from xtc.search.tuner import Progress, Tuner
 
 Report = Callable[[Progress], None]
+_MOST_JOBS = 4
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Settings:
         seed: of the sampler.
         budget: seconds; None for as long as there are candidates.
         trials: candidates in all; None for as many as there is time for.
-        jobs: processes that compile; None for one less than the processor has cores.
+        jobs: processes that compile; None for one less than the processor has cores, but at most
+            four: compiling takes some three times as long as measuring.
         workers: None for this process; a number of local processes, or `dask://host:port`.
         compile_seconds: after which a compilation is given up.
         run_seconds: after which checking and measuring one candidate is given up.
@@ -98,7 +100,7 @@ class Session:
         settings = self.settings
         space = make_space(self.compilation, settings.strategy, settings.operator)
         chooser = sampler(settings.sampler, space, settings.seed)
-        with self._evaluator() as (evaluator, machine):
+        with self._evaluator(settings.seed) as (evaluator, machine):
             run = self.store.add_run(self._new_run(space, machine))
             return run, self._tuner(run, chooser, evaluator, settings.budget, report).search()
 
@@ -120,7 +122,7 @@ class Session:
                     f"run {run.number} has used its {run.budget:g} s",
                     hints=["--resume --budget 60s goes on for another minute"],
                 )
-        with self._evaluator() as (evaluator, _):
+        with self._same_machine(run) as evaluator:
             return run, self._tuner(run, chooser, evaluator, seconds, report).search()
 
     def replay(
@@ -128,12 +130,11 @@ class Session:
     ) -> tuple[Run, Progress]:
         """Measure the best `count` schedules of a run again, one at a time."""
         run = self._found(number)
-        with self._evaluator() as (evaluator, _):
-            best = self.store.best(run.number, count)
-            if not best:
-                raise UserError(f"run {run.number} has nothing that is right")
-            tuner = self._tuner(run, self._sampler_of(run), evaluator, None, report)
-            return run, tuner.replay(best)
+        chooser, best = self._sampler_of(run), self.store.best(run.number, count)
+        if not best:
+            raise UserError(f"run {run.number} has nothing that is right")
+        with self._same_machine(run) as evaluator:
+            return run, self._tuner(run, chooser, evaluator, None, report).replay(best)
 
     def _tuner(
         self,
@@ -154,7 +155,9 @@ class Session:
         )
 
     def _found(self, number: int | None) -> Run:
-        runs = self.store.runs_of(self.key)
+        """A run of this graph; with workers, which may be elsewhere, of any machine."""
+        anywhere = self.settings.workers is not None
+        runs = self.store.runs_of(self.key, anywhere=anywhere)
         chosen = [run for run in runs if number in (None, run.number)]
         if not chosen:
             what = "no run" if number is None else f"no run {number}"
@@ -188,7 +191,7 @@ class Session:
             flops=graph.flops,
             nbytes=sum(tensor.type.nbytes for tensor in (*graph.inputs, *graph.outputs)),
             dtype=first.dtype,
-            peak=self._peak(first.dtype),
+            peak=self._peak(first.dtype) if machine == self.key.machine else None,
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
 
@@ -202,21 +205,32 @@ class Session:
             return None
 
     @contextmanager
-    def _evaluator(self) -> Iterator[tuple[Evaluator, str]]:
+    def _same_machine(self, run: Run) -> Iterator[Evaluator]:
+        """What measures for a run. Raises UserError where that would be on another machine."""
+        with self._evaluator(run.seed) as (evaluator, machine):
+            if machine != run.machine:
+                raise UserError(
+                    f"run {run.number} measured on another machine",
+                    notes=[f"that was {run.machine}", f"this is {machine}"],
+                )
+            yield evaluator
+
+    @contextmanager
+    def _evaluator(self, seed: int) -> Iterator[tuple[Evaluator, str]]:
         """What measures, and the name of the machine that it measures on."""
         settings = self.settings
         compile_limits = Limits(settings.compile_seconds, settings.memory_bytes)
         run_limits = Limits(settings.run_seconds, settings.memory_bytes)
         with ExitStack() as stack:
             folder = Path(stack.enter_context(private_folder("tuning-")))
-            problem = Problem.of(self.graph, folder, self.target, self.options, settings.seed)
+            problem = Problem.of(self.graph, folder, self.target, self.options, seed)
             if settings.workers is not None:
                 client = stack.enter_context(cluster(settings.workers))
                 there = ClusterEvaluator(client, problem, compile_limits, run_limits)
                 yield stack.enter_context(there), there.machine
                 return
             lane = Lane(problem, compile_limits, run_limits)
-            jobs = settings.jobs or max(1, (os.cpu_count() or 2) - 1)
+            jobs = settings.jobs or max(1, min(_MOST_JOBS, (os.cpu_count() or 2) - 1))
             alone = self.compilation.target.facts(self.compilation.options).get("THREADS", 1) > 1
             here = LocalEvaluator(lane, jobs, exclusive=alone)
             yield stack.enter_context(here), self.key.machine

@@ -105,10 +105,12 @@ class Store:
             raise UserError(f"{self.path} has {what}", hints=["`xtc-tune --list` names them"])
         return found[0]
 
-    def runs_of(self, key: TuningKey) -> list[Run]:
-        """The runs that measured the same thing, the oldest first."""
-        where = "WHERE graph = ? AND target = ? AND options = ? AND machine = ? ORDER BY number"
-        return self._runs(where, dataclasses.astuple(key))
+    def runs_of(self, key: TuningKey, *, anywhere: bool = False) -> list[Run]:
+        """The runs that measured the same thing, on any machine if `anywhere`; the oldest first."""
+        where = (
+            "WHERE graph = ? AND target = ? AND options = ? AND (machine = ? OR ?) ORDER BY number"
+        )
+        return self._runs(where, (*dataclasses.astuple(key), anywhere))
 
     def results(self, run: int) -> list[Result]:
         """The results of a run, in the order in which they came."""

@@ -32,6 +32,8 @@ class Progress:
         statuses: how many results of each status.
         seconds: of the run so far.
         compile_seconds: of all compilations together.
+        budget: seconds that the search takes from its beginning, or from where it was resumed;
+            None where nobody knows.
     """
 
     best: Result | None = None
@@ -39,6 +41,7 @@ class Progress:
     statuses: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     compile_seconds: float = 0.0
+    budget: float | None = None
 
     @property
     def failures(self) -> int:
@@ -84,7 +87,7 @@ class Tuner:
         self._known: dict[str, float | None] = {}
         self._start = 0.0
         self._before = run.seconds
-        self.progress = Progress()
+        self.progress = Progress(budget=seconds)
         self._searched = 0
         self._recall()
 
