@@ -43,7 +43,7 @@ func.func @left_alone(%a: tensor<16x16xf32>, %b: tensor<512x512xf32>, %c: tensor
 // A convolution: pixels are rows. Filters that are few are read in place, for a row of the image.
 
 // CHECK-LABEL: func.func @few_filters
-// CHECK: loop.schedule = ["h=parallelize", "f=parallelize", "w", "r", "s", "c", "w#7=unroll", "f#32=vectorize"]
+// CHECK: loop.schedule = ["h=parallelize", "f=parallelize", "w", "r", "s", "c", "w#8=unroll", "f#32=vectorize"]
 func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x58x58x16xf32>, tensor<3x3x16x64xf32>) outs(%y : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
   return %0 : tensor<1x56x56x64xf32>
@@ -52,7 +52,7 @@ func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y
 // Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold.
 
 // CHECK-LABEL: func.func @many_filters
-// CHECK: loop.schedule = ["f=parallelize", "r=pack:1", "h", "w", "s", "c", "w#7=unroll", "f#32=vectorize"]
+// CHECK: loop.schedule = ["f=parallelize", "r=pack:1", "h", "s", "c", "w=unroll", "f#32=vectorize"]
 func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>, %y: tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32> {
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x29x29x512xf32>, tensor<3x3x512x256xf32>) outs(%y : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
   return %0 : tensor<1x14x14x256xf32>
