@@ -6,7 +6,9 @@ pixels of a convolution, along whichever loop gives enough of them. Around it ru
 so that a panel of the operand that has the vectors stays in the second-level cache and its part
 under the register tile in the first; the panel is copied where it is read often enough to pay, so
 that neighbouring rows are neighbours in memory. Goto and van de Geijn, "Anatomy of High-Performance
-Matrix Multiplication", ACM TOMS 34(3), 2008, has the same blocks with both operands copied.
+Matrix Multiplication", ACM TOMS 34(3), 2008, has the same blocks with both operands copied. Where
+few rows share a large panel, as in a vector times a matrix, memory is the limit: long parts of some
+rows of the panel are then read side by side, and nothing twice.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ from xtc_passes._processor import Processor
 from xtc_passes._structured import LOOP_NAMES, Structured, body_operations, element_bits
 
 _VECTORS = 2  # of a row of the register tile
+_ACCUMULATORS = 8  # vectors of the register tile at least: so many multiply-adds are under way
 _ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
 _FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
+_STREAMS = 16  # rows of a large panel that are read side by side
 _MANY_ROWS = 512  # that share a panel: its copy costs nothing beside the multiply-adds
 _SMALL_WORK = 16384  # multiply-adds below which loops as they are do as well
 _PANEL_VECTORS = 8  # of a row of the panel that is copied: so long a row is read at full speed
@@ -38,7 +42,7 @@ class Product:
         extents: of the loops.
         batch: loops of the result that the panel has too, outermost first.
         rows: loops that the panel does not have, outermost first, without the next.
-        row: the one of them along which a register tile has rows.
+        row: the one of them along which a register tile has rows; None where there is one row.
         column: the loop along neighbouring elements of the result and of the panel.
         terms: loops that are summed over.
         panel: the number of the operand with the vectors.
@@ -50,7 +54,7 @@ class Product:
     extents: tuple[int, ...]
     batch: tuple[int, ...]
     rows: tuple[int, ...]
-    row: int
+    row: int | None
     column: int
     terms: tuple[int, ...]
     panel: int
@@ -61,6 +65,21 @@ class Product:
     def columns(self) -> int:
         """Columns of the result."""
         return self.extents[self.column]
+
+    @property
+    def height(self) -> int:
+        """Rows along the loop that a register tile has rows of."""
+        return 1 if self.row is None else self.extents[self.row]
+
+    @property
+    def shared(self) -> int:
+        """Rows that read the same panel."""
+        return self.height * self.size(self.rows)
+
+    @property
+    def held(self) -> int:
+        """Bytes of all of the operand with the vectors that rows share."""
+        return self.size((*self.terms, self.column)) * self.bytes
 
     def size(self, loops: Sequence[int]) -> int:
         """How many iterations the loops have together."""
@@ -87,9 +106,8 @@ def _product(nest: Structured) -> Product | None:
         return None
     others = [loop for loop in nest.out if loop != column]
     rows = [loop for loop in others if not nest.uses_loop(panel, loop)]
-    if math.prod(nest.extents[loop] for loop in rows) == 1:
-        return None
-    row = max(rows, key=lambda loop: (min(nest.extents[loop], _ENOUGH_ROWS), loop))
+    long = [loop for loop in rows if nest.extents[loop] > 1]
+    row = max(long, key=lambda loop: (min(nest.extents[loop], _ENOUGH_ROWS), loop), default=None)
     return Product(
         loop_names(nest),
         nest.extents,
@@ -120,7 +138,8 @@ class _Blocks:
     Attributes:
         rows: of the register tile.
         width: columns of the register tile.
-        columns: of a panel that is copied; 0 where the operand is read in place.
+        columns: of a panel; 0 where there are no blocks.
+        is_copied: whether the panel is copied.
         outer: loops of the sum around the panel.
         terms: of a panel, of the last loop in `outer`; 0 where all loops of the sum are whole.
     """
@@ -128,32 +147,36 @@ class _Blocks:
     rows: int
     width: int
     columns: int
+    is_copied: bool
     outer: tuple[int, ...]
     terms: int
 
 
 def _blocks(product: Product, processor: Processor) -> _Blocks:
     lanes = processor.lanes(8 * product.bytes)
-    width = min(product.columns, _VECTORS * lanes)
-    rows = processor.rows(product.extents[product.row], -(-width // lanes))
-    if not _pays_to_copy(product, rows, width, processor):
-        return _Blocks(rows, width, 0, (), 0)
-    most = min(_PANEL_VECTORS * lanes, product.columns // _MANY_PARTS)
-    columns = max(width, most // width * width)
-    deepest = max(1, processor.l2_bytes // 4 // (columns * product.bytes))
-    return _Blocks(rows, width, columns, *_split_terms(product, deepest))
+    width = min(product.columns, max(_VECTORS, _ACCUMULATORS // product.shared) * lanes)
+    rows = processor.rows(product.height, -(-width // lanes))
+    parts = _MANY_PARTS if processor.parallel else 1
+    if _pays_to_copy(product, rows, width, processor):
+        most = min(_PANEL_VECTORS * lanes, product.columns // _MANY_PARTS)
+        columns = max(width, most // width * width)
+        deepest = max(1, processor.l2_bytes // 4 // (columns * product.bytes))
+        return _Blocks(rows, width, columns, True, *_split_terms(product, deepest))
+    if product.columns <= width or product.held <= processor.l2_bytes:
+        return _Blocks(rows, width, 0, False, (), 0)
+    columns = max(width, -(-product.columns // parts // width) * width)
+    return _Blocks(rows, width, columns, False, *_split_terms(product, _STREAMS))
 
 
 def _pays_to_copy(product: Product, rows: int, width: int, processor: Processor) -> bool:
-    held = product.size((*product.terms, product.column)) * product.bytes
-    shared = product.size((*product.rows, product.row))
-    few = product.columns <= width or shared < _FEW_TILES * rows
+    few = product.columns <= width or product.shared < _FEW_TILES * rows
     if few and not product.is_copied:
         return False
-    if held > processor.l2_bytes // 2:
+    if product.held > processor.l2_bytes // 2:
         return True
     # In the first-level cache, rows that are far apart would displace each other.
-    return held > processor.l1_bytes and product.columns > 2 * width and shared >= _MANY_ROWS
+    far = product.columns > 2 * width
+    return product.held > processor.l1_bytes and far and product.shared >= _MANY_ROWS
 
 
 def _split_terms(product: Product, deepest: int) -> tuple[tuple[int, ...], int]:
@@ -174,35 +197,45 @@ def product_items(product: Product, processor: Processor) -> list[str]:
     shared = "parallelize" if processor.parallel and work >= _PARALLEL_WORK else ""
     loops = _around(product, blocks, shared)
     if blocks.columns:
-        key, words = loops[-1]
-        loops[-1] = key, f"{words},pack:{product.panel}".strip(",")
+        if blocks.is_copied:
+            key, words = loops[-1]
+            loops[-1] = key, f"{words},pack:{product.panel}".strip(",")
         if blocks.columns > blocks.width:
-            loops.append((f"{product.names[product.column]}#{blocks.columns}", ""))
-        loops += [(product.names[loop], "") for loop in product.rows if product.extents[loop] > 1]
+            loops.append((_tile(product, product.column, blocks.columns), ""))
+        loops += _whole(product, product.rows)
     loops += _inside(product, blocks)
     return [f"{key}={words}" if words else key for key, words in loops]
 
 
 def _around(product: Product, blocks: _Blocks, shared: str) -> list[tuple[str, str]]:
-    """The loops around a panel, and those over rows where nothing is copied for them to share."""
+    """The loops around a panel, and those over rows where there is none for them to share."""
     loops = list(product.batch) if blocks.columns else [*product.batch, *product.rows]
-    items = [(product.names[loop], shared) for loop in loops if product.extents[loop] > 1]
-    if product.columns > blocks.width:
+    items = _whole(product, loops, shared)
+    if product.columns > (blocks.columns or blocks.width):
         items.append((product.names[product.column], shared))
-    return items + [(product.names[loop], "") for loop in blocks.outer if product.extents[loop] > 1]
+    return items + _whole(product, blocks.outer)
 
 
 def _inside(product: Product, blocks: _Blocks) -> list[tuple[str, str]]:
     """The loops around a register tile, and the tile."""
-    names, row, column = product.names, product.row, product.column
-    tall, wide = product.extents[row] > blocks.rows, product.columns > blocks.width
-    items = [(names[row], "")] * tall
+    items = []
+    if product.row is not None and product.height > blocks.rows:
+        items.append((product.names[product.row], ""))
     if blocks.terms:
-        items.append((f"{names[blocks.outer[-1]]}#{blocks.terms}", ""))
-    inner = product.terms[len(blocks.outer) :]
-    items += [(names[loop], "") for loop in inner if product.extents[loop] > 1]
-    items.append(
-        (f"{names[row]}#{blocks.rows}" if tall else names[row], "unroll" * (blocks.rows > 1))
-    )
-    items.append((f"{names[column]}#{blocks.width}" if wide else names[column], "vectorize"))
-    return items
+        items.append((_tile(product, blocks.outer[-1], blocks.terms), ""))
+    items += _whole(product, product.terms[len(blocks.outer) :])
+    if product.row is not None:
+        words = "unroll" if blocks.rows > 1 else ""
+        items.append((_tile(product, product.row, blocks.rows), words))
+    return [*items, (_tile(product, product.column, blocks.width), "vectorize")]
+
+
+def _tile(product: Product, loop: int, size: int) -> str:
+    """The key of a loop over so many iterations of another, or of that where it has no more."""
+    name = product.names[loop]
+    return name if product.extents[loop] <= size else f"{name}#{size}"
+
+
+def _whole(product: Product, loops: Sequence[int], words: str = "") -> list[tuple[str, str]]:
+    """Loops over all iterations, without those of one."""
+    return [(product.names[loop], words) for loop in loops if product.extents[loop] > 1]

@@ -43,6 +43,17 @@ def _product(rng: Random) -> Tensor:
     return O.matmul(a, b, transpose_a=turn_a, transpose_b=turn_b)
 
 
+def _few_rows(rng: Random) -> Tensor:
+    """A vector, or few rows, times a matrix; a matrix times a vector."""
+    i, j, k = rng.choice((1, 1, 2, 5)), rng.choice(SIZES), rng.choice(SIZES) * rng.choice((1, 3))
+    dtype = rng.choice(FLOATS)
+    if rng.random() < 0.5:
+        turned = rng.random() < 0.5
+        a = O.tensor((k, j) if turned else (j, k), dtype, name="a")
+        return O.gemv(a, O.tensor((k,), dtype, name="x"), transpose=turned)
+    return O.matmul(O.tensor((i, k), dtype, name="a"), O.tensor((k, j), dtype, name="b"))
+
+
 def _conv2d(rng: Random, groups: int = 1, part: int = 0, each: int = 0) -> Tensor:
     r, s = rng.choice((1, 1, 2, 3, 5)), rng.choice((1, 1, 2, 3))
     stride, dilation = rng.choice((1, 1, 2, (2, 1))), rng.choice((1, 1, 1, 2))
@@ -62,6 +73,7 @@ def _grouped_conv2d(rng: Random) -> Tensor:
 
 FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "product": _product,
+    "few_rows": _few_rows,
     "conv2d": _conv2d,
     "grouped_conv2d": _grouped_conv2d,
 }

@@ -21,10 +21,11 @@ func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tenso
   return %0 : tensor<1024x1024xf32>
 }
 
-// Few rows: they are one register tile, and nothing is copied that is read once.
+// Few rows: they are one register tile, and nothing is copied that is read once. Memory is the
+// limit, and long parts of some rows are read side by side.
 
 // CHECK-LABEL: func.func @few_rows
-// CHECK: loop.schedule = ["j=parallelize", "k", "i=unroll", "j#32=vectorize"]
+// CHECK: loop.schedule = ["j=parallelize", "k", "j#128", "k#16", "i=unroll", "j#32=vectorize"]
 func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<8x1024xf32>) -> tensor<8x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<8x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<8x1024xf32>) -> tensor<8x1024xf32>
   return %0 : tensor<8x1024xf32>
