@@ -42,7 +42,7 @@ def with_inner_loop(nest: Nest, group: NestLoop, panel: int) -> Nest:
     ]
     axes.append(Axis(inner, terms, reduction=True, groups=(terms,)))
     kept = [_in_words(loop, group.axis, terms) for loop in nest.loops if loop != group]
-    moved = [_computing(loop, panel) for loop in kept]
+    moved = [computing(loop, panel) for loop in kept]
     vector = NestLoop(inner, name=inner, vectorize=True)
     return replace(nest, space=replace(nest.space, axes=tuple(axes)), loops=(*moved, vector))
 
@@ -53,9 +53,9 @@ def _in_words(loop: NestLoop, axis: str, terms: int) -> NestLoop:
     return replace(loop, tile=loop.tile // terms, name=f"{axis}#{loop.tile // terms}")
 
 
-def _computing(loop: NestLoop, panel: int) -> NestLoop:
-    """The panel is interleaved where it was to be packed."""
-    if panel not in loop.pack:
+def computing(loop: NestLoop, operand: int) -> NestLoop:
+    """The operand is computed, in another layout or type, where it was to be packed."""
+    if operand not in loop.pack:
         return loop
-    pack = tuple(one for one in loop.pack if one != panel)
-    return replace(loop, pack=pack, fuse=(*loop.fuse, panel))
+    pack = tuple(one for one in loop.pack if one != operand)
+    return replace(loop, pack=pack, fuse=(*loop.fuse, operand))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr
 from xtc.core.passes import SchedulingPass
-from xtc_passes._choose_dots import dot_nest
+from xtc_passes._choose_narrow import narrow_nest
 from xtc_passes._choose_product import product_nest
 from xtc_passes._function_view import unscheduled_reductions
 from xtc_passes._linalg import dict_of, graph_node, operations_with
@@ -21,7 +21,7 @@ from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, Structured
 Items = list[str]
 """A nest, outermost loop first, each as the data form has it: `j`, `k=pack:1`, `i#8=unroll`."""
 
-_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest, dot_nest)
+_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest, narrow_nest)
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,10 @@ from dataclasses import dataclass
 from xtc.core.llvm import Machine, compile_ir
 from xtc_targets.host.caches import Caches, detected_caches
 
-
-def _picked(first: int) -> str:
-    """The places of every other element, for a shuffle."""
-    return ", ".join(f"i32 {place}" for place in range(first, 32, 2))
-
-
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
 _AVX512 = ("avx512vl", "avx512f", "avx2")
-# Beside the feature itself: those that LLVM adds with it, and takes it away with.
+# Features with dot products, and those they need: LLVM takes them away with these.
 _DOTS = {
     "avx512bf16": _AVX512,
     "avx512vnni": _AVX512,
@@ -47,6 +41,13 @@ _DOT_WORDS = {
     "bf16": r"bfcvtn",
     "dotprod": r"sdot",
 }
+
+
+def _picked(first: int) -> str:
+    """The places of every other element, for a shuffle."""
+    return ", ".join(f"i32 {place}" for place in range(first, 32, 2))
+
+
 _DOT_PROBE = f"""
 define void @words(ptr %a, ptr %b, ptr %c) {{
   %x = load <32 x i16>, ptr %a, align 2

@@ -25,6 +25,7 @@ from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_passes.use_dot_products import UseDotProducts
+from xtc_passes.widen_operands import WidenOperands
 from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.check_allocations import CheckAllocations
@@ -59,6 +60,7 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             ),
             # Before operations are moved into loops.
             InterleaveTerms(dots),
+            WidenOperands(),
             # While they are single operations.
             FuseEpilogues(),
             ApplySchedules(),

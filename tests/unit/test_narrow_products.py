@@ -22,9 +22,9 @@ from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph
 from xtc_targets.host.description import HostDescription
 
-BATCH = 8
-COUNT = max(3, -(-settings().max_examples // 32))
-"""Batches of each type and processor: 24 products, 504 in a long run."""
+BATCH = 4
+COUNT = max(2, settings().max_examples // 12 - 2)
+"""Batches of each type on each processor: 24 products of a type, 1968 in a long run."""
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 33, 47, 64, 67, 97, 128, 131, 200)
 DTYPES = ("bfloat16", "float16", "int8", "int16")

@@ -1,37 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default schedule of narrow products where one instruction adds up several terms.
+"""The default schedule of products of numbers that are summed in a wider type.
 
-Neighbouring terms that are added up together are to the loops one word: these are the loops of a
-product of words, with those terms innermost. The panel is copied in any case, to interleave it.
+Where an instruction adds up several neighbouring terms, these are to the loops one word: the loops
+are those of a product of words, with the terms of a word innermost. Other floats are widened
+first. In both cases the panel is copied anyway, best where it is read.
 """
 
 from __future__ import annotations
 
 from xtc_passes._choose_product import Product, loop_names, product_items
-from xtc_passes._dots import Dot, dot_for
+from xtc_passes._dots import dot_for
 from xtc_passes._narrow_product import NarrowProduct, narrow_product
 from xtc_passes._processor import Processor
 from xtc_passes._structured import Structured
 
 _PANEL = 1  # the operand with the columns
-_WORD_BYTES = 4
+_BYTES = 4  # of a word, and of a sum
 
 
-def dot_nest(nest: Structured, processor: Processor) -> list[str] | None:
+def narrow_nest(nest: Structured, processor: Processor) -> list[str] | None:
     """The loops for a product of narrow numbers, outermost first; None for another one."""
     product = narrow_product(nest)
     if product is None or not product.pays or nest.device is not None:
         return None
     dot = dot_for(processor.dots, product.element)
-    if dot is None or product.terms <= dot.terms or dot.total != product.total:
-        return None
-    return _items(product, dot, processor)
+    if dot is not None and product.terms > dot.terms and dot.total == product.total:
+        return _items(product, dot.terms, processor)
+    return _items(product, 1, processor) if product.total == "f32" else None
 
 
-def _items(product: NarrowProduct, dot: Dot, processor: Processor) -> list[str]:
+def _items(product: NarrowProduct, group: int, processor: Processor) -> list[str]:
+    """The loops when so many terms are a word."""
     nest, names = product.nest, loop_names(product.nest)
     extents = list(nest.extents)
-    extents[product.term] = -(-product.terms // dot.terms)
+    extents[product.term] = -(-product.terms // group)
     others = [loop for loop in nest.out if loop != product.column]
     rows = [loop for loop in others if not nest.uses_loop(_PANEL, loop)]
     row = max(rows, key=lambda loop: extents[loop])
@@ -44,12 +46,12 @@ def _items(product: NarrowProduct, dot: Dot, processor: Processor) -> list[str]:
         column=product.column,
         terms=(product.term,),
         panel=_PANEL,
-        bytes=_WORD_BYTES,
+        bytes=_BYTES,
         is_copied=True,
     )
     term = names[product.term]
-    items = [_in_terms(item, term, dot.terms) for item in product_items(words, processor)]
-    return [*items, f"{term}#{dot.terms}=vectorize"]
+    items = [_in_terms(item, term, group) for item in product_items(words, processor)]
+    return [*items, f"{term}#{group}=vectorize"] if group > 1 else items
 
 
 def _in_terms(item: str, axis: str, terms: int) -> str:
