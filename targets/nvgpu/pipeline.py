@@ -27,6 +27,7 @@ from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.group_products import GroupProducts
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
@@ -92,6 +93,8 @@ def offloaded(options: NvgpuOptions) -> Stage:
             # Nests of two levels; others after them.
             DistributeBlocks(machine.max_block_threads),
             DistributeThreads(options.block_threads),
+            # The few turns in which threads fill a tile.
+            UnrollLoops(),
             # Views become indices of buffers: what touches the same element can be seen to.
             "fold-memref-alias-ops",
             "canonicalize",
@@ -102,6 +105,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
             # change once it is computed outside of the loop.
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            PrefetchTiles(),
             AlignVectors(),
             # Buffers that are left are a block's or a thread's own.
             PlaceSharedBuffers(machine.shared_bytes_block),
