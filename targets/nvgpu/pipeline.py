@@ -32,6 +32,7 @@ from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
+from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
 _ACCESS_BYTES = 16  # what one instruction of a thread loads or stores, at most
 
@@ -53,6 +54,7 @@ def scheduled(options: NvgpuOptions) -> Stage:
             # Other products: their rows side by side, then tiles.
             TransposeOperands(),
             ScheduleProducts(options.machine.sms),
+            VectorizeElementwise(options.machine.sms),
             ApplySchedules(levels=2),
             # What is left are sums of few rows, or of many.
             SplitReductions(options.machine.sms),
