@@ -24,10 +24,8 @@ from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._effects import is_allocation, is_view, memrefs_of, written_memrefs
 from xtc_passes._linalg import all_operations
+from xtc_passes._structured import KERNEL
 from xtc_passes.outline_device_regions import RESULTS
-
-KERNEL = "xtc.kernel"
-"""The attribute that operations have in common, in a row, that one kernel shall do."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.core.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
 from xtc.core.passes import Pass
 from xtc_passes._function_view import FunctionView, functions
-from xtc_passes.split_kernels import KERNEL
+from xtc_passes._structured import KERNEL
 from xtc_targets.nvgpu.passes._product import Product, epilogue_of, product_of
 
 
@@ -38,36 +38,60 @@ class GroupProducts(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
-                self._group(view)
+                for number, group in enumerate(self._groups(view)):
+                    group.mark(number)
 
-    def _group(self, view: FunctionView) -> None:
+    def _groups(self, view: FunctionView) -> list[_Group]:
+        """All that will be marked: the hash of an operation is lost when that is changed."""
+        groups: list[_Group] = []
         taken: set[Operation] = set()
-        products = [product_of(op, self.tf32) for op in view.nests]
-        for number, product in enumerate(one for one in products if one is not None):
-            zeros = _zeros(view, product)
-            if zeros is None:
+        for product in (product_of(op, self.tf32) for op in view.nests):
+            zeros = None if product is None else _zeros(view, product)
+            if product is None or zeros is None:
                 continue
             reader = _reader(view, product)
-            members = [product.nest.op]
-            if reader is not None and reader not in taken:
-                _separate(reader)
-                product.nest.op.move_before(reader)
-                members.append(reader)
+            if reader is not None and reader in taken:
+                reader = None
+            if reader is not None:
                 taken.add(reader)
-            copy = zeros.clone(InsertionPoint(product.nest.op)).operation
-            _separate(copy)
-            product.nest.op.operands[product.nest.destination] = copy.results[0]
-            _mark([copy, *members], number)
-            if not any(True for _ in zeros.results[0].uses):
-                zeros.erase()
+            groups.append(_Group(product, zeros, reader))
+        return groups
 
 
-def _separate(op: Operation) -> None:
-    """Let an operation write to a tensor of its own, not to the buffer of what a block may read."""
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """A product, what fills its destination with zeros, and what joins it."""
+
+    product: Product
+    zeros: Operation
+    reader: Operation | None
+
+    def mark(self, number: int) -> None:
+        """Put the group side by side, and mark it."""
+        op, members = self.product.nest.op, []
+        if self.reader is not None:
+            _separate(self.reader, number)
+            op.move_before(self.reader)
+            members.append(self.reader)
+        copy = self.zeros.clone(InsertionPoint(op)).operation
+        _separate(copy, number)
+        op.operands[self.product.nest.destination] = copy.results[0]
+        _mark([copy, op, *members], number)
+        if not any(True for _ in self.zeros.results[0].uses):
+            self.zeros.erase()
+
+
+def _separate(op: Operation, number: int) -> None:
+    """Let an operation write to a tensor of its own, not to the buffer of what a block may read.
+
+    The mark keeps it from being taken for another one like it.
+    """
     last = len(op.operands) - 1
     maker = op.operands[last].owner
     if isinstance(maker, Operation | OpView) and maker.operation.name == "tensor.empty":
-        op.operands[last] = maker.operation.clone(InsertionPoint(op)).results[0]
+        own = maker.operation.clone(InsertionPoint(op)).operation
+        _mark([own], number)
+        op.operands[last] = own.results[0]
 
 
 def _zeros(view: FunctionView, product: Product) -> Operation | None:

@@ -15,8 +15,7 @@ from xtc_passes._function_view import functions
 from xtc_passes._linalg import graph_node, operations_with
 from xtc_passes._options import require_positive
 from xtc_passes._scheduled import DIMS, schedule_line
-from xtc_passes._structured import Structured, shape_of, structured
-from xtc_passes.split_kernels import KERNEL
+from xtc_passes._structured import KERNEL, Structured, shape_of, structured
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._padding import padded
 from xtc_targets.nvgpu.passes._products import Product, Tile, product_of, tile_of

@@ -22,8 +22,7 @@ from xtc_passes._build import empty, generic
 from xtc_passes._function_view import functions
 from xtc_passes._index import Index
 from xtc_passes._options import require_positive
-from xtc_passes._structured import DEVICE, Structured, body_operations, shape_of
-from xtc_passes.split_kernels import KERNEL
+from xtc_passes._structured import DEVICE, KERNEL, Structured, body_operations, shape_of
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._reductions import Reduction, reduction_of
 

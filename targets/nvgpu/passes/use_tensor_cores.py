@@ -23,8 +23,7 @@ from xtc.core.passes import Pass
 from xtc_passes._effects import is_allocation
 from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
-from xtc_passes._structured import Structured, structured
-from xtc_passes.split_kernels import KERNEL
+from xtc_passes._structured import KERNEL, Structured, structured
 from xtc_targets.nvgpu.passes._code import Code, Number
 from xtc_targets.nvgpu.passes._device import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
