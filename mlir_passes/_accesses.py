@@ -14,7 +14,9 @@ from xtc.core.mlir import (
     AffineMapAttr,
     AffineMulExpr,
     AffineSymbolExpr,
+    ArrayAttr,
     BlockArgument,
+    BoolAttr,
     IntegerAttr,
     MemRefType,
     Operation,
@@ -23,8 +25,8 @@ from xtc.core.mlir import (
     VectorType,
 )
 
-READS = ("memref.load", "vector.load")
-WRITES = ("memref.store", "vector.store")
+READS = ("memref.load", "vector.load", "vector.transfer_read")
+WRITES = ("memref.store", "vector.store", "vector.transfer_write")
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,20 @@ class Access:
 
     @staticmethod
     def of(op: Operation) -> Access | None:
-        """The access an operation makes; None for one of another kind."""
-        if op.name in READS:
-            return Access(op, op.operands[0], tuple(op.operands)[1:])
-        if op.name in WRITES:
-            return Access(op, op.operands[1], tuple(op.operands)[2:])
-        return None
+        """The access an operation makes; None for one of another kind.
+
+        Nor for transfers with a mask, beyond bounds, or of anything but neighbouring elements.
+        """
+        if op.name not in (*READS, *WRITES):
+            return None
+        place = 0 if op.name in READS else 1
+        memref = op.operands[place]
+        if not isinstance(memref.type, MemRefType):
+            return None
+        last = place + 1 + MemRefType(memref.type).rank
+        if "transfer" in op.name and not _is_plain(op, last):
+            return None
+        return Access(op, memref, tuple(op.operands)[place + 1 : last])
 
     @property
     def value(self) -> Value:
@@ -82,6 +92,17 @@ class Access:
             if distance and dim <= walked and (dim < walked or abs(distance) >= lanes):
                 return True
         return False
+
+
+def _is_plain(op: Operation, end: int) -> bool:
+    """Whether a transfer is of one row of neighbours that are all there; `end`: of its indices."""
+    is_read = op.name in READS
+    vector = VectorType((op.results[0] if is_read else op.operands[0]).type)
+    bounds = [BoolAttr(one).value for one in ArrayAttr(op.attributes["in_bounds"])]
+    index_map = AffineMapAttr(op.attributes["permutation_map"]).value
+    last = index_map.n_dims - 1
+    neighbours = [str(one) for one in index_map.results] == [f"d{last}"]
+    return vector.rank == 1 and all(bounds) and neighbours and len(op.operands) == end + is_read
 
 
 def are_distinct(a: Value, b: Value) -> bool:

@@ -65,8 +65,9 @@ class Forall:
             self.write(source, shared, [0] * len(shape_of(shared)))
 
 
-def forall(count: int, mapping: str, outs: Sequence[Value], ip: InsertionPoint) -> Forall:
+def forall(count: int, mapping: str | None, outs: Sequence[Value], ip: InsertionPoint) -> Forall:
     """`count` iterations at the same time, which write parts of `outs`."""
+    places = {} if mapping is None else {"mapping": Attribute.parse(mapping)}
     op = Operation.create(
         "scf.forall",
         [value.type for value in outs],
@@ -76,7 +77,7 @@ def forall(count: int, mapping: str, outs: Sequence[Value], ip: InsertionPoint) 
             "staticUpperBound": DenseI64ArrayAttr.get([count]),
             "staticStep": DenseI64ArrayAttr.get([1]),
             "operandSegmentSizes": DenseI32ArrayAttr.get([0, 0, 0, len(outs)]),
-            "mapping": Attribute.parse(mapping),
+            **places,
         },
         regions=1,
         ip=ip,

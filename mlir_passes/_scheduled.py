@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -125,6 +126,12 @@ def schedule_data(op: Operation, title: str) -> object:
     )
 
 
+def schedule_line(op: Operation) -> str:
+    """The schedule as one line of YAML, whatever its form."""
+    data = schedule_data(op, title_of(op))
+    return json.dumps(data) if isinstance(data, list) else str(data)
+
+
 def read_nest(op: Operation, title: str, levels: int = 1) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
     with located(place_of(op)), _lines_of_text(), about(title):
@@ -190,3 +197,15 @@ def check_producers(one: Scheduled, scheduled: Sequence[Operation]) -> None:
                 where=place_of(op),
                 hints=["leave out one of the two"],
             )
+
+
+def fused_nodes(module: Operation) -> set[str]:
+    """Graph nodes that a schedule may compute inside of the loops of another."""
+    readers = [op for op in linalg.operations_with(module, SCHEDULE) if _fuses(op)]
+    owners = [linalg.owner(operand) for op in readers for operand in op.operands]
+    nodes = (linalg.graph_node(op) for op in owners if op is not None)
+    return {node for node in nodes if node is not None}
+
+
+def _fuses(op: Operation) -> bool:
+    return "fuse" in str(op.attributes[SCHEDULE])

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes a group of operations tile by tile, in loops over the last result's first dimensions."""
+"""Computes a group of operations tile by tile, in loops over dimensions of the last result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xtc.core.mlir import Block, IndexType, InsertionPoint, Operation, Value
+from xtc.core.mlir import IndexType, InsertionPoint, Operation, UnitAttr, Value
 from xtc_passes._build import (
     Offset,
     empty,
@@ -18,6 +19,7 @@ from xtc_passes._build import (
     tensor_type,
 )
 from xtc_passes._function_view import FunctionView
+from xtc_passes._parallel import digits, forall
 from xtc_passes._structured import Structured, shape_of
 
 
@@ -44,13 +46,17 @@ class TileGroup:
     Attributes:
         view: the function as it was.
         members: in order; each is read by later ones only, the last one, the root, by others.
-        sizes: rows of a tile in each tiled dimension; these are the first ones of the root's
-            result. Only the last of them may leave a remainder, which gets code of its own.
+        sizes: rows of a tile in each tiled dimension. Only the last of them may leave a remainder,
+            which gets code of its own.
+        paths: attributes that the loop over each tiled dimension gets.
+        parallel: whether the iterations are shared by threads.
     """
 
     view: FunctionView
     members: tuple[Member, ...]
     sizes: tuple[int, ...]
+    paths: tuple[str, ...] = ()
+    parallel: bool = False
 
     @property
     def root(self) -> Structured:
@@ -61,6 +67,11 @@ class TileGroup:
     def extents(self) -> tuple[int, ...]:
         """Rows in all in each tiled dimension."""
         return tuple(self.root.extents[loop] for loop in self.members[-1].loops)
+
+    @cached_property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimension of the root's result that each tiled dimension is."""
+        return tuple(self.root.out.index(loop) for loop in self.members[-1].loops)
 
     @cached_property
     def first_writer(self) -> Structured:
@@ -74,14 +85,19 @@ class TileGroup:
     def rewrite(self) -> None:
         """Move the members into loops where the root stands."""
         destination = self.first_writer.op.operands[self.first_writer.destination]
+        ip = InsertionPoint(self.root.op)
         with self.root.op.location:
-            self._loop((), destination, InsertionPoint(self.root.op))
+            if self.parallel:
+                self._share(destination, ip)
+            else:
+                self._loop((), destination, ip)
 
     def _loop(self, offsets: tuple[Offset, ...], destination: Value, ip: InsertionPoint) -> Value:
         """The loop of the next tiled dimension, with all that is inside."""
         depth = len(offsets)
         extent, size = self.extents[depth], self.sizes[depth]
         loop = _for_loop(extent - extent % size, size, destination, ip)
+        _name(loop, self.paths[depth : depth + 1])
         body = loop.regions[0].blocks[0]
         counter, inside = body.arguments
         result = loop.results[0]
@@ -90,12 +106,36 @@ class TileGroup:
             result = self._copy(rest, result, ip)
         if depth == 0:
             self.root.result.replace_all_uses_with(result)
-        tile = Tile((*offsets, counter), self.sizes)
-        last = depth + 1 == len(self.sizes)
         end = InsertionPoint(body)
-        value = self._move(tile, inside, body) if last else self._loop(tile.offsets, inside, end)
+        if depth + 1 == len(self.sizes):
+            emission = _Emission(self, Tile((*offsets, counter), self.sizes), inside, {})
+            self._move(emission, body.append)
+            value = emission.written(end)
+        else:
+            value = self._loop((*offsets, counter), inside, end)
         Operation.create("scf.yield", operands=[value], ip=end)
         return result
+
+    def _share(self, destination: Value, ip: InsertionPoint) -> None:
+        """One parallel loop over the tiles, with all that is inside; the remainder comes after."""
+        counts = [extent // size for extent, size in zip(self.extents, self.sizes, strict=True)]
+        loop = forall(math.prod(counts), None, [destination], ip)
+        _name(loop.op, self.paths)
+        result = loop.op.results[0]
+        if rest := self.extents[-1] % self.sizes[-1]:
+            offsets = (*(0 for _ in counts[1:]), self.extents[-1] - rest)
+            result = self._copy(Tile(offsets, (*self.extents[:-1], rest)), result, ip)
+        self.root.result.replace_all_uses_with(result)
+        places = digits(loop.number, counts, loop.ip)
+        offsets = tuple(
+            linear_offset([(place, size)], loop.ip)
+            for place, size in zip(places, self.sizes, strict=True)
+        )
+        (shared,) = loop.shared
+        emission = _Emission(self, Tile(offsets, self.sizes), shared, {})
+        end = loop.ip.ref_operation
+        self._move(emission, lambda op: op.move_before(end))
+        loop.write(emission.value, shared, emission.offsets)
 
     def _copy(self, tile: Tile, destination: Value, ip: InsertionPoint) -> Value:
         """Compute a tile with copies of the members."""
@@ -104,13 +144,11 @@ class TileGroup:
             emission.add(member, member.nest.op.clone(ip=ip))
         return emission.written(ip)
 
-    def _move(self, tile: Tile, destination: Value, body: Block) -> Value:
-        """Compute a tile with the members themselves."""
-        emission = _Emission(self, tile, destination, {})
+    def _move(self, emission: _Emission, place: Callable[[Operation], None]) -> None:
+        """Compute a tile with the members themselves, put where they belong."""
         for member in self.members:
-            body.append(member.nest.op)
+            place(member.nest.op)
             emission.add(member, member.nest.op)
-        return emission.written(InsertionPoint(body))
 
 
 @dataclass(frozen=True)
@@ -132,11 +170,20 @@ class _Emission:
         op.results[0].set_type(tensor_type(sizes, whole))
         self.values[whole] = op.results[0]
 
+    @property
+    def value(self) -> Value:
+        """The root's tile."""
+        return self.values[self.group.root.result]
+
+    @property
+    def offsets(self) -> list[Offset]:
+        """Where the tile begins in the root's result."""
+        starts = dict(zip(self.group.dimensions, self.tile.offsets, strict=True))
+        return [starts.get(dimension, 0) for dimension in range(len(shape_of(self.value)))]
+
     def written(self, ip: InsertionPoint) -> Value:
         """The destination with the root's tile in its place."""
-        tile = self.values[self.group.root.result]
-        zeros = [0] * (len(shape_of(tile)) - len(self.tile.offsets))
-        return insert_slice(tile, self.destination, [*self.tile.offsets, *zeros], ip)
+        return insert_slice(self.value, self.destination, self.offsets, ip)
 
     def _operand(self, member: Member, number: int, value: Value, ip: InsertionPoint) -> Value:
         nest = member.nest
@@ -180,3 +227,8 @@ def _for_loop(end: int, step: int, initial: Value, ip: InsertionPoint) -> Operat
     loop = Operation.create("scf.for", [initial.type], [*bounds, initial], regions=1, ip=ip)
     loop.regions[0].blocks.append(IndexType.get(), initial.type)
     return loop
+
+
+def _name(loop: Operation, paths: Sequence[str]) -> None:
+    for path in paths:
+        loop.attributes[path] = UnitAttr.get()

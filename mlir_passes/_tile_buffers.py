@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xtc.core.loops.script import Materialize
 from xtc.core.mlir import (
     Attribute,
@@ -22,9 +24,16 @@ def materialize(module: Operation, action: Materialize, space: int | None = None
     `space` is the memory space of the buffers where it is not that of arguments.
     """
     (op,) = linalg.operations_with(module, action.mark)
-    for place in action.operands:
+    give_buffers(op, action.operands, space, result=action.result)
+
+
+def give_buffers(
+    op: Operation, operands: Sequence[int], space: int | None = None, *, result: bool
+) -> None:
+    """Let an operation read copies of these operands, and compute in a buffer of its own."""
+    for place in operands:
         op.operands[place] = _buffer(op, op.operands[place], space, copy=True)
-    if action.result:
+    if result:
         place = len(op.operands) - 1
         source = op.operands[place]
         op.operands[place] = _buffer(op, source, space, copy=_reads_result(op))

@@ -31,8 +31,9 @@ from xtc_passes._scheduled import (
 )
 from xtc_passes._tile_buffers import keep_temporaries_local, materialize
 
-_NODE = "xtc.node."
-_MARKS = ("xtc.mark.", "xtc.fused.", _NODE, SCHEDULE)
+NODE = "xtc.node."
+"""How the attribute begins that finds a scheduled operation again, by its number."""
+_MARKS = ("xtc.mark.", "xtc.fused.", NODE, SCHEDULE)
 _OURS = (linalg.ID_PREFIX, "loop.", "xtc.")
 
 
@@ -110,10 +111,10 @@ def _find(module: Operation, distribution: Distribution | None, levels: int) -> 
     titles = [title_of(op) for op in ops]
     for position, op in enumerate(ops):
         check_schedulable(op)
-        op.attributes[f"{_NODE}{position}"] = UnitAttr.get(op.context)
+        op.attributes[f"{NODE}{position}"] = UnitAttr.get(op.context)
     _generalize(module, ops)
-    nodes = linalg.marked(module, _NODE)
-    ops = [nodes[f"{_NODE}{position}"] for position in range(len(ops))]
+    nodes = linalg.marked(module, NODE)
+    ops = [nodes[f"{NODE}{position}"] for position in range(len(ops))]
     found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
     for one in found:
         check_producers(one, ops)
@@ -127,7 +128,7 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
     before = {}
     for position, op in enumerate(scheduled):
         if op.name != "linalg.generic":
-            mark = f"{_NODE}{position}"
+            mark = f"{NODE}{position}"
             before[mark] = linalg.dict_of(op)
             lines += [
                 f"%n{position} = transform.structured.match attributes {{{mark}}} in %root "
@@ -138,7 +139,7 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
     if not lines:
         return
     apply_script(module, "\n".join(lines))
-    for mark, op in linalg.marked(module, _NODE).items():
+    for mark, op in linalg.marked(module, NODE).items():
         kept = {k: v for k, v in before.get(mark, {}).items() if k.startswith(_OURS)}
         linalg.restore(op, kept)
 
@@ -149,7 +150,7 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
     for position, one in enumerate(found):
         before = () if leading_loops(one.nest) else spread_operands(one.nest)
         plan = plan_nest(one.nest, one.title, distributed=distribution is not None)
-        writer.add(plan, one.nest.space.names, f"{_NODE}{position}", before)
+        writer.add(plan, one.nest.space.names, f"{NODE}{position}", before)
     if distribution:  # only now: what was found by its operation is not needed any more
         for one in found:
             _complete(one.op, one.nest)

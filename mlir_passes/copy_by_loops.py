@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from xtc.core.buffers import VIEWS
 from xtc.core.passes import Pass
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ class CopyByLoops(Pass):
                 _rewrite(copy)
 
     def _is_whole(self, memref: Value) -> bool:
-        part = self.parts and getattr(memref.owner, "name", "") == "memref.subview"
-        return _is_dense(memref) and not part
+        return _is_dense(memref) and not (self.parts and _is_part(memref))
 
 
 def _collect(module: Operation, copies: list[Operation]) -> None:
@@ -53,6 +53,15 @@ def _collect(module: Operation, copies: list[Operation]) -> None:
         return WalkResult.ADVANCE
 
     module.walk(visit)
+
+
+def _is_part(memref: Value) -> bool:
+    """Whether it is a view of a part of a buffer, in whatever shape."""
+    while getattr(memref.owner, "name", "") in VIEWS:
+        if memref.owner.name == "memref.subview":
+            return True
+        memref = memref.owner.operands[0]
+    return False
 
 
 def _is_dense(memref: Value) -> bool:

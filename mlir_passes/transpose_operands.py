@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
 from xtc.core.passes import Pass
 from xtc_passes._build import affine_map_attribute, body_of, empty
-from xtc_passes._function_view import functions
+from xtc_passes._function_view import FunctionView, functions
 from xtc_passes._linalg import ID_PREFIX, node_id
 from xtc_passes._options import require_positive
-from xtc_passes._structured import DEVICE, Structured, shape_of
+from xtc_passes._structured import DEVICE, SCHEDULE_MARK, Structured, shape_of, structured
 
 _MAPS = "indexing_maps"
 
@@ -44,7 +45,7 @@ class TransposeOperands(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
-                for nest in view.nests.values():
+                for nest in (*view.nests.values(), *_vectorized(view)):
                     if nest.reductions and _MAPS in nest.op.attributes:
                         self._rewrite(nest)
 
@@ -67,6 +68,15 @@ class TransposeOperands(Pass):
     def _pays(self, nest: Structured, number: int) -> bool:
         elements = math.prod(shape_of(nest.op.operands[number]))
         return math.prod(nest.extents) >= self.reads * elements
+
+
+def _vectorized(view: FunctionView) -> Iterator[Structured]:
+    """Operations that a schedule of the user's makes vectors of."""
+    for op in view.ops:
+        text = str(op.attributes[SCHEDULE_MARK]) if SCHEDULE_MARK in op.attributes else ""
+        nest = structured(op) if "vectorize" in text and "fuse" not in text else None
+        if nest is not None:
+            yield nest
 
 
 def _transposed(nest: Structured, value: Value, axes: list[int]) -> Value:

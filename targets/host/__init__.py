@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from xtc.core.checks import whole
 from xtc.core.errors import DeviceNotFound, UserError
 from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from xtc.core.llvm import Machine
     from xtc.core.mlir import Operation
     from xtc_targets.host.build import Generator
+    from xtc_targets.host.caches import Caches
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class HostOptions:
         codegen: "llvm", or "c" for C that the compiler named by XTC_CC translates.
         threads: on how many threads loops run that a schedule made parallel, 1 to 1024. None is
             decided where the code is loaded: XTC_THREADS, else the cores the process may use.
+        l1_bytes: first-level data cache that default schedules reckon with; None is this machine's.
+        l2_bytes: second-level cache of a core, likewise.
     """
 
     triple: str | None = None
@@ -41,17 +45,30 @@ class HostOptions:
     opt_level: int = 3
     codegen: Literal["llvm", "c"] = "llvm"
     threads: int | None = None
+    l1_bytes: int | None = None
+    l2_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if self.opt_level not in (0, 1, 2, 3):
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
         if self.threads is not None:
             check_threads(self.threads)
+        for name in ("l1_bytes", "l2_bytes"):
+            whole(name, getattr(self, name), 1 << 10, 1 << 40, optional=True)
 
     @property
     def is_parallel(self) -> bool:
         """Whether parallel loops may run on several threads."""
         return self.threads != 1
+
+    @property
+    def caches(self) -> Caches:
+        """The caches that default schedules reckon with."""
+        from xtc_targets.host.description import HostDescription
+
+        found = HostDescription.of(self.machine).caches
+        given = {"l1_bytes": self.l1_bytes, "l2_bytes": self.l2_bytes}
+        return replace(found, **{name: size for name, size in given.items() if size is not None})
 
     @property
     def machine(self) -> Machine:
@@ -70,7 +87,9 @@ class HostTarget(ProgramTarget):
     def pipeline(self, options: HostOptions) -> Pipeline:
         from xtc_targets.host.pipeline import host_pipeline
 
-        return host_pipeline(options.machine, options.codegen, parallel=options.is_parallel)
+        return host_pipeline(
+            options.machine, options.caches, options.codegen, parallel=options.is_parallel
+        )
 
     def check_offload(self, options: HostOptions) -> None:
         if options.codegen == "c":
@@ -100,7 +119,9 @@ class HostTarget(ProgramTarget):
         return self._generator(options).text(lowered, request)
 
     def toolchain(self, options: HostOptions) -> Mapping[str, str]:
-        return self._generator(options).toolchain()
+        caches = options.caches
+        known = {"l1_bytes": str(caches.l1_bytes), "l2_bytes": str(caches.l2_bytes)}
+        return {**self._generator(options).toolchain(), **known}
 
     def _generator(self, options: HostOptions) -> Generator:
         if options.codegen == "c":

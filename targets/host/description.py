@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from xtc.core.llvm import Machine, compile_ir
+from xtc_targets.host.caches import Caches, detected_caches
 
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
@@ -41,6 +42,20 @@ class HostDescription:
         has = {word[1:]: word[0] == "+" for word in machine.features.split(",") if word}
         known = [bits for feature, bits in _VECTOR_BITS.items() if has.get(feature)]
         return HostDescription(machine, known[0] if known else _width_in_use(machine))
+
+    @property
+    def vector_registers(self) -> int:
+        """How many vector registers there are: 32 with AVX-512 and in AArch64, else 16.
+
+        Intel SDM volume 1, section 15.1; Arm ARM, B1.2.
+        """
+        is_arm = self.machine.triple.startswith(("aarch64", "arm64"))
+        return 32 if self.vector_bits == 512 or is_arm else 16
+
+    @property
+    def caches(self) -> Caches:
+        """Those of this machine where code is for it, else the smallest usual ones."""
+        return detected_caches() if self.machine.is_host else Caches()
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,10 +9,13 @@ from xtc.core.llvm import Machine
 from xtc.core.pipeline import Pipeline, Stage
 from xtc_passes._steps import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.apply_schedules import ApplySchedules
+from xtc_passes.choose_schedules import ChooseSchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc_passes.fuse_epilogues import FuseEpilogues
 from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
@@ -20,6 +23,7 @@ from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
+from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
@@ -29,25 +33,40 @@ from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLo
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
-SCHEDULED = Stage(
-    "scheduled",
-    (
-        # The user's schedules first: what follows decides for operations that have none.
-        ApplySchedules(),
-        # Reshapes that cancel out, as around a sum that keeps its dimension, would part a chain.
-        "canonicalize",
-        # Before elementwise fusion, which lets what computes an operand write it transposed.
-        TransposeOperands(),
-        # One loop nest for a chain of elementwise operations, and for a reduction of such a chain:
-        # each is one member less for the rows.
-        FuseElementwise(),
-        FuseRows(),
-        # The best order depends on how many rows a tile has.
-        OrderLoops(),
-        "canonicalize",
-        "cse",
-    ),
-)
+
+def _scheduled(machine: Machine, caches: Caches, *, parallel: bool) -> Stage:
+    description = HostDescription.of(machine)
+    return Stage(
+        "scheduled",
+        (
+            # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
+            "canonicalize",
+            # Before elementwise fusion, which lets what computes an operand write it transposed.
+            TransposeOperands(),
+            # One loop nest for a chain of elementwise operations, and for a reduction of such a
+            # chain: each is one member less for the rows.
+            FuseElementwise(),
+            # For what the user has no schedule for; from here on they are all alike.
+            ChooseSchedules(
+                description.vector_bits,
+                description.vector_registers,
+                caches.l1_bytes,
+                caches.l2_bytes,
+                parallel,
+            ),
+            # While they are single operations.
+            FuseEpilogues(),
+            ApplySchedules(),
+            "canonicalize",
+            # What follows decides for operations that still have none.
+            FuseRows(),
+            # The best order depends on how many rows a tile has.
+            OrderLoops(),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
 
 _BUFFERS = (
     # Parallel loops inside others, and all of them where one thread is to run: plain loops.
@@ -66,36 +85,46 @@ _BUFFERS = (
 OFFLOADED = Stage("offloaded")
 
 
-_LOWERED_TO_LLVM = Stage(
-    "lowered",
-    (
-        CopyByLoops(),
-        # On buffers, where strided views are free; on tensors they would burden bufferization.
-        UnrollReductions(),
-        "convert-linalg-to-loops",
-        KeepOuterLoops(),
-        ContractMultiplyAdds(),
-        *NO_BF16,
-        *TO_BRANCHES,
-        # A function can be left from anywhere only where loops are branches.
-        CheckAllocations(),
-        *TO_LLVM,
-        # Calls of parallel bodies go through the pool, whose address the runtime writes.
-        DispatchParallelCalls(),
-    ),
-)
+def _lowered_to_llvm(machine: Machine) -> Stage:
+    return Stage(
+        "lowered",
+        (
+            CopyByLoops(),
+            # LLVM's own way with vectors of odd lengths is element by element.
+            SplitVectors(bits=HostDescription.of(machine).vector_bits),
+            # An accumulator's address is seen not to change once it is computed outside of loops.
+            "func.func(fold-memref-alias-ops)",
+            "canonicalize",
+            "cse",
+            "loop-invariant-code-motion",
+            HoistAccumulators(),
+            # On buffers, where strided views are free; on tensors they would burden bufferization.
+            UnrollReductions(),
+            "convert-linalg-to-loops",
+            KeepOuterLoops(),
+            ContractMultiplyAdds(),
+            *NO_BF16,
+            *TO_BRANCHES,
+            # A function can be left from anywhere only where loops are branches.
+            CheckAllocations(),
+            *TO_LLVM,
+            # Calls of parallel bodies go through the pool, whose address the runtime writes.
+            DispatchParallelCalls(),
+        ),
+    )
 
 
 def host_pipeline(
-    machine: Machine, codegen: Codegen = "llvm", *, parallel: bool = True
+    machine: Machine, caches: Caches, codegen: Codegen = "llvm", *, parallel: bool = True
 ) -> Pipeline:
     """The stages after `source`; without `parallel`, one thread runs all loops."""
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
     bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
-    lowered = _lowered_to_c(machine) if codegen == "c" else _LOWERED_TO_LLVM
-    return Pipeline((Stage("source"), SCHEDULED, bufferized, OFFLOADED, lowered))
+    scheduled = _scheduled(machine, caches, parallel=parallel)
+    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
+    return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
 
 
 def _lowered_to_c(machine: Machine) -> Stage:

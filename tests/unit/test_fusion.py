@@ -23,7 +23,7 @@ from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
-from xtc_passes import _row_groups
+from xtc_passes import _row_groups, choose_schedules
 from xtc_passes._linalg import all_operations
 from xtc_passes._structured import is_id, structured
 from xtc_passes.fuse_elementwise import FuseElementwise
@@ -51,6 +51,12 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
         patch.setattr(_row_groups, "_TILE_WORK", 1)
         patch.setattr(_row_groups, "SMALL_BYTES", 0)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _left_to_fusion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products get no schedule, whatever their size: what is left is fused and tiled by rows."""
+    monkeypatch.setattr(choose_schedules, "_RULES", ())
 
 
 def scheduled(graph: Graph) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.nvgpu_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
 
 import xtc
 import xtc.ops as O
+from tests.unit.nvgpu_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
 from xtc.evaluate import MismatchError
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 

@@ -100,6 +100,15 @@ def test_shared_memory_saves_global_reads(simulator: NvgpuDevice) -> None:
     assert events["SHARED_READ_BYTES"] < 4 * 2 * words
 
 
+def test_the_schedule_that_was_chosen_shows(simulator: NvgpuDevice) -> None:
+    with xtc.compile(product((256, 256), (256, 256)), target=simulator) as module:
+        shown = str(module.schedule)
+    assert "for k in 0..256 step 16  // pack 0, pack 1" in shown
+    assert "for j#4 in 0..4  // vectorize" in shown
+    with xtc.compile(product((100, 90), (90, 100)), target=simulator) as module:
+        assert str(module.schedule) == ""
+
+
 def test_few_terms_or_results_stay_simple(simulator: NvgpuDevice) -> None:
     for a, b in [((8, 8), (8, 8)), ((64, 1), (1, 64)), ((20, 20), (20, 1))]:
         assert counted(simulator, product(a, b))["BARRIERS"] == 0

@@ -66,6 +66,14 @@ class Pass(ABC):
         return cls(**values)
 
 
+class SchedulingPass(Pass):
+    """A pass that gives schedules to operations that have none."""
+
+    def chosen(self, module: Operation) -> dict[str, str]:
+        """The schedules in a module this pass has run on: one line of YAML each, by graph node."""
+        raise NotImplementedError
+
+
 def split_pass(text: str) -> tuple[str, str]:
     """Name and options of `name{options}`. Raises UserError where the text is not of that form."""
     match = _TEXT.fullmatch(text.strip())

@@ -81,6 +81,7 @@ class PassRunner:
         print_after: called with a title and the IR's text after every pass, or None.
         source_name: what diagnostics call text that was parsed, which MLIR itself calls "-".
         seconds: wall time by stage, and by pass as "stage/pass" when `time_passes` is set.
+        observe: called with each of our own passes and the module that it has run on, or None.
     """
 
     dump_dir: Path | None = None
@@ -88,6 +89,7 @@ class PassRunner:
     time_passes: bool = False
     source_name: str = "-"
     seconds: dict[str, float] = field(default_factory=dict)
+    observe: Callable[[Pass, Operation], None] | None = None
     _count: int = 0
 
     @property
@@ -134,6 +136,8 @@ class PassRunner:
             raise self._explain(error, before, group) from None
         if self.one_by_one:
             self._show(module, group[0], stage, time.perf_counter() - start)
+        if self.observe is not None and isinstance(group[0], Pass):
+            self.observe(group[0], module)
 
     def _explain(
         self, error: CompileError, before: Operation, group: tuple[Step, ...]

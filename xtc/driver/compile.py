@@ -17,6 +17,7 @@ from xtc.core.errors import UserError
 from xtc.core.pipeline import PassRunner, Pipeline, print_banner
 from xtc.core.workspace import private_folder
 from xtc.driver.cached import Built, build_or_fetch
+from xtc.driver.chosen import chosen_schedules
 from xtc.driver.images import build_devices, device_texts
 from xtc.driver.module import Module
 from xtc.driver.parts import DeviceCode, parts_of
@@ -124,8 +125,10 @@ class Compilation:
 
     @property
     def schedule(self) -> Schedule:
-        """The schedules in use; operators without one are as the graph has them."""
-        lines = [f"{name}: {text}" for name, text in self.schedules.items()]
+        """The schedules in use: the user's, and those that the target chooses."""
+        given = self.schedules
+        chosen = chosen_schedules(self)
+        lines = [f"{name}: {text}" for name, text in {**chosen, **given}.items()]
         return Schedule.of(self.graph, "\n".join(lines))
 
     def source(self, *, locations: bool = True) -> str:

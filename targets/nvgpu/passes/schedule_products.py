@@ -8,20 +8,23 @@ from typing import ClassVar
 
 from xtc.core.loops import Axis, Nest, NestLoop, Space, nest_data
 from xtc.core.loops.attribute_text import NAME as SCHEDULE
-from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr
-from xtc.core.passes import Pass
+from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
+from xtc.core.passes import SchedulingPass
 from xtc_passes._build import extract_slice
 from xtc_passes._function_view import functions
+from xtc_passes._linalg import graph_node, operations_with
 from xtc_passes._options import require_positive
-from xtc_passes._scheduled import DIMS
+from xtc_passes._scheduled import DIMS, schedule_line
 from xtc_passes._structured import KERNEL, Structured, shape_of, structured
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._padding import padded
 from xtc_targets.nvgpu.passes._products import Product, Tile, product_of, tile_of
 
+_FILLED_UP = "xtc.filled_up"
+
 
 @dataclass(frozen=True)
-class ScheduleProducts(Pass):
+class ScheduleProducts(SchedulingPass):
     """Choose tiles of blocks and of threads, and write them down as a schedule.
 
     Before:
@@ -51,6 +54,14 @@ class ScheduleProducts(Pass):
                     if KERNEL not in nest.op.attributes:
                         self._schedule(nest)
 
+    def chosen(self, module: Operation) -> dict[str, str]:
+        """Those of products that were not filled up: they are the graph's own."""
+        return {
+            node: schedule_line(op)
+            for op in operations_with(module, SCHEDULE)
+            if (node := graph_node(op)) is not None and _FILLED_UP not in op.attributes
+        }
+
     def _schedule(self, nest: Structured) -> None:
         product = product_of(nest)
         tile = None if product is None else tile_of(product, self.sms)
@@ -72,6 +83,7 @@ def _filled_up(product: Product, tile: Tile) -> Product:
     for number, row in enumerate(nest.indices):
         wide = [sizes[index.loop] for index in row if index.loop is not None]
         op.operands[number] = padded(op.operands[number], wide, op)
+    op.attributes[_FILLED_UP] = UnitAttr.get()
     old = op.results[0]
     shape, uses = shape_of(old), [(use.owner, use.operand_number) for use in old.uses]
     old.set_type(op.operands[nest.destination].type)

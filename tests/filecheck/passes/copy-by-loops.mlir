@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --copy-by-loops | FileCheck %s
 // RUN: xtc-opt %s --copy-by-loops{whole=true} | FileCheck %s --check-prefix=WHOLE
+// RUN: xtc-opt %s --copy-by-loops{parts=true} | FileCheck %s --check-prefix=PARTS
 
 // A copy between dense arrays stays: it becomes one memcpy. Elements apart are copied one by one.
 
@@ -32,5 +33,20 @@ func.func @rows(%a: memref<2x8xf32>, %b: memref<6x8xf32>) {
   %rows = memref.subview %b[1, 0] [2, 8] [1, 1]
     : memref<6x8xf32> to memref<2x8xf32, strided<[8, 1], offset: 8>>
   memref.copy %a, %rows : memref<2x8xf32> to memref<2x8xf32, strided<[8, 1], offset: 8>>
+  return
+}
+
+// A view of a part of a buffer has no name in C, whatever its shape.
+// CHECK-LABEL: func.func @reshaped_part
+// CHECK:       memref.copy
+// PARTS-LABEL: func.func @reshaped_part
+// PARTS:       linalg.copy
+// PARTS-NOT:   memref.copy
+func.func @reshaped_part(%a: memref<2x3xf32>, %b: memref<1xf32>) {
+  %part = memref.subview %a[1, 1] [1, 1] [1, 1]
+    : memref<2x3xf32> to memref<1x1xf32, strided<[3, 1], offset: 4>>
+  %element = memref.collapse_shape %part [[0, 1]]
+    : memref<1x1xf32, strided<[3, 1], offset: 4>> into memref<1xf32, strided<[3], offset: 4>>
+  memref.copy %element, %b : memref<1xf32, strided<[3], offset: 4>> to memref<1xf32>
   return
 }

@@ -21,6 +21,48 @@ func.func @sum(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.noalias
   return
 }
 
+// A vector that is read and written whole is an accumulator too.
+
+// CHECK-LABEL: func.func @vectors
+// CHECK: %[[FIRST:.*]] = vector.transfer_read %[[C:[a-z0-9]+]][%[[I:[a-z0-9]+]], %{{.*}}]
+// CHECK: %[[LAST:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[FIRST]]) -> (vector<8xf32>)
+// CHECK:   %[[T:.*]] = arith.addf %[[S]],
+// CHECK:   scf.yield %[[T]] : vector<8xf32>
+// CHECK: vector.transfer_write %[[LAST]], %[[C]][%[[I]],
+func.func @vectors(%a: memref<8x8xf32> {llvm.noalias}, %c: memref<4x8xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %pad = arith.constant 0.0 : f32
+  scf.for %k = %c0 to %c8 step %c1 {
+    %x = vector.transfer_read %a[%k, %c0], %pad {in_bounds = [true]} : memref<8x8xf32>, vector<8xf32>
+    %s = vector.transfer_read %c[%i, %c0], %pad {in_bounds = [true]} : memref<4x8xf32>, vector<8xf32>
+    %t = arith.addf %s, %x : vector<8xf32>
+    vector.transfer_write %t, %c[%i, %c0] {in_bounds = [true]} : vector<8xf32>, memref<4x8xf32>
+  }
+  return
+}
+
+// One that may be read beyond its buffer is not: padding is no part of the sum.
+
+// CHECK-LABEL: func.func @beyond
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK:   vector.transfer_write
+func.func @beyond(%a: memref<8x8xf32> {llvm.noalias}, %c: memref<4x8xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %pad = arith.constant 0.0 : f32
+  scf.for %k = %c0 to %c8 step %c1 {
+    %x = vector.transfer_read %a[%k, %c0], %pad {in_bounds = [true]} : memref<8x8xf32>, vector<8xf32>
+    %s = vector.transfer_read %c[%i, %c1], %pad : memref<4x8xf32>, vector<8xf32>
+    %t = arith.addf %s, %x : vector<8xf32>
+    vector.transfer_write %t, %c[%i, %c1] : vector<8xf32>, memref<4x8xf32>
+  }
+  return
+}
+
 // A barrier does not hinder: all accesses between two of them are a thread's own.
 // CHECK-LABEL: func.func @barriers
 // CHECK: memref.load %arg1

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-epilogues: what is done to each element of a scheduled result is done in its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.loops import Nest, NestLoop, nest_data
+from xtc.core.mlir import Operation, StringAttr
+from xtc.core.passes import Pass
+from xtc_passes import _linalg as linalg
+from xtc_passes._function_view import FunctionView, functions
+from xtc_passes._overwrite import overwrite_inputs
+from xtc_passes._peel import inside, leading
+from xtc_passes._scheduled import Scheduled, fused_nodes
+from xtc_passes._structured import (
+    LOOP_PATH,
+    SCHEDULE_MARK,
+    Structured,
+    structured,
+)
+from xtc_passes._tile import Member, TileGroup
+from xtc_passes._tile_buffers import give_buffers
+from xtc_passes.apply_schedules import NODE, ApplySchedules
+
+
+@dataclass(frozen=True)
+class FuseEpilogues(Pass):
+    """Move an elementwise operation into the outermost loops of what it reads.
+
+    The schedule begins with loops over axes of the result; one iteration leaves a part that no
+    other changes, so that bias, activation or rounding follow while it is in a cache. What is left
+    of the schedule stays with the operation. The only reader must be elementwise, run on the same
+    device, and have no schedule of its own.
+
+    Before:
+        %m = linalg.matmul {loop.schedule = ["i", "j", "k", "i#4=unroll"]} ins(%a, %b) outs(%zero)
+        %r = linalg.generic ins(%m) { arith.maximumf }
+    After:
+        %r = scf.for %i = 0 to 512 step 4 {
+          linalg.matmul {loop.schedule = ["j", "k", "i=unroll"]} on 4 rows
+          linalg.generic on 4 rows } {"./i"}
+    """
+
+    name: ClassVar[str] = "fuse-epilogues"
+
+    def run(self, module: Operation) -> None:
+        found = ApplySchedules().nests(module)
+        kept = fused_nodes(module)
+        with module.context:
+            for view in functions(module):
+                groups = {number: _group(view, one, kept) for number, one in enumerate(found)}
+                for number, group in groups.items():
+                    if group is not None:
+                        overwrite_inputs(view, group.members)
+                        group.rewrite()
+                        _reschedule(module, f"{NODE}{number}", found[number].nest)
+            linalg.remove_attributes(module, NODE)
+
+
+def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | None:
+    """What is computed in the first loops of a schedule; None where that is nothing more."""
+    writer = structured(one.op) if one.op in view.positions else None
+    peeled = leading(one.nest)
+    if writer is None or not peeled:
+        return None
+    epilogue = _epilogue(view, writer, kept)
+    if epilogue is None or not _is_legal(one.nest, peeled):
+        return None
+    reader, dimensions = epilogue
+    names = one.nest.space.names
+    loops = tuple(names.index(loop.axis) for loop in peeled)
+    places = [writer.out.index(loop) for loop in loops]
+    members = [
+        *_first_values(view, writer, places),
+        Member(writer, loops),
+        Member(reader, tuple(dimensions[place] for place in places)),
+    ]
+    return TileGroup(
+        view,
+        tuple(members),
+        _steps(one.nest, peeled),
+        tuple(f"{LOOP_PATH}{loop.name}" for loop in peeled),
+        peeled[0].parallelize,
+    )
+
+
+def _epilogue(
+    view: FunctionView, writer: Structured, kept: set[str]
+) -> tuple[Structured, list[int]] | None:
+    """The only reader of a result, and its loop for each dimension of that; None if not fusable."""
+    uses = view.uses.get(writer.result, [])
+    readers = [view.nests.get(op) for op, _ in uses]
+    reader = readers[0] if readers else None
+    if reader is None or any(one is not reader for one in readers):
+        return None
+    rows = {reader.indices[number] for _, number in uses}
+    loops = [index.loop for index in rows.pop()]
+    each_once = not rows and sorted(one for one in loops if one is not None) == sorted(reader.out)
+    if not each_once or len(loops) != len(reader.extents) or reader.device != writer.device:
+        return None
+    if any(number == reader.destination for _, number in uses):
+        return None
+    if linalg.graph_node(reader.op) in kept:
+        return None
+    return reader, [loop for loop in loops if loop is not None]
+
+
+def _first_values(view: FunctionView, writer: Structured, places: Sequence[int]) -> list[Member]:
+    """What fills the destination for this one operation, where something does."""
+    value = writer.op.operands[writer.destination]
+    fill = view.nest_of(value)
+    if fill is None or fill.op.name != "linalg.fill" or len(view.uses[value]) > 1:
+        return []
+    return [Member(fill, tuple(fill.out[place] for place in places))]
+
+
+def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:
+    """Elements that one iteration of each loop covers."""
+    return tuple(extent.step for extent in nest.extents()[: len(peeled)])
+
+
+def _is_legal(nest: Nest, peeled: Sequence[NestLoop]) -> bool:
+    """Whether what is left of the schedule is, in whole tiles and in the remainder."""
+    whole = dict(zip((loop.axis for loop in peeled), _steps(nest, peeled), strict=True))
+    last = peeled[-1].axis
+    rest = nest.space.size(last) % whole[last]
+    parts = [whole, {**whole, last: rest}] if rest else [whole]
+    if rest and peeled[-1].parallelize:
+        parts[1] = {last: rest}
+    sizes = {axis.name: axis.size for axis in nest.axes}
+    return all(inside(nest, peeled, {**sizes, **part}) is not None for part in parts)
+
+
+def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
+    """Write what is left of the schedule to the operations that came of one, whole and rest."""
+    peeled = leading(nest)
+    for op in linalg.operations_with(module, mark):
+        sizes = dict(zip(nest.space.names, linalg.trip_counts(op), strict=True))
+        left = inside(nest, peeled, sizes)
+        if left is not None:
+            op.attributes[SCHEDULE_MARK] = StringAttr.get(nest_data(left))
+        give_buffers(op, peeled[-1].pack, result=peeled[-1].buffer)

@@ -1,0 +1,75 @@
+// RUN: xtc-opt %s --fuse-epilogues | FileCheck %s
+
+// Loops over axes of the result come first in the schedule: the activation follows inside of them,
+// and what is left of the schedule stays with the product. The last rows are no whole tile.
+
+// CHECK-LABEL: func.func @product
+// CHECK:       %[[MAIN:.*]] = scf.for %[[I:.*]] = %{{.*}} to %c16{{.*}} step %c8{{.*}} iter_args(%[[INTO:.*]] = %{{.*}})
+// CHECK:         %[[ZERO:.*]] = linalg.fill ins(%{{.*}}) outs(%{{.*}} : tensor<8x32xf32>)
+// CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[ZERO]] : tensor<8x32xf32>)
+// CHECK-SAME:      loop.schedule = "{j: {}, k: {}, i: {unroll: 8}, j#16: {vectorize: true}}"
+// CHECK:         %[[TILE:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<8x32xf32>)
+// CHECK:           arith.maximumf
+// CHECK:         tensor.insert_slice %[[TILE]] into %[[INTO]][%[[I]], 0]
+// CHECK:       } {"./i"}
+// CHECK:       linalg.generic {{.*}} outs(%{{.*}} : tensor<4x32xf32>)
+// CHECK-SAME:    loop.schedule = "{j: {}, k: {}, i: {unroll: 4}, j#16: {vectorize: true}}"
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<4x32xf32>)
+// CHECK:         arith.maximumf
+// CHECK:       tensor.insert_slice %{{.*}} into %[[MAIN]][16, 0]
+func.func @product(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<20x32xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<20x32xf32>) -> tensor<20x32xf32>
+  %sum = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["i", "j", "k", "i#8=unroll", "j#16=vectorize"]}
+    ins(%a, %b : tensor<20x64xf32>, tensor<64x32xf32>) outs(%init : tensor<20x32xf32>) -> tensor<20x32xf32>
+  %out = tensor.empty() : tensor<20x32xf32>
+  %result = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%sum : tensor<20x32xf32>) outs(%out : tensor<20x32xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %m = arith.maximumf %x, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<20x32xf32>
+  return %result : tensor<20x32xf32>
+}
+
+// Threads share the loop over columns, and each copies its panel.
+
+// CHECK-LABEL: func.func @parallel
+// CHECK:       scf.forall (%[[J:.*]]) in (2) shared_outs
+// CHECK:         %[[PANEL:.*]] = bufferization.alloc_tensor() copy(%{{.*}}) : tensor<64x16xf32>
+// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %[[PANEL]] : tensor<20x64xf32>, tensor<64x16xf32>)
+// CHECK-SAME:      loop.schedule = "{i: {}, k: {}, j: {vectorize: true}}"
+// CHECK:           math.exp
+// CHECK:         tensor.parallel_insert_slice %{{.*}}[0, %{{.*}}] [20, 16]
+// CHECK:       } {"./j"}
+func.func @parallel(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %c: tensor<20x32xf32>) -> tensor<20x32xf32> {
+  %sum = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["j=parallelize,pack:1", "i", "k", "j#16=vectorize"]}
+    ins(%a, %b : tensor<20x64xf32>, tensor<64x32xf32>) outs(%c : tensor<20x32xf32>) -> tensor<20x32xf32>
+  %out = tensor.empty() : tensor<20x32xf32>
+  %result = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%sum : tensor<20x32xf32>) outs(%out : tensor<20x32xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %e = math.exp %x : f32
+    linalg.yield %e : f32
+  } -> tensor<20x32xf32>
+  return %result : tensor<20x32xf32>
+}
+
+// Where the sum is outermost, an element is done only at the end of all loops.
+
+// CHECK-LABEL: func.func @sum_outermost
+// CHECK-NOT:   scf.for
+// CHECK:       return
+func.func @sum_outermost(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %c: tensor<20x32xf32>) -> tensor<20x32xf32> {
+  %sum = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["k", "i", "j"]}
+    ins(%a, %b : tensor<20x64xf32>, tensor<64x32xf32>) outs(%c : tensor<20x32xf32>) -> tensor<20x32xf32>
+  %out = tensor.empty() : tensor<20x32xf32>
+  %result = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%sum : tensor<20x32xf32>) outs(%out : tensor<20x32xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %e = math.exp %x : f32
+    linalg.yield %e : f32
+  } -> tensor<20x32xf32>
+  return %result : tensor<20x32xf32>
+}

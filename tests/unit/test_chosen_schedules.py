@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a target chooses can be read, can be given back, and stands aside for the user."""
+
+from __future__ import annotations
+
+import pytest
+
+import xtc
+import xtc.ops as O
+from xtc.core.errors import UserError
+from xtc.graph.graph import Graph
+
+
+def layer(m: int = 96, n: int = 80, k: int = 64, **attributes: bool) -> Graph:
+    """A product, a bias and an activation."""
+    a = O.tensor((m, k), name="A")
+    b = O.tensor((n, k) if attributes.get("transpose_b") else (k, n), name="B")
+    bias = O.tensor((n,), name="bias")
+    with O.graph(name="layer") as gb:
+        O.relu(O.add(O.matmul(a, b, name="C", **attributes), bias), name="R")
+    return gb.graph
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_a_chosen_schedule_given_back_makes_the_same_code(transpose_b: bool) -> None:
+    graph = layer(transpose_b=transpose_b)
+    with xtc.compile(graph, in_memory=True) as chosen:
+        assert "vectorize" in str(chosen.schedule["C"])
+        with xtc.compile(graph, schedule=chosen.schedule, in_memory=True) as given:
+            assert given.ir("scheduled") == chosen.ir("scheduled")
+            assert str(given.schedule) == str(chosen.schedule)
+            given.check()
+
+
+def test_a_schedule_of_the_user_stands() -> None:
+    graph = layer()
+    with xtc.compile(graph, schedule={"C": ["k", "i", "j"]}, in_memory=True) as module:
+        assert module.schedule["C"].data == "{k: {}, i: {}, j: {}}"
+        module.check()
+
+
+def test_what_is_fused_by_the_user_gets_no_schedule() -> None:
+    nest = {"i": {"fuse": 0}, "j": {}, "i#16": {}}
+    a, b = O.tensor((96, 64), name="A"), O.tensor((64, 80), name="B")
+    with O.graph(name="layer") as gb:
+        O.relu(O.matmul(a, b, name="C"), name="R")
+    with xtc.compile(gb.graph, schedule={"R": nest}, in_memory=True) as module:
+        assert "for" not in str(module.schedule["C"]).splitlines()[0]
+        assert "vectorize" not in str(module.schedule["C"])
+        module.check()
+
+
+def test_an_epilogue_is_computed_in_the_loops_of_the_product() -> None:
+    with xtc.compile(layer(n=64), in_memory=True) as module:
+        text = module.ir("scheduled")
+        loop = text.index("scf.forall" if "scf.forall" in text else "scf.for")
+        assert loop < text.index("arith.maximumf")
+        assert "linalg.generic" not in text[text.index('{"./j"}') :]
+        module.check()
+
+
+@pytest.mark.parametrize("codegen", ["llvm", "c"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(97, 80, 64), (130, 67, 300), (64, 1000, 40)])
+def test_remainders_get_their_epilogue(
+    shape: tuple[int, int, int], threads: int, codegen: str
+) -> None:
+    with xtc.compile(layer(*shape), codegen=codegen, threads=threads, l2_bytes=16384) as module:
+        module.check()
+
+
+def test_caches_are_options() -> None:
+    def nest(**options: int) -> str:
+        with xtc.compile(layer(256, 256, 256), in_memory=True, **options) as module:
+            return module.schedule["C"].data
+
+    assert "pack" in nest(l2_bytes=65536)
+    assert "pack" not in nest(l2_bytes=1 << 24)
+
+
+def test_a_cache_of_no_size_is_refused() -> None:
+    with pytest.raises(UserError, match="l2_bytes=12 is not a whole number from 1024 to"):
+        xtc.compile(layer(), l2_bytes=12)
