@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xtc.core.errors import UserError, about, located, shown
 from xtc.core.location import SourceLocation
@@ -27,6 +27,7 @@ from xtc.core.mlir import (
 from xtc_passes import _linalg as linalg
 from xtc_passes._fuse_producers import is_fusable
 from xtc_passes._meshes import mesh_around
+from xtc_passes._narrow_product import grouped_loops
 
 DIMS = "loop.dims"
 _EXAMPLE = f'{DIMS} = ["i", "j"], {SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
@@ -159,6 +160,8 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     if len(names) != len(sizes):
         raise UserError(f"{DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    for position, groups in grouped_loops(op).items():
+        axes[position] = replace(axes[position], groups=groups)
     sums = [
         tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
     ]

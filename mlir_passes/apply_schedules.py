@@ -17,7 +17,9 @@ from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc.core.transform import apply_script
 from xtc_passes import _linalg as linalg
+from xtc_passes._dots import DOT
 from xtc_passes._fuse_producers import fuse_producer
+from xtc_passes._grouped_terms import group_loops, refusal
 from xtc_passes._meshes import check_spread, erase_meshes
 from xtc_passes._options import require_positive
 from xtc_passes._parallel import CLUSTERS, PES, wrap
@@ -97,6 +99,9 @@ def apply_schedules(
     found = _find(module, distribution, levels)
     if not found:
         return
+    for one in found:
+        if group_loops(one.nest):
+            raise refusal(one)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else None)
     _vectorize(module)
@@ -209,8 +214,15 @@ def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
 
 
 def _vectorize(module: Operation) -> None:
-    """Vectorize what is marked, and make sure that it happened."""
+    """Vectorize what is marked, and make sure that it happened.
+
+    What an instruction adds up stays a linalg.generic, for `use-dot-products`.
+    """
     marked = [linalg.without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
+    dots = [op for op in marked if DOT in op.attributes and "reduction" in linalg.iterators(op)]
+    for op in dots:
+        del op.attributes[VECTORIZE]
+    marked = [op for op in marked if op not in dots]
     if not marked:
         return
     notes: tuple[str, ...] = ()

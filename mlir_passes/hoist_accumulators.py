@@ -7,13 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, Value
+from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, StringAttr, Value
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, are_distinct
+from xtc_passes._dots import INTRINSICS
 from xtc_passes._linalg import all_operations, dict_of
 
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
-_HARMLESS = ("memref.alloc", "memref.alloca", "memref.get_global", "memref.subview", "scf.yield")
+_HARMLESS = (
+    "memref.alloc",
+    "memref.alloca",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.get_global",
+    "memref.subview",
+    "scf.yield",
+    "llvm.bitcast",
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,14 @@ def _is_harmless(op: Operation, write: Access) -> bool:
     if op.name in ("memref.copy", "memref.dealloc"):
         return all(are_distinct(operand, write.memref) for operand in op.operands)
     pure = op.name.startswith(("arith.", "math.", "affine.", "vector.", "scf.", "ub."))
-    return pure or op.name in _HARMLESS
+    return pure or op.name in _HARMLESS or _is_dot(op)
+
+
+def _is_dot(op: Operation) -> bool:
+    """Whether it is an instruction on vectors that touches no memory."""
+    if op.name != "llvm.call_intrinsic":
+        return False
+    return StringAttr(op.attributes["intrin"]).value in INTRINSICS
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:

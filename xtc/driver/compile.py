@@ -23,6 +23,7 @@ from xtc.driver.module import Module
 from xtc.driver.parts import DeviceCode, parts_of
 from xtc.driver.pipelines import whole_pipeline
 from xtc.driver.placements import accelerator, live_devices, require_used
+from xtc.driver.tuned import TUNED, tuned_schedule
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
@@ -175,7 +176,8 @@ def compile(
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
-            a Path; operators without one run as the target thinks best.
+            a Path; "tuned" for the best that `xtc-tune` has found on this machine; operators
+            without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
@@ -215,6 +217,8 @@ def prepare(
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     parts = parts_of(plain.bind(dims), target, options)
+    if isinstance(schedule, str) and schedule == TUNED:
+        schedule = tuned_schedule(parts.graph, parts.target.name, parts.options)
     texts = schedule_texts(parts.graph, schedule)
     runner = (ir or IrOptions()).runner()
     return Compilation(parts.graph, parts.target, parts.options, runner, texts, parts.devices)

@@ -24,6 +24,11 @@ An element is right where |actual - expected| <= atol + rtol * |expected|.
   do not excuse wrong small ones.
 - 1/4: a looser tolerance would call a half-wrong result right.
 - the smallest normal number: underflow may flush to zero.
+- Instructions that add up pairs of products of bfloat16 need nothing more: a product of two
+  bfloat16 is exact in float32, so each sum is rounded as often as one by fused multiply-adds, or
+  half as often. But they take subnormal factors as zero (Intel, Architecture Instruction Set
+  Extensions Programming Reference, VDPBF16PS), which nothing here excuses: where such factors are
+  multiplied by huge ones, the check says that the result differs.
 
 Integers and booleans are exact.
 """

@@ -123,6 +123,10 @@ class ProgramTarget(Target):
     def check_offload(self, options: Any) -> None:
         """Raise UserError where code with these options cannot command devices."""
 
+    def facts(self, options: Any) -> Mapping[str, int]:
+        """Numbers of the machine that search strategies use by name, as `VECTOR_BYTES`."""
+        return {}
+
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
         """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
         raise UserError(

@@ -142,7 +142,7 @@ class Schedule:
                 hints=did_you_mean(name, self._mains),
             )
         pairs = zip(main.loops, main.sizes, strict=True)
-        axes = tuple(Axis(loop.name, size, loop.reduction) for loop, size in pairs)
+        axes = tuple(Axis(loop.name, size, loop.reduction, loop.groups) for loop, size in pairs)
         return Space(
             axes,
             main.inputs,

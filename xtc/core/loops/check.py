@@ -194,7 +194,7 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
             hints=["interchange the loops so that vectorized ones are innermost"],
             where=loop.where,
         )
-    if _is_reduction(nest, loop):
+    if _is_reduction(nest, loop) and not _is_grouped(nest, loop):
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
             notes=["the sum's order would change"],
@@ -305,6 +305,12 @@ def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
 def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
     axis = nest.space.axis(loop.axis)
     return axis is not None and axis.reduction
+
+
+def _is_grouped(nest: Nest, loop: NestLoop) -> bool:
+    """Whether an instruction may add up the terms of all iterations."""
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and (loop.tile or axis.size) in axis.groups
 
 
 _RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (

@@ -16,11 +16,19 @@ Subscript = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of an operation's iteration space."""
+    """One dimension of an operation's iteration space.
+
+    Attributes:
+        name: what it is called.
+        size: how many iterations it has.
+        reduction: whether it is summed over.
+        groups: how many neighbouring terms of the sum an instruction may add up at once.
+    """
 
     name: str
     size: int
     reduction: bool = False
+    groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import xtc
-from tests.unit.nvgpu_products import Shape, bias_and_relu, product
+from tests.unit.tensor_core_products import Shape, bias_and_relu, product
 from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas
 from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.nvgpu_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
+from tests.unit.tensor_core_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
 from xtc.evaluate import MismatchError
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
