@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from tests.unit.test_nvgpu_tiles import counted
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
@@ -81,4 +81,4 @@ def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
     ptx = ptx_of(graph(lambda x: O.softmax(x, name="Y"), (64, 4096)), gpu(arch))
     assert ptx.count("shfl.sync.bfly.b32") == 2 * (5 + 3)
     assert "ld.global.nc.v4" in ptx
-    assembled(ptx, arch, tmp_path)
+    machine_code(ptx, arch, tmp_path)

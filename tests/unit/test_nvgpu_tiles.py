@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 COUNT = max(8, settings().max_examples // 10)
@@ -124,5 +124,5 @@ def test_nothing_spills(arch: str, size: int, dtype: str, tmp_path: Path) -> Non
     ptx = ptx_of(product((size, size), (size, size), dtype), gpu(arch))
     for word in ("ld.shared.v", "ld.global.nc.v", "st.shared.v", "st.global.v", "bar.sync"):
         assert word in ptx
-    told = assembled(ptx, arch, tmp_path)
+    told = machine_code(ptx, arch, tmp_path).said
     assert set(re.findall(r"(\d+) bytes spill", told)) == {"0"}
