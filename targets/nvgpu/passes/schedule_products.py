@@ -15,7 +15,7 @@ from xtc_passes._function_view import functions
 from xtc_passes._linalg import graph_node, operations_with
 from xtc_passes._options import require_positive
 from xtc_passes._scheduled import DIMS, schedule_line
-from xtc_passes._structured import KERNEL, Structured, shape_of, structured
+from xtc_passes._structured import Structured, shape_of, structured
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._padding import padded
 from xtc_targets.nvgpu.passes._products import Product, Tile, product_of, tile_of
@@ -52,8 +52,7 @@ class ScheduleProducts(SchedulingPass):
         with module.context:
             for view in functions(module):
                 for nest in list(view.nests.values()):
-                    if KERNEL not in nest.op.attributes:
-                        self._schedule(nest)
+                    self._schedule(nest)
 
     def chosen(self, module: Operation) -> dict[str, str]:
         """Those of products that were not filled up: they are the graph's own."""

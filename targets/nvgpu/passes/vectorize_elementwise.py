@@ -15,7 +15,6 @@ from xtc_passes._function_view import functions
 from xtc_passes._options import require_positive
 from xtc_passes._scheduled import DIMS
 from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped
-from xtc_passes.split_kernels import KERNEL
 from xtc_targets.nvgpu.description import H100
 
 _ACCESS_BITS = 128
@@ -50,7 +49,7 @@ class VectorizeElementwise(Pass):
         with module.context:
             for view in functions(module):
                 for nest in view.nests.values():
-                    if KERNEL not in nest.op.attributes and not nest.reductions:
+                    if not nest.reductions:
                         self._schedule(nest)
 
     def _schedule(self, nest: Structured) -> None:
