@@ -13,8 +13,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc_targets.nvgpu import NvgpuDevice, config
-from xtc_targets.nvgpu.description import MACHINES
+from xtc_targets.nvgpu import NvgpuDevice, config, description
 
 EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
 
@@ -53,7 +52,10 @@ def bias_and_relu(c: Tensor) -> Tensor:
 
 def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
     """GPUs have so few SMs that small products get large tiles."""
-    machines = {arch: dataclasses.replace(machine, sms=sms) for arch, machine in MACHINES.items()}
+    machines = {
+        arch: dataclasses.replace(machine, sms=sms)
+        for arch, machine in description.MACHINES.items()
+    }
     monkeypatch.setattr(config, "MACHINES", MappingProxyType(machines))
 
 

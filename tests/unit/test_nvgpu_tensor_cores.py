@@ -58,7 +58,7 @@ batches = st.sampled_from((((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 1), (3
 
 @st.composite
 def shapes(draw: st.DrawFn) -> Shape:
-    m, n, k = (draw(sizes) for _ in range(3))
+    m, n, k = draw(sizes), draw(sizes), draw(sizes)
     batch_a, batch_b = draw(batches)
     return Shape(m, n, k, draw(st.booleans()), draw(st.booleans()), batch_a, batch_b)
 

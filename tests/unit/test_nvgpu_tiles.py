@@ -49,6 +49,7 @@ def counted(device: NvgpuDevice, graph: xtc.Graph) -> dict[str, int]:
     [
         ((64, 32), (32, 96), {}),
         ((70, 33), (33, 50), {}),
+        ((64, 16), (16, 64), {}),
         ((64, 40), (64, 40), {"transpose_b": True}),
         ((48, 64), (48, 64), {"transpose_a": True}),
         ((3, 33, 32), (3, 32, 64), {}),
