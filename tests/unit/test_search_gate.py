@@ -19,6 +19,7 @@ class Watch:
         self.now = {"compile": 0, "measure": 0}
         self.seen: set[tuple[int, int]] = set()
         self._lock = threading.Lock()
+        self._announced = threading.Semaphore(0)
 
     def work(self, kind: str) -> None:
         self._count(kind, 1)
@@ -35,9 +36,11 @@ class Watch:
             with self.gate.compiling():
                 self.work("compile")
                 self.gate.announce()
+                self._announced.release()
 
     def measure(self) -> None:
         for _ in range(30):
+            self._announced.acquire()
             with self.gate.measuring():
                 self.work("measure")
 
