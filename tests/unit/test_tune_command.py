@@ -169,6 +169,7 @@ def test_a_run_that_used_its_budget_is_not_resumed(graph: Path, database: Path) 
     run = replace(
         a_run(),
         graph=key.graph,
+        options=key.options,
         machine=key.machine,
         seconds=60.0,
         space="{parameters: {iR: [4]}, nests: [[i, i#iR]]}",
