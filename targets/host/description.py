@@ -36,13 +36,6 @@ class HostDescription:
     machine: Machine
     vector_bits: int
 
-    @property
-    def vector_registers(self) -> int:
-        """How many vector registers code can name: 32 with AVX-512 and on AArch64, else 16 (Intel
-        SDM volume 1, section 15.2; Arm ARM, B1.2)."""
-        many = self.vector_bits == 512 or self.machine.triple.startswith(("aarch64", "arm64"))
-        return 32 if many else 16
-
     @staticmethod
     def of(machine: Machine) -> HostDescription:
         """The description that belongs to a machine; 128-bit vectors where nothing is said."""

@@ -96,7 +96,7 @@ def _closed(*_arguments: object) -> NoReturn:
 
 @dataclass(eq=False)
 class LocalHost(HostRuntime):
-    """This process and its processor; `threads` is how many code uses, as long as none is loaded."""
+    """This process and its processor; `threads`: of code, where none is loaded yet."""
 
     machine: Machine
     threads: int = 1
