@@ -122,6 +122,8 @@ class HostTarget(ProgramTarget):
         return {
             "VECTOR_BYTES": host.vector_bits // 8,
             "REGISTERS": host.vector_registers,
+            "L1": options.caches.l1_bytes,
+            "L2": options.caches.l2_bytes,
             "THREADS": options.threads or 1,
         }
 

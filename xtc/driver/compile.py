@@ -34,7 +34,7 @@ from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
 from xtc.schedule import Schedule, schedule_texts
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.core.mlir import Context, Operation
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,16 @@ class Compilation:
             self.runner.run(module, pipeline)
             return self._code_text(module) if stage == "code" else str(module)
 
-    def build(self, folder: Path | None) -> Artifact:
-        """Run all stages and build into `folder`, or in memory where it is None."""
+    def build(self, folder: Path | None, context: Context | None = None) -> Artifact:
+        """Run all stages and build into `folder`, or in memory where it is None.
+
+        `context` is where MLIR does so; a new one takes some milliseconds to be made.
+        """
         from xtc.core import mlir
 
         start = time.perf_counter()
         text = self.source()
-        with mlir.Context():
+        with context or mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
             self.runner.run(module, self.pipeline())
