@@ -20,6 +20,7 @@ class Processor:
         l1_bytes: first-level data cache of a core.
         l2_bytes: second-level cache of a core.
         parallel: whether several threads may share loops.
+        dots: its features with dot-product instructions.
     """
 
     vector_bits: int
@@ -27,6 +28,7 @@ class Processor:
     l1_bytes: int
     l2_bytes: int
     parallel: bool
+    dots: tuple[str, ...] = ()
 
     def lanes(self, bits: int) -> int:
         """Elements of so many bits in a vector register."""

@@ -68,7 +68,8 @@ def _rewrite(op: Operation, types: _Types) -> None:
     if op.name == "arith.constant" and types.new(op.results[0].type) is not None:
         op.attributes["value"] = _bits(op.attributes["value"], types)
     for result in op.results:
-        types.change(result)
+        if op.name != "llvm.bitcast":  # to what an instruction on bfloat16 takes
+            types.change(result)
     for region in op.regions:
         for block in region.blocks:
             for argument in block.arguments:

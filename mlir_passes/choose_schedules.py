@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr
 from xtc.core.passes import SchedulingPass
+from xtc_passes._choose_narrow import narrow_nest
 from xtc_passes._choose_product import product_nest
 from xtc_passes._function_view import unscheduled_reductions
 from xtc_passes._linalg import dict_of, graph_node, operations_with
@@ -20,7 +21,7 @@ from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, Structured
 Items = list[str]
 """A nest, outermost loop first, each as the data form has it: `j`, `k=pack:1`, `i#8=unroll`."""
 
-_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest,)
+_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest, narrow_nest)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class ChooseSchedules(SchedulingPass):
         l1_bytes: first-level data cache of a core.
         l2_bytes: second-level cache of a core.
         parallel: whether several threads may share loops.
+        dots: its features with dot-product instructions.
     """
 
     name: ClassVar[str] = "choose-schedules"
@@ -51,13 +53,14 @@ class ChooseSchedules(SchedulingPass):
     l1_bytes: int = 32768
     l2_bytes: int = 524288
     parallel: bool = True
+    dots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
         processor = Processor(
-            self.vector_bits, self.registers, self.l1_bytes, self.l2_bytes, self.parallel
+            self.vector_bits, self.registers, self.l1_bytes, self.l2_bytes, self.parallel, self.dots
         )
         with module.context:
             fused = fused_nodes(module)

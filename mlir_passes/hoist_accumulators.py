@@ -7,12 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, Value
+from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, StringAttr, Value
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, are_distinct
+from xtc_passes._dots import INTRINSICS
 from xtc_passes._linalg import all_operations, dict_of
 
-_HARMLESS = ("memref.alloc", "memref.alloca", "memref.get_global", "memref.subview", "scf.yield")
+_BARRIERS = ("gpu.barrier", "nvvm.barrier")
+_HARMLESS = (
+    "memref.alloc",
+    "memref.alloca",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.get_global",
+    "memref.subview",
+    "scf.yield",
+    "llvm.bitcast",
+)
 
 
 @dataclass(frozen=True)
@@ -68,14 +79,27 @@ def _is_inside(value: Value, loop: Operation) -> bool:
 
 
 def _is_alone(read: Access, write: Access, body: Sequence[Operation]) -> bool:
-    """Whether nothing else in the loop's body touches the place."""
+    """Whether nothing else in the loop's body touches the place, in this thread or another.
+
+    Between two barriers, threads touch elements of their own of what one of them writes; behind a
+    barrier, elements that are apart for one thread may be another's.
+    """
+    barriers, before = 0, set()  # how many, and how many before each access to the buffer
     for op in body:
-        if op in (read.op, write.op):
-            continue
         for inner in all_operations(op):
-            if not _is_harmless(inner, write):
+            if inner.name in _BARRIERS:
+                barriers += 1
+            elif inner not in (read.op, write.op) and not _is_harmless(inner, write):
                 return False
-    return True
+            elif _touches(inner, write):
+                before.add(barriers)
+    return len(before) == 1
+
+
+def _touches(op: Operation, write: Access) -> bool:
+    """Whether an operation may access the buffer that is written."""
+    access = Access.of(op)
+    return access is not None and not are_distinct(access.memref, write.memref)
 
 
 def _is_harmless(op: Operation, write: Access) -> bool:
@@ -85,7 +109,14 @@ def _is_harmless(op: Operation, write: Access) -> bool:
     if op.name in ("memref.copy", "memref.dealloc"):
         return all(are_distinct(operand, write.memref) for operand in op.operands)
     pure = op.name.startswith(("arith.", "math.", "affine.", "vector.", "scf.", "ub."))
-    return pure or op.name in _HARMLESS
+    return pure or op.name in _HARMLESS or _is_dot(op)
+
+
+def _is_dot(op: Operation) -> bool:
+    """Whether it is an instruction on vectors that touches no memory."""
+    if op.name != "llvm.call_intrinsic":
+        return False
+    return StringAttr(op.attributes["intrin"]).value in INTRINSICS
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:

@@ -12,6 +12,17 @@ from xtc_targets.host.caches import Caches, detected_caches
 
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
+_AVX512 = ("avx512vl", "avx512f", "avx2")
+# Features with dot products, and those they need: LLVM takes them away with these.
+_DOTS = {
+    "avx512bf16": _AVX512,
+    "avx512vnni": _AVX512,
+    "avxvnni": ("avx2",),
+    "avx512bw": _AVX512,
+    "avx2": (),
+    "bf16": ("neon",),
+    "dotprod": ("neon",),
+}
 _SUM = """
 define void @f(ptr %a) {
   %v = load <16 x float>, ptr %a, align 4
@@ -19,6 +30,57 @@ define void @f(ptr %a) {
   store <16 x float> %s, ptr %a, align 4
   ret void
 }
+"""
+
+_DOT_WORDS = {
+    "avx512bf16": r"vcvtneps2bf16\s.*ymm",
+    "avx512vnni": r"vpdpwssd\s.*%zmm",
+    "avxvnni": r"vpdpwssd\s.*%ymm",
+    "avx512bw": r"(vpmaddwd|vpdpwssd)\s.*%zmm",
+    "avx2": r"(vpmaddwd|vpdpwssd)\s.*%[yz]mm",
+    "bf16": r"bfcvtn",
+    "dotprod": r"sdot",
+}
+
+
+def _picked(first: int) -> str:
+    """The places of every other element, for a shuffle."""
+    return ", ".join(f"i32 {place}" for place in range(first, 32, 2))
+
+
+_DOT_PROBE = f"""
+define void @words(ptr %a, ptr %b, ptr %c) {{
+  %x = load <32 x i16>, ptr %a, align 2
+  %y = load <32 x i16>, ptr %b, align 2
+  %s = load <16 x i32>, ptr %c, align 4
+  %u = sext <32 x i16> %x to <32 x i32>
+  %v = sext <32 x i16> %y to <32 x i32>
+  %p = mul <32 x i32> %u, %v
+  %e = shufflevector <32 x i32> %p, <32 x i32> poison, <16 x i32> <{_picked(0)}>
+  %o = shufflevector <32 x i32> %p, <32 x i32> poison, <16 x i32> <{_picked(1)}>
+  %w = add <16 x i32> %e, %o
+  %t = add <16 x i32> %w, %s
+  store <16 x i32> %t, ptr %c, align 4
+  ret void
+}}
+declare <4 x i32> @llvm.vector.partial.reduce.add.v4i32.v16i32(<4 x i32>, <16 x i32>)
+define void @bytes(ptr %a, ptr %b, ptr %c) {{
+  %x = load <16 x i8>, ptr %a, align 1
+  %y = load <16 x i8>, ptr %b, align 1
+  %s = load <4 x i32>, ptr %c, align 4
+  %u = sext <16 x i8> %x to <16 x i32>
+  %v = sext <16 x i8> %y to <16 x i32>
+  %p = mul <16 x i32> %u, %v
+  %t = call <4 x i32> @llvm.vector.partial.reduce.add.v4i32.v16i32(<4 x i32> %s, <16 x i32> %p)
+  store <4 x i32> %t, ptr %c, align 4
+  ret void
+}}
+define void @halves(ptr %a, ptr %b) {{
+  %x = load <16 x float>, ptr %a, align 4
+  %y = fptrunc <16 x float> %x to <16 x bfloat>
+  store <16 x bfloat> %y, ptr %b, align 2
+  ret void
+}}
 """
 
 
@@ -39,7 +101,7 @@ class HostDescription:
     @staticmethod
     def of(machine: Machine) -> HostDescription:
         """The description that belongs to a machine; 128-bit vectors where nothing is said."""
-        has = {word[1:]: word[0] == "+" for word in machine.features.split(",") if word}
+        has = _said(machine)
         known = [bits for feature, bits in _VECTOR_BITS.items() if has.get(feature)]
         return HostDescription(machine, known[0] if known else _width_in_use(machine))
 
@@ -53,9 +115,36 @@ class HostDescription:
         return 32 if self.vector_bits == 512 or is_arm else 16
 
     @property
+    def dots(self) -> tuple[str, ...]:
+        """Its features with dot-product instructions, those first whose instructions do most.
+
+        Where only the processor is named, those whose instructions LLVM chooses for it.
+        """
+        has = _said(self.machine)
+        if not any(has.get(feature) for feature in _VECTOR_BITS):
+            return _dots_in_use(self.machine)
+        return tuple(
+            name
+            for name, needed in _DOTS.items()
+            if has.get(name) and all(has.get(one, True) for one in needed)
+        )
+
+    @property
     def caches(self) -> Caches:
         """Those of this machine where code is for it, else the smallest usual ones."""
         return detected_caches() if self.machine.is_host else Caches()
+
+
+def _said(machine: Machine) -> dict[str, bool]:
+    """The features that are added or taken away; the last word about each counts."""
+    return {word[1:]: word[0] == "+" for word in machine.features.split(",") if word}
+
+
+@functools.lru_cache(maxsize=64)
+def _dots_in_use(machine: Machine) -> tuple[str, ...]:
+    """The features whose dot products, or conversions to their type, LLVM chooses."""
+    assembly = compile_ir(_DOT_PROBE, machine, opt=1, kind="assembly").decode()
+    return tuple(name for name, word in _DOT_WORDS.items() if re.search(word, assembly))
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate of fused multiply-adds that this machine reaches: what a kernel's rate is held against.
+"""The rate of multiply-adds that this machine reaches: what a kernel's rate is held against.
 
 Measured and not looked up: it contains the clock frequency of the moment, and what the operating
 system and a virtual machine's host leave to this process.
@@ -22,14 +22,18 @@ import numpy.typing as npt
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.types import element_type
+from xtc_targets.host.description import HostDescription
+from xtc_targets.host.dot_kernel import DotShape, dot_kernel_ir, dot_shape_for
 from xtc_targets.host.fma_kernel import LLVM_TYPE, SYMBOL, Shape, kernel_ir, shape_for
 
 Function = Callable[[int, int, float, float], None]
-"""Iterations, address of the chains, m and a: see kernel_ir."""
+"""Iterations, address of the chains, m and a: see kernel_ir and dot_kernel_ir."""
 Kernel = Callable[[int], tuple[int, int]]
 """Runs that many iterations; returns start and end in nanoseconds."""
 
 _C_TYPE = {"float32": ctypes.c_float, "float64": ctypes.c_double}
+_COMPUTED_IN = {"float16": "float32", "bfloat16": "float32"}  # where no instruction is for them
+_ONES = {"bf16": 0x3F803F80, "i16": 0x00010001, "i8": 0x01010101}
 _ROUNDS = 5
 _TRIAL_NS = 1_000_000
 _measuring = threading.Lock()
@@ -38,21 +42,18 @@ _measuring = threading.Lock()
 def peak_flops(dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05) -> float:
     """The best measured rate of multiply-adds, in floating-point operations per second.
 
-    A fused multiply-add counts as two operations. A process measures a combination once and gives
-    the same answer from then on.
+    A multiply-add counts as two operations, and a dot-product instruction for what it adds up. A
+    process measures a combination once and gives the same answer from then on.
 
     Args:
-        dtype: float32 or float64.
+        dtype: float32 or float64; float16 and bfloat16, which are computed in float32 where no
+            dot-product instruction is for them; int8 and int16 where one is.
         threads: how many threads compute at the same time; the rate is that of all together.
         seconds: how long to measure, in five rounds of which the best counts.
 
     Raises UserError for another element type or a number that is not positive.
     """
     name = element_type(dtype).name
-    if name not in LLVM_TYPE:
-        raise UserError(
-            f"no multiply-add peak is measured for {name}", hints=did_you_mean(name, LLVM_TYPE)
-        )
     if threads < 1:
         raise UserError(f"threads is {threads}", hints=["use 1 thread or more"])
     if not (seconds > 0 and math.isfinite(seconds)):
@@ -63,7 +64,7 @@ def peak_flops(dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05) ->
 
 @functools.cache
 def _measured(dtype: str, threads: int, seconds: float) -> float:
-    shape = shape_for(dtype, Machine.host().features)
+    shape = _shape(dtype)
     with loaded_function(shape) as function:
         kernel = functools.partial(_timed, function, shape)
         iterations = _iterations_that_last(kernel, seconds / _ROUNDS * 1e9)
@@ -72,25 +73,52 @@ def _measured(dtype: str, threads: int, seconds: float) -> float:
     return shape.flops * iterations * threads / (min(elapsed) * 1e-9)
 
 
+def _shape(dtype: str) -> Shape | DotShape:
+    """The loop for elements of this type. Raises UserError where no multiply-adds are for them."""
+    machine = Machine.host()
+    dots = dot_shape_for(dtype, HostDescription.of(machine).dots)
+    if dots is not None:
+        return dots
+    name = _COMPUTED_IN.get(dtype, dtype)
+    if name not in LLVM_TYPE:
+        raise UserError(
+            f"no multiply-add peak is measured for {dtype}",
+            hints=did_you_mean(dtype, (*LLVM_TYPE, *_COMPUTED_IN)),
+        )
+    return shape_for(name, machine.features)
+
+
 @contextmanager
-def loaded_function(shape: Shape) -> Iterator[Function]:
+def loaded_function(shape: Shape | DotShape) -> Iterator[Function]:
     """The kernel compiled for this machine and loaded; unusable once the block is left."""
-    element = _C_TYPE[shape.dtype]
+    element = ctypes.c_int32 if isinstance(shape, DotShape) else _C_TYPE[shape.dtype]
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, element, element)
-    with LoadedObjects([compile_ir(kernel_ir(shape), Machine.host())]) as objects:
+    text = dot_kernel_ir(shape) if isinstance(shape, DotShape) else kernel_ir(shape)
+    with LoadedObjects([compile_ir(text, Machine.host())]) as objects:
         yield prototype(objects.address(SYMBOL))
 
 
-def _timed(function: Function, shape: Shape, iterations: int) -> tuple[int, int]:
+def _timed(function: Function, shape: Shape | DotShape, iterations: int) -> tuple[int, int]:
     chains = start_values(shape)
+    m, a = factors(shape)
     start = perf_counter_ns()
-    function(iterations, chains.ctypes.data, 0.5, 1.0)
+    function(iterations, chains.ctypes.data, m, a)
     return start, perf_counter_ns()
 
 
-def start_values(shape: Shape) -> npt.NDArray[np.generic]:
-    """Distinct values near 2, where x * 0.5 + 1 stays: no overflow and no slow subnormal."""
+def factors(shape: Shape | DotShape) -> tuple[float, float]:
+    """What the chains are computed with: m, and a; for dot products the bits of ones."""
+    return (_ONES[shape.dot.element],) * 2 if isinstance(shape, DotShape) else (0.5, 1.0)
+
+
+def start_values(shape: Shape | DotShape) -> npt.NDArray[np.generic]:
+    """Distinct values near 2, where x * 0.5 + 1 stays: no overflow and no slow subnormal.
+
+    For dot products zeros, which grow to where a float does no more; integers wrap around.
+    """
     count = shape.chains * shape.width
+    if isinstance(shape, DotShape):
+        return np.zeros(count, {"f32": np.float32, "i32": np.int32}[shape.dot.total])
     return (2 + np.arange(count) / count).astype(shape.dtype)
 
 

@@ -16,6 +16,7 @@ from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_epilogues import FuseEpilogues
 from xtc_passes.fuse_rows import FuseRows
 from xtc_passes.hoist_accumulators import HoistAccumulators
+from xtc_passes.interleave_terms import InterleaveTerms
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
@@ -23,6 +24,8 @@ from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
+from xtc_passes.use_dot_products import UseDotProducts
+from xtc_passes.widen_operands import WidenOperands
 from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.check_allocations import CheckAllocations
@@ -34,7 +37,7 @@ Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 
-def _scheduled(machine: Machine, caches: Caches, *, parallel: bool) -> Stage:
+def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], parallel: bool) -> Stage:
     description = HostDescription.of(machine)
     return Stage(
         "scheduled",
@@ -53,7 +56,11 @@ def _scheduled(machine: Machine, caches: Caches, *, parallel: bool) -> Stage:
                 caches.l1_bytes,
                 caches.l2_bytes,
                 parallel,
+                dots,
             ),
+            # Before operations are moved into loops.
+            InterleaveTerms(dots),
+            WidenOperands(),
             # While they are single operations.
             FuseEpilogues(),
             ApplySchedules(),
@@ -85,13 +92,14 @@ _BUFFERS = (
 OFFLOADED = Stage("offloaded")
 
 
-def _lowered_to_llvm(machine: Machine) -> Stage:
+def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
     return Stage(
         "lowered",
         (
             CopyByLoops(),
             # LLVM's own way with vectors of odd lengths is element by element.
             SplitVectors(bits=HostDescription.of(machine).vector_bits),
+            UseDotProducts(dots),
             # An accumulator's address is seen not to change once it is computed outside of loops.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
@@ -122,8 +130,10 @@ def host_pipeline(
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
     bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
-    scheduled = _scheduled(machine, caches, parallel=parallel)
-    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
+    # C has no names for these instructions that all compilers know.
+    dots = HostDescription.of(machine).dots if codegen == "llvm" else ()
+    scheduled = _scheduled(machine, caches, dots=dots, parallel=parallel)
+    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, dots)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
 
 

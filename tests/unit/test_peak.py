@@ -10,13 +10,16 @@ import pytest
 
 from xtc.core.errors import UserError
 from xtc.core.llvm import LoadedObjects, Machine, compile_ir
+from xtc_passes._dots import DOTS as DOTS_BY_FEATURE
 from xtc_targets.host import peak
+from xtc_targets.host.description import HostDescription
+from xtc_targets.host.dot_kernel import DotShape, dot_kernel_ir, dot_shape_for
 from xtc_targets.host.fma_kernel import SYMBOL, Shape, kernel_ir, shape_for
 
 SHORT = 0.002
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", ml_dtypes.bfloat16])
 def test_peak_is_a_rate_that_a_core_can_have(dtype: str) -> None:
     # An optimiser that deletes the loop would give rates far above any core's.
     assert 0 < peak.peak_flops(dtype, seconds=SHORT) < 1e13
@@ -32,7 +35,7 @@ def test_a_process_measures_once() -> None:
     assert len(set(rates)) == 1
 
 
-@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16, "int32", "bool"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "bool"])
 def test_other_element_types(dtype: str) -> None:
     with pytest.raises(UserError, match="no multiply-add peak is measured for"):
         peak.peak_flops(dtype)
@@ -85,6 +88,40 @@ def test_kernel_computes_every_element_that_often(dtype: str, fused: bool, itera
         function(iterations, got.ctypes.data, 0.5, 1.0)
     expected = (start.astype(np.float64) - 2) * 0.5**iterations + 2
     np.testing.assert_allclose(got, expected, rtol=8 * np.finfo(dtype).eps)
+
+
+OWN_DOTS = [
+    shape
+    for dtype in ("bfloat16", "int8", "int16")
+    if (shape := dot_shape_for(dtype, HostDescription.of(Machine.host()).dots)) is not None
+]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "int16"])
+def test_no_instruction_no_shape(dtype: str) -> None:
+    assert dot_shape_for(dtype, ()) is None
+
+
+@pytest.mark.parametrize("feature", DOTS_BY_FEATURE)
+def test_dot_kernels_are_right_for_every_processor(feature: str) -> None:
+    is_arm = feature in ("bf16", "dotprod")
+    triple = "aarch64-linux-gnu" if is_arm else "x86_64-linux-gnu"
+    needed = "+neon" if is_arm else "+avx2" if feature.startswith("avx2") else "+avx512vl"
+    machine = Machine.of(triple, "generic" if is_arm else "x86-64", f"{needed},+{feature}")
+    for dtype in ("bfloat16", "int8", "int16"):
+        shape = dot_shape_for(dtype, (feature,))
+        if shape is not None:
+            assert SYMBOL.encode() in compile_ir(dot_kernel_ir(shape), machine)
+
+
+@pytest.mark.parametrize("shape", OWN_DOTS, ids=lambda shape: shape.dot.element)
+@pytest.mark.parametrize("iterations", [1, 2, 9])
+def test_dot_kernel_adds_every_term_that_often(shape: DotShape, iterations: int) -> None:
+    got = peak.start_values(shape)
+    m, a = peak.factors(shape)
+    with peak.loaded_function(shape) as function:
+        function(iterations, got.ctypes.data, m, a)
+    np.testing.assert_array_equal(got, iterations * shape.dot.terms)
 
 
 def test_fused_kernel_calls_no_library() -> None:

@@ -112,3 +112,10 @@ KALRAY_TOOLCHAIN_DIR = _declare(
     None,
     "where Kalray's AccessCore toolchain is installed, for its simulators and its hardware",
 )
+CUDA_ROOT = _declare(
+    "XTC_CUDA_ROOT",
+    Path,
+    None,
+    "CUDA toolkit whose bin/ has ptxas and fatbinary; unset, the PyPI packages, the path and "
+    "/usr/local/cuda are looked through",
+)

@@ -28,10 +28,17 @@ class Value:
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a linalg operation: its name in schedules, and whether it reduces."""
+    """One loop of a linalg operation.
+
+    Attributes:
+        name: in schedules.
+        reduction: whether results are accumulated over it.
+        groups: how many neighbouring terms of the sum an instruction may add up at once.
+    """
 
     name: str
     reduction: bool = False
+    groups: tuple[int, ...] = ()
 
     @property
     def iterator(self) -> str:

@@ -74,6 +74,13 @@ ELEMENT_TYPES: dict[str, ElementType] = {
     )
 }
 
+_DOT_TERMS = {"bf16": (2,), "i16": (2,), "i8": (4, 2)}
+
+
+def dot_terms(mlir: str) -> tuple[int, ...]:
+    """How many products of elements of this MLIR type some processor adds up in one instruction."""
+    return _DOT_TERMS.get(mlir, ())
+
 
 def element_type(name: object) -> ElementType:
     """The element type called `name`: its name, or a NumPy type. Raises UserError where unknown."""

@@ -82,6 +82,11 @@ class Compilation:
         """The stages, those of the devices included."""
         return whole_pipeline(self.target.pipeline(self.options), self.devices)
 
+    @property
+    def roundoff(self) -> float:
+        """Unit roundoff of what kernels round float32 to at the user's wish; 0 where none does."""
+        return max((one.target.roundoff(one.options) for one in self.devices.values()), default=0.0)
+
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
         from xtc.core import mlir

@@ -48,6 +48,9 @@ class Target(ABC):
 
     name: ClassVar[str]
     Options: ClassVar[type[Any]]
+    parallel_levels: ClassVar[int] = 1
+    """How many levels of parallel loops a schedule may have: 1 are threads, 2 are blocks and the
+    threads of each."""
 
     def options(self, **given: Any) -> Any:
         """A checked instance of `Options`. Raises UserError for an option that does not fit."""
@@ -150,6 +153,10 @@ class AcceleratorTarget(Target):
     @abstractmethod
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         """Options of code for this device, with those that the user gave. Raises UserError."""
+
+    def roundoff(self, options: Any) -> float:
+        """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
+        return 0.0
 
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:

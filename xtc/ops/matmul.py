@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Loop, Value, parallel, reduction
-from xtc.core.types import Dim, TensorType
+from xtc.core.linalg import LinalgBuilder, Loop, Value, parallel
+from xtc.core.types import Dim, TensorType, dot_terms
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
@@ -68,7 +68,8 @@ class Matmul(Operator):
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         batch = max(type.rank for type in inputs) - 2
         names = ("b",) if batch == 1 else tuple(f"b{d}" for d in range(batch))
-        return (*parallel(*names, "i", "j"), *reduction("k"))
+        terms = Loop("k", reduction=True, groups=dot_terms(inputs[0].element.mlir))
+        return (*parallel(*names, "i", "j"), terms)
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         types = [value.type for value in inputs]

@@ -16,11 +16,19 @@ Subscript = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of an operation's iteration space."""
+    """One dimension of an operation's iteration space.
+
+    Attributes:
+        name: what it is called.
+        size: how many iterations it has.
+        reduction: whether it is summed over.
+        groups: how many neighbouring terms of the sum an instruction may add up at once.
+    """
 
     name: str
     size: int
     reduction: bool = False
+    groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,8 @@ class Space:
         subscripts: indices of operands that are more than one axis alone.
         ranks: how many dimensions each operand has; () where nobody knows.
         mesh: the processors that loops may be distributed over, or None.
+        levels: how many levels of parallel loops the machine has: 1 are threads, 2 are blocks and
+            the threads of each.
     """
 
     axes: tuple[Axis, ...]
@@ -42,6 +52,7 @@ class Space:
     subscripts: tuple[Subscript, ...] = ()
     ranks: tuple[int, ...] = ()
     mesh: Mesh | None = None
+    levels: int = 1
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ def _draw(measured: Measured, places: Sequence[float], what: str, axes: Any) -> 
         )
     if measured.default is not None:
         axes.axhline(measured.default, color=MUTED, linestyle="--", label="default schedule")
-    axes.set(xlabel=what, ylabel=f"speed ({measured.unit}, measured)", ylim=(0, None))
+    axes.set(xlabel=what, ylabel=f"speed ({measured.unit}, measured)")
+    axes.set(xlim=(0, None), ylim=(0, None))
     axes.legend(loc="lower right", bbox_to_anchor=(1, 0.05))  # above the crosses
 
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of operands that a product reads in another layout, type or size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.core.mlir import (
+    ArrayAttr,
+    DenseI64ArrayAttr,
+    FloatAttr,
+    FloatType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    RankedTensorType,
+    Type,
+    Value,
+)
+from xtc_passes._build import empty, generic, insert_slice, tensor_type
+from xtc_passes._index import Index
+from xtc_passes._linalg import owner
+from xtc_passes._structured import shape_of
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a copy does to each element.
+
+    Attributes:
+        name: an operation of one operand, or of two where there is a constant; "" only copies.
+        element: the new type, in MLIR's spelling; "" keeps the old.
+        constant: the second operand.
+    """
+
+    name: str = ""
+    element: str = ""
+    constant: int | None = None
+
+
+def axis(loop: int) -> Index:
+    """An index that is a loop alone."""
+    return Index(((loop, 1),), 0)
+
+
+def constant(type: Type, number: int, ip: InsertionPoint) -> Value:
+    """A number of this type."""
+    value = (
+        FloatAttr.get(type, float(number))
+        if isinstance(type, FloatType)
+        else IntegerAttr.get(type, number)
+    )
+    return Operation.create("arith.constant", [type], attributes={"value": value}, ip=ip).results[0]
+
+
+def split(value: Value, place: int, size: int, ip: InsertionPoint) -> Value:
+    """A view whose dimension `place` is two, the second of `size`."""
+    shape = shape_of(value)
+    new = [*shape[:place], shape[place] // size, size, *shape[place + 1 :]]
+    groups = [[d + (d > place)] for d in range(len(shape))]
+    groups[place].append(place + 1)
+    index = IntegerType.get_signless(64)
+    attributes = {
+        "reassociation": ArrayAttr.get(
+            [ArrayAttr.get([IntegerAttr.get(index, d) for d in group]) for group in groups]
+        ),
+        "static_output_shape": DenseI64ArrayAttr.get(new),
+    }
+    return Operation.create(
+        "tensor.expand_shape", [tensor_type(new, value)], [value], attributes, ip=ip
+    ).results[0]
+
+
+def copied(
+    value: Value,
+    loops: Sequence[int],
+    wanted: Sequence[int],
+    body: Body,
+    ip: InsertionPoint,
+) -> Value:
+    """A copy of a tensor: `loops` walk its dimensions, in the order `wanted` those of the copy."""
+    sizes = dict(zip(loops, shape_of(value), strict=True))
+    element = Type.parse(body.element) if body.element else value.type.element_type
+    type = RankedTensorType.get([sizes[loop] for loop in wanted], element)
+    target = Operation.create("tensor.empty", [type], ip=ip).results[0]
+    places = {loop: place for place, loop in enumerate(wanted)}
+    rows = [[axis(places[loop]) for loop in order] for order in (loops, wanted)]
+    operands = list(zip((value, target), rows, strict=True))
+    op = generic(operands, len(wanted), (), {}, ip)
+    block = op.regions[0].blocks[0]
+    end = InsertionPoint(block)
+    result = block.arguments[0]
+    if body.name:
+        values = [result]
+        if body.constant is not None:
+            values.append(constant(result.type, body.constant, end))
+        result = Operation.create(body.name, [element], values, ip=end).results[0]
+    Operation.create("linalg.yield", operands=[result], ip=end)
+    return op.results[0]
+
+
+def padded(value: Value, sizes: Sequence[int], ip: InsertionPoint) -> Value:
+    """A tensor of these sizes: `value` with zeros after it; `value` itself where it fits."""
+    if tuple(sizes) == shape_of(value):
+        return value
+    around = zeros(sizes, value, ip)
+    return insert_slice(value, around, [0] * len(sizes), ip)
+
+
+def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
+    """A tensor of zeros, of the elements of `like`."""
+    target = empty(sizes, like, ip)
+    op = generic([(target, [axis(n) for n in range(len(sizes))])], len(sizes), (), {}, ip)
+    end = InsertionPoint(op.regions[0].blocks[0])
+    zero = constant(like.type.element_type, 0, end)
+    Operation.create("linalg.yield", operands=[zero], ip=end)
+    return op.results[0]
+
+
+def untransposed(value: Value, loops: Sequence[int]) -> tuple[Value, list[int]]:
+    """What a transposed tensor was before, and the loops over its dimensions."""
+    maker = owner(value)
+    if maker is None or maker.name != "linalg.transpose":
+        return value, list(loops)
+    places = list(DenseI64ArrayAttr(maker.attributes["permutation"]))
+    return maker.operands[0], [loops[places.index(d)] for d in range(len(places))]

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""interleave-terms: narrow products get the layout that dot-product instructions read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.loops import Nest, nest_data
+from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
+from xtc.core.passes import Pass
+from xtc_passes._build import empty, extract_slice, generic
+from xtc_passes._dots import DOT, Dot, dot_for
+from xtc_passes._grouped_terms import group_loops, refusal, with_inner_loop
+from xtc_passes._linalg import owner, remove_attributes
+from xtc_passes._narrow_product import NarrowProduct, narrow_product
+from xtc_passes._operand_copies import (
+    Body,
+    axis,
+    constant,
+    copied,
+    padded,
+    split,
+    untransposed,
+    zeros,
+)
+from xtc_passes._scheduled import Scheduled
+from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, labels, shape_of, structured
+from xtc_passes.apply_schedules import NODE, ApplySchedules
+
+_LANES = 4  # sums that the narrowest of the instructions has: rows of the panel are multiples of it
+_PANEL = 1  # the operand with the columns
+
+
+@dataclass(frozen=True)
+class InterleaveTerms(Pass):
+    """Put the terms that one instruction adds up side by side, in a loop of their own.
+
+    For products whose schedule vectorizes some terms of the sum. The terms of a row of the first
+    factor are neighbours as they are, or are made so; the second factor, the panel, is copied,
+    where the schedule packs it. Sums that do not come out even get terms of zero, and a last column
+    some more beside it. Where the instruction takes the first factor as unsigned, 128 is added to
+    it, and 128 times the sum of a column taken off the sums to begin with.
+
+    Before:
+        linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize", "k#2=vectorize"]}
+    After:
+        %p = linalg.generic ins(%b : 32x2x64xbf16) outs(32x64x2xbf16)
+        linalg.generic {xtc.dot, loop.dims = ["i", "j", "k", "t"], loop.schedule =
+          ["j=fuse:1", "i", "k", "j#32=vectorize", "t=vectorize"]} ins(%a : 8x32x2xbf16, %p)
+
+    Attributes:
+        features: of the processor, in LLVM's spelling, with instructions of the wanted kind: the
+            first that suits a product is used.
+    """
+
+    name: ClassVar[str] = "interleave-terms"
+    features: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        dot_for(self.features, "")
+
+    def run(self, module: Operation) -> None:
+        found = [one for one in ApplySchedules().nests(module) if group_loops(one.nest)]
+        with module.context:
+            for one in found:
+                product, dot = self._product(one)
+                with one.op.location:
+                    _Rewrite(product, dot, one.nest, InsertionPoint(one.op)).run()
+            remove_attributes(module, NODE)
+
+    def _product(self, one: Scheduled) -> tuple[NarrowProduct, Dot]:
+        """What is to be computed, and by what. Raises UserError where it cannot be."""
+        nest = structured(one.op)
+        product = narrow_product(nest) if nest is not None else None
+        dot = dot_for(self.features, product.element) if product is not None else None
+        if product is None or dot is None or not _suits(dot, product, one.nest):
+            raise refusal(one)
+        return product, dot
+
+
+def _suits(dot: Dot, product: NarrowProduct, loops: Nest) -> bool:
+    """Whether the schedule asks for what the instruction does."""
+    groups = group_loops(loops)
+    tiles = [one.tile or 0 for one in loops.loops if one.axis == groups[0].axis]
+    return (
+        not loops.segments
+        and len(groups) == 1
+        and groups[0].tile == dot.terms
+        and all(tile % dot.terms == 0 for tile in tiles)
+        and dot.total == product.total
+    )
+
+
+@dataclass(frozen=True)
+class _Rewrite:
+    product: NarrowProduct
+    dot: Dot
+    loops: Nest
+    ip: InsertionPoint
+
+    def run(self) -> None:
+        nest = self.product.nest
+        factor, panel, sums = nest.op.operands
+        panel, loops = untransposed(panel, self.product.loops(_PANEL))
+        if self.dot.offset:
+            sums = self._without_offset(self._column_sums(panel, loops), sums)
+        sums = padded(sums, self._sizes(self.product.loops(2)), self.ip)
+        operands = [self._factor(factor), self._panel(panel, loops), sums]
+        result = self._dots(operands)
+        whole = shape_of(nest.result)
+        result = extract_slice(result, [0] * len(whole), whole, self.ip)
+        nest.result.replace_all_uses_with(result)
+        nest.op.erase()
+
+    def _extent(self, loop: int) -> int:
+        """Iterations of a loop when what does not come out even is filled up."""
+        extent = self.product.nest.extents[loop]
+        unit = {self.product.term: self.dot.terms, self.product.column: _LANES}.get(loop, 1)
+        return -(-extent // unit) * unit
+
+    def _sizes(self, loops: Sequence[int]) -> list[int]:
+        return [self._extent(loop) for loop in loops]
+
+    def _factor(self, value: Value) -> Value:
+        """The first factor with its terms last, as a view where nothing is to be done."""
+        loops, term = self.product.loops(0), self.product.term
+        wanted = self.product.inner_last(0, term)
+        value = padded(value, self._sizes(loops), self.ip)
+        if wanted != loops or self._converts:
+            value = copied(value, loops, wanted, self._body(0), self.ip)
+        return split(value, len(wanted) - 1, self.dot.terms, self.ip)
+
+    def _panel(self, value: Value, loops: Sequence[int]) -> Value:
+        """The second factor as [..., terms / t, columns, t]."""
+        place = loops.index(self.product.term)
+        value = padded(value, self._sizes(loops), self.ip)
+        value = split(value, place, self.dot.terms, self.ip)
+        loops = [*loops[: place + 1], self._last, *loops[place + 1 :]]
+        wanted = [*self._panel_loops, self._last]
+        return copied(value, loops, wanted, self._body(1), self.ip)
+
+    @property
+    def _last(self) -> int:
+        """The new loop, over the terms of one instruction."""
+        return len(self.product.nest.extents)
+
+    @property
+    def _converts(self) -> bool:
+        return self.dot.offset or self.dot.element != self.product.element
+
+    def _body(self, operand: int) -> Body:
+        if self.dot.offset and operand == 0:
+            return Body("arith.xori", constant=-128)
+        if self.dot.element != self.product.element:
+            return Body("arith.extsi", element=self.dot.element)
+        return Body()
+
+    @property
+    def _panel_loops(self) -> list[int]:
+        return self.product.inner_last(_PANEL, self.product.term, self.product.column)
+
+    def _without_offset(self, column_sums: Value, sums: Value) -> Value:
+        """`sums` less 128 times what the panel's columns add up to."""
+        batch = [loop for loop in self._panel_loops if loop != self.product.term]
+        out = self.product.loops(2)
+        places = {loop: place for place, loop in enumerate(out)}
+        maker, element = owner(sums), sums.type.element_type
+        is_fill = maker is not None and maker.name == "linalg.fill"
+        first = maker.operands[0] if maker is not None and is_fill else None
+        target = empty(shape_of(sums), sums, self.ip) if is_fill else sums
+        rows = [axis(places[loop]) for loop in batch], [axis(n) for n in range(len(out))]
+        op = generic(list(zip((column_sums, target), rows, strict=True)), len(out), (), {}, self.ip)
+        block = op.regions[0].blocks[0]
+        total, old = block.arguments
+        end = InsertionPoint(block)
+        times = constant(element, -128, end)
+        less = Operation.create("arith.muli", [element], [total, times], ip=end).results[0]
+        start = old if first is None else first
+        new = Operation.create("arith.addi", [element], [start, less], ip=end).results[0]
+        Operation.create("linalg.yield", operands=[new], ip=end)
+        return op.results[0]
+
+    def _column_sums(self, panel: Value, loops: Sequence[int]) -> Value:
+        term = self.product.term
+        sizes = dict(zip(loops, shape_of(panel), strict=True))
+        kept = [loop for loop in self._panel_loops if loop != term]
+        element = self.product.nest.result.type.element_type
+        like = self.product.nest.op.operands[2]
+        start = zeros([sizes[loop] for loop in kept], like, self.ip)
+        places = {loop: place for place, loop in enumerate([*kept, term])}
+        rows = [axis(places[loop]) for loop in loops], [axis(n) for n in range(len(kept))]
+        operands = list(zip((panel, start), rows, strict=True))
+        op = generic(operands, len(loops), [len(kept)], {}, self.ip)
+        block = op.regions[0].blocks[0]
+        end = InsertionPoint(block)
+        wide = Operation.create("arith.extsi", [element], [block.arguments[0]], ip=end).results[0]
+        operands = [block.arguments[1], wide]
+        total = Operation.create("arith.addi", [element], operands, ip=end).results[0]
+        Operation.create("linalg.yield", operands=[total], ip=end)
+        return op.results[0]
+
+    def _dots(self, operands: Sequence[Value]) -> Value:
+        """The product with the loop over the terms of one instruction innermost."""
+        nest, product = self.product.nest, self.product
+        factor = [*product.inner_last(0, product.term), self._last]
+        panel = [*self._panel_loops, self._last]
+        rows = [[axis(loop) for loop in row] for row in (factor, panel, product.loops(2))]
+        schedule = with_inner_loop(self.loops, group_loops(self.loops)[0], _PANEL)
+        names = [StringAttr.get(name) for name in schedule.space.names]
+        attributes = labels(nest.op) | {
+            DOT: UnitAttr.get(),
+            LOOP_NAMES: ArrayAttr.get(names),
+            SCHEDULE_MARK: StringAttr.get(nest_data(schedule)),
+        }
+        reductions = (product.term, self._last)
+        op = generic(
+            list(zip(operands, rows, strict=True)), self._last + 1, reductions, attributes, self.ip
+        )
+        self._multiply_add(op)
+        return op.results[0]
+
+    def _multiply_add(self, op: Operation) -> None:
+        """The body: the sum and the product of both factors, widened."""
+        block = op.regions[0].blocks[0]
+        first, second, total = block.arguments
+        end = InsertionPoint(block)
+        is_float = self.dot.total == "f32"
+        signed = "arith.extf" if is_float else "arith.extsi"
+        words = ("arith.extui" if self.dot.offset else signed, signed)
+        wide = [
+            Operation.create(word, [total.type], [value], ip=end).results[0]
+            for word, value in zip(words, (first, second), strict=True)
+        ]
+        for word in ("mul", "add"):
+            name = f"arith.{word}{'f' if is_float else 'i'}"
+            wide = [Operation.create(name, [total.type], wide, ip=end).results[0], total]
+        Operation.create("linalg.yield", operands=wide[:1], ip=end)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's assembler accepts the kernels, no register is spilled, and the instructions are there
+that each kind of kernel is made for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xtc
+import xtc.ops as O
+from tests.unit.nvgpu_code import (
+    ARCHITECTURES,
+    MachineCode,
+    gpu,
+    has,
+    machine_code,
+    needs_nvdisasm,
+    needs_ptxas,
+    ptx_of,
+)
+from xtc_targets.nvgpu.description import MACHINES
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A graph of one operator on a GPU.
+
+    Attributes:
+        result: makes the operator, given how it makes an input from shape and element type, and the
+            device.
+        has: machine instructions that its code needs.
+        lacks: those that it has no use for.
+    """
+
+    result: Callable[[Callable[..., Any], Any], Any]
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+    def graph(self, device: Any) -> xtc.Graph:
+        inputs: list[Any] = []
+
+        def made(*shape: int, dtype: str = "float32") -> Any:
+            inputs.append(O.tensor(shape, dtype, name=f"X{len(inputs)}", device=device))
+            return inputs[-1]
+
+        with O.graph(name="f") as graph:
+            self.result(made, device)
+        return graph.graph
+
+
+def matmul(dtype: str, size: int = 256) -> Callable[[Callable[..., Any], Any], Any]:
+    return lambda new, at: O.matmul(
+        new(size, size, dtype=dtype), new(size, size, dtype=dtype), name="Y", device=at
+    )
+
+
+KERNELS = {
+    "relu": Kernel(lambda new, at: O.relu(new(1000), device=at), has=("LDG", "STG", "FMNMX")),
+    "exp": Kernel(lambda new, at: O.exp(new(70, 33), device=at), has=("MUFU.EX2",)),
+    "gelu": Kernel(lambda new, at: O.gelu(new(70, 33), device=at), has=("FFMA",)),
+    "softmax": Kernel(lambda new, at: O.softmax(new(40, 50), axis=1, device=at), has=("MUFU.EX2",)),
+    "layer_norm": Kernel(lambda new, at: O.layer_norm(new(40, 50), device=at), has=("MUFU",)),
+    "reduce_sum": Kernel(
+        lambda new, at: O.reduce_sum(new(64, 500), axes=1, device=at), has=("FADD",)
+    ),
+    "transpose": Kernel(lambda new, at: O.transpose(new(64, 50), device=at), has=("LDG", "STG")),
+    "conv2d": Kernel(
+        lambda new, at: O.conv2d(new(1, 16, 16, 8), new(3, 3, 8, 16), device=at), has=("FFMA",)
+    ),
+    "max_pool2d": Kernel(
+        lambda new, at: O.max_pool2d(new(1, 16, 16, 8), (2, 2), device=at), has=("FMNMX",)
+    ),
+    "matmul float32": Kernel(matmul("float32"), has=("FFMA",), lacks=("HMMA",)),
+    "matmul float64": Kernel(matmul("float64"), has=("DFMA",)),
+    "matmul float16": Kernel(matmul("float16")),
+    "matmul bfloat16": Kernel(matmul("bfloat16")),
+    "matmul, sizes that nothing divides": Kernel(
+        lambda new, at: O.matmul(new(67, 45), new(45, 31), device=at), has=("FFMA",)
+    ),
+}
+
+Code = Callable[[str, str], MachineCode]
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Code:
+    """Machine code of a kernel for an architecture, made once."""
+
+    @functools.cache
+    def made(name: str, arch: str) -> MachineCode:
+        device = gpu(arch)
+        ptx = ptx_of(KERNELS[name].graph(device), device)
+        return machine_code(ptx, arch, tmp_path_factory.mktemp("code"))
+
+    return made
+
+
+everywhere = pytest.mark.parametrize("arch", ARCHITECTURES)
+each = pytest.mark.parametrize("name", KERNELS)
+
+
+@needs_ptxas
+@everywhere
+@each
+def test_ptxas_accepts_the_kernel_and_spills_nothing(name: str, arch: str, code: Code) -> None:
+    made = code(name, arch)
+    assert set(made.spilled_bytes.values()) == {0}
+    assert all(used <= MACHINES[arch].registers_thread for used in made.registers.values())
+    assert made.registers.keys() == made.spilled_bytes.keys() != set()
+
+
+@needs_nvdisasm
+@everywhere
+@each
+def test_the_kernel_has_its_instructions(name: str, arch: str, code: Code) -> None:
+    kernel, opcodes = KERNELS[name], code(name, arch).opcodes()
+    assert has(opcodes, "EXIT")
+    assert [one for one in kernel.has if not has(opcodes, one)] == [], opcodes
+    assert [one for one in kernel.lacks if has(opcodes, one)] == []
+    assert not has(opcodes, "LDL"), "a thread's memory is slow: what it needs is in registers"
+
+
+@needs_nvdisasm
+def test_spills_are_seen(tmp_path: Path) -> None:
+    crammed = machine_code(CRAMMED, "sm_80", tmp_path)
+    assert crammed.registers == {"crammed": 24}
+    assert crammed.spilled_bytes["crammed"] > 0
+    assert has(crammed.opcodes(), "LDL")
+
+
+_LOADED = range(64)
+CRAMMED = f""".version 7.0
+.target sm_80
+.address_size 64
+.visible .entry crammed(.param .u64 at) .maxntid 128 .maxnreg 24 {{
+    .reg .b64 %at; .reg .f32 %f<{len(_LOADED)}>;
+    ld.param.u64 %at, [at];
+    {"".join(f"ld.volatile.global.f32 %f{i}, [%at+{4 * i}];" for i in _LOADED)}
+    {"".join(f"st.volatile.global.f32 [%at+{4 * i}], %f{i};" for i in reversed(_LOADED))}
+    ret;
+}}"""
+"""More values at once than it may have registers."""
