@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from xtc.core.errors import UserError
+from xtc_targets.host import TARGET, bandwidth, device, peak
 from xtc_targets.host.bandwidth import STEP, loaded_sum, memory_bandwidth
 
 SMALL = 1 << 20
@@ -24,6 +25,18 @@ def test_the_rate_is_one_that_a_machine_can_have(threads: int) -> None:
 
 def test_a_process_measures_once() -> None:
     assert memory_bandwidth(1, SMALL) == memory_bandwidth(1, SMALL)
+
+
+def test_a_runtime_without_code_has_the_threads_of_its_options(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bandwidth, "memory_bandwidth", lambda threads: 10.0 * threads)
+    monkeypatch.setattr(peak, "peak_flops", lambda dtype, threads: 100.0 * threads)
+    monkeypatch.setattr(device, "usable_cores", lambda: 3)
+    for given, cores in ((None, 1), (2, 2), (8, 3)):
+        with TARGET.runtime(TARGET.options(threads=given)) as runtime:
+            assert runtime.memory_bandwidth() == 10.0 * cores
+            assert runtime.peak_flops("float32") == 100.0 * cores
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -95,16 +95,17 @@ def _nothing_right(run: Run, results: Sequence[Result]) -> UserError:
 
 def _nonsense(run: Run, results: Sequence[Result]) -> Iterator[str]:
     """What in a run cannot be: of another type, negative, infinite."""
-    texts = [field.name for field in fields(Run) if field.type == "str"]
-    yield from (f"its {name} is no text" for name in texts if not isinstance(_of(run, name), str))
+    for field in fields(Run):
+        if field.type == "str" and not isinstance(getattr(run, field.name), str):
+            yield f"its {field.name} is no text"
     if not all(isinstance(version, str) for version in run.versions.values()):
         yield "a version is no text"
     for name in ("flops", "nbytes", "seconds"):
-        if not _is_number(getattr(run, name), lambda value: value >= 0):
-            yield f"its {name} is {getattr(run, name)!r:.40}"
+        if not _is_number(value := getattr(run, name), 0.0):
+            yield f"its {name} is {value!r:.40}"
     for name in ("peak", "bandwidth"):
-        if _of(run, name) is not None and not _is_number(_of(run, name), lambda value: value > 0):
-            yield f"its {name} is {_of(run, name)!r:.40}"
+        if (value := getattr(run, name)) is not None and not _is_number(value, 1.0):
+            yield f"its {name} is {value!r:.40}"
     for one in results:
         yield from (f"result {one.number} has {what}" for what in _nonsense_of(one))
 
@@ -114,9 +115,9 @@ def _nonsense_of(one: Result) -> Iterator[str]:
         yield f"the status {one.status!r:.40}"
     if not all(isinstance(text, str) for text in (one.schedule, one.message, one.worker)):
         yield "a text that is none"
-    if not _is_number(one.at, lambda value: value >= 0):
+    if not _is_number(one.at, 0.0):
         yield f"the time {one.at!r:.40}"
-    if not all(_is_number(value, lambda value: value >= _SHORTEST) for value in one.samples):
+    if not all(_is_number(value, _SHORTEST) for value in one.samples):
         yield "a sample that is no time"
     if not all(
         isinstance(value, int) and abs(value) < _MOST_INTEGER for value in one.parameters.values()
@@ -124,9 +125,5 @@ def _nonsense_of(one: Result) -> Iterator[str]:
         yield "a parameter that is no integer"
 
 
-def _of(run: Run, name: str) -> Any:
-    return getattr(run, name)
-
-
-def _is_number(value: Any, fits: Callable[[float], bool]) -> bool:
-    return isinstance(value, int | float) and value < _MOST and fits(value)
+def _is_number(value: Any, least: float) -> bool:
+    return isinstance(value, int | float) and least <= value < _MOST

@@ -12,7 +12,7 @@ from xtc.graph.svg_parts import escaped
 from xtc.search.plots.comparison import comparison
 from xtc.search.plots.convergence import convergence
 from xtc.search.plots.distribution import distribution
-from xtc.search.plots.heatmap import heat_map
+from xtc.search.plots.heatmap import heat_map, heat_map_of
 from xtc.search.plots.measured import Measured
 from xtc.search.plots.picture import DARK, GRID, INK, MUTED, Picture
 from xtc.search.plots.render import SCOPE, svg_element
@@ -54,11 +54,9 @@ def report_text(
     A plot that cannot be made of this run is left out, and the page says why; a parameter `x` or
     `y` of the heat map that is not there is a UserError.
     """
-    plots: list[Draw] = [convergence, distribution, roofline]
-    named = x is not None or y is not None
-    if named:
-        heat_map(measured, x, y)
-    plots.append(lambda one: heat_map(one, x, y))
+    if x is not None or y is not None:
+        heat_map_of(measured, x, y)  # what was asked for and is not there is an error
+    plots: list[Draw] = [convergence, distribution, roofline, lambda one: heat_map(one, x, y)]
     if other is not None:
         picture = comparison(measured, other)
         plots.append(lambda one: picture)
