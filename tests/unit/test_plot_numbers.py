@@ -70,7 +70,8 @@ def test_without_a_rate_of_memory_the_peak_is_the_roof() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "text"), [({"flops": 0}, "no multiply-adds"), ({"peak": None}, "was not measured")]
+    ("change", "text"),
+    [({"flops": 0}, "operations are not counted"), ({"peak": None}, "was not measured")],
 )
 def test_no_roofline_without_its_numbers(change: dict[str, None], text: str) -> None:
     with pytest.raises(UserError, match=text):

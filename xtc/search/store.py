@@ -193,7 +193,7 @@ class Store:
         """What SQLite or the file system says, as a UserError about the database."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, OverflowError) as error:
             raise UserError(
                 f"cannot use the tuning database {self.path}: {error}",
                 hints=["name another file with --db or XTC_TUNING_DB"],

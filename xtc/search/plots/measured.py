@@ -70,7 +70,7 @@ class Measured:
 
     @property
     def unit(self) -> str:
-        """What speeds are in: calls are counted where a call has no floating-point operations."""
+        """What speeds are in: calls are counted where their operations are not."""
         return "GFLOP/s" if self.run.flops else "calls/s"
 
     def speed(self, seconds: float) -> float:

@@ -48,7 +48,7 @@ def roofline_of(measured: Measured) -> Roofline:
     """Raises UserError where operations, bytes or the peak are not known."""
     run = measured.run
     if not run.flops or not run.nbytes:
-        raise UserError(f"run {run.number} has no roofline: its graph has no multiply-adds")
+        raise UserError(f"run {run.number} has no roofline: its graph's operations are not counted")
     if measured.peak is None:
         raise UserError(
             f"run {run.number} has no roofline: the machine's peak was not measured",
