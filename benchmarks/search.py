@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search: candidates a second, and what short searches find beside a long random one.
 
-`make bench-search`, or `make bench-search ARGS="--long 3600"` for an hour of random search. At the end the
-best schedules of all searches are measured once more, interleaved, in one process.
+`make bench-search`, or `make bench-search ARGS="--long 3600"` for an hour of random search. At the
+end the best schedules of all searches are measured once more, interleaved, in one process.
 """
 
 from __future__ import annotations

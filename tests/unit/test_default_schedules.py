@@ -71,11 +71,26 @@ def _grouped_conv2d(rng: Random) -> Tensor:
     return _conv2d(rng, rng.choice((2, 3)), rng.choice((1, 4, 7, 16)), rng.choice((1, 3, 16, 33)))
 
 
+def _depthwise_conv2d(rng: Random) -> Tensor:
+    return _conv2d(rng, rng.choice(SIZES), 1, rng.choice((1, 1, 1, 2)))
+
+
+def _pool(rng: Random) -> Tensor:
+    pool, dtype = rng.choice((O.max_pool2d, O.avg_pool2d)), rng.choice(FLOATS)
+    window = rng.choice((1, 2, 3)), rng.choice((1, 2, 3, 5, 7))
+    sizes = tuple(rng.choice((7, 8, 14, 17, 29)) for _ in range(2))
+    x = O.tensor((rng.choice((1, 2)), *sizes, rng.choice(SIZES)), dtype, name="x")
+    stride, padding = rng.choice((1, 2, None)), rng.choice((0, "same"))
+    return pool(x, window, stride=stride, padding=padding)
+
+
 FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "product": _product,
     "few_rows": _few_rows,
     "conv2d": _conv2d,
     "grouped_conv2d": _grouped_conv2d,
+    "depthwise_conv2d": _depthwise_conv2d,
+    "pool": _pool,
 }
 
 

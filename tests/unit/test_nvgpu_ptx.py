@@ -23,11 +23,6 @@ from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 COUNT = max(8, settings().max_examples // 10)
 
 
-def assembled(ptx: str, arch: str, folder: Path) -> str:
-    """What ptxas says of code that it has to accept."""
-    return machine_code(ptx, arch, folder).said
-
-
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_launch_has_its_entry_and_its_shape(arch: str) -> None:
     device = gpu(arch)
@@ -51,7 +46,7 @@ def test_ptxas_accepts_random_graphs(arch: str, data: st.DataObject, tmp_path: P
     device = gpu(arch)
     graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from([device, device, None]))))
     if ptx := ptx_of(graph, device):
-        assembled(ptx, arch, tmp_path)
+        machine_code(ptx, arch, tmp_path)
 
 
 @needs_ptxas
