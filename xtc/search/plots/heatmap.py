@@ -17,7 +17,7 @@ from xtc.search.plots.picture import MUTED, Picture, label
 
 _LEVELS = 12  # colours; few enough to stay shapes, not pixels
 _MOST_VALUES = 128  # of a parameter
-_MOST_TEXTS = 240  # cells with a number in each
+_FEW_VALUES = 24  # so that a cell has room for a number
 
 
 @dataclass(frozen=True)
@@ -140,16 +140,19 @@ def _draw(numbers: HeatMap, unit: str, axes: Any) -> None:
     top = np.nanmax(speeds) if np.isfinite(speeds).any() else 1.0
     mesh = axes.pcolormesh(np.ma.masked_invalid(speeds), cmap=colours, vmin=0.0, vmax=top)
     axes.figure.colorbar(mesh, ax=axes, label=f"best speed ({unit}, measured)")
-    few = len(numbers.best) <= _MOST_TEXTS
+    many = max(len(numbers.columns), len(numbers.rows)) > _FEW_VALUES
     for (column, row), speed in numbers.best.items():
         x, y = numbers.columns.index(column) + 0.5, numbers.rows.index(row) + 0.5
         if speed is None:
             axes.text(x, y, "×", ha="center", va="center", color=MUTED)
-        elif few:
+        elif not many:
             colour = "#000000" if speed > 0.6 * top else "#ffffff"
             axes.text(x, y, f"{speed:.3g}", ha="center", va="center", color=colour, fontsize=7)
     axes.set_xticks([at + 0.5 for at in range(len(numbers.columns))], map(str, numbers.columns))
     axes.set_yticks([at + 0.5 for at in range(len(numbers.rows))], map(str, numbers.rows))
+    if many:
+        axes.tick_params(labelsize=5)
+        axes.tick_params(axis="x", labelrotation=90)
     axes.set(xlabel=f"parameter {label(numbers.x)}", ylabel=f"parameter {label(numbers.y)}")
     axes.grid(visible=False)
 
