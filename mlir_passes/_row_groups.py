@@ -21,6 +21,8 @@ from xtc_passes._structured import (
 from xtc_passes._tile import Member, TileGroup
 
 _TILE_WORK = 1024  # iterations of a tile below which the loop around it shows
+_PARALLEL_WORK = 1 << 18  # iterations of all members together that are worth waking threads for
+_MANY_PARTS = 32  # parallel tiles that share out well among threads
 _FILL = "linalg.fill"
 
 Members = tuple[Member, ...]
@@ -28,11 +30,12 @@ Members = tuple[Member, ...]
 
 @dataclass(frozen=True)
 class Limits:
-    """Rows of a tile, bytes between two members, bytes that all tiles read: see FuseRows."""
+    """Rows of a tile, bytes between members, bytes that all tiles read, threads: see FuseRows."""
 
     rows: int
     bytes: int
     shared: int
+    parallel: bool = False
 
 
 def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
@@ -47,10 +50,32 @@ def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
         if root is None or not root.out or op in planner.taken or op.name == _FILL:
             continue
         members = planner.members(root)
-        if len(members) > 1 or _gains_alone(members[0]):
-            planner.taken |= {member.nest.op for member in members}
-            found.append(TileGroup(view, members, planner.sizes(members)))
+        parallel = limits.parallel and _is_large(members)
+        sizes = planner.sizes(members)
+        if len(members) == 1 and not _gains_alone(members[0]):
+            if not parallel:
+                continue
+            members, sizes = _parts(root)
+        planner.taken |= {member.nest.op for member in members}
+        found.append(TileGroup(view, members, sizes, parallel=parallel))
     return found
+
+
+def _is_large(members: Members) -> bool:
+    return sum(math.prod(one.nest.extents) for one in members) >= _PARALLEL_WORK
+
+
+def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
+    """An operation on its own and the sizes of its parts for threads; none where it is one."""
+    depth, rows = 1, root.extents[root.out[0]]
+    while rows < _MANY_PARTS and depth < len(root.out):
+        rows *= root.extents[root.out[depth]]
+        depth += 1
+    loops = root.out[:depth]
+    last = root.extents[loops[-1]]
+    most = -(-last // -(-_MANY_PARTS * last // rows))
+    sizes = (*(1 for _ in loops[1:]), even_part(last, most))
+    return (Member(root, loops),), sizes if rows > 1 else ()
 
 
 @dataclass

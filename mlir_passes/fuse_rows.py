@@ -37,20 +37,24 @@ class FuseRows(Pass):
             dimension is tiled as well.
         shared: size of what every tile reads in whole, as the weights of several matmuls, at most;
             they stay in a second-level cache.
+        parallel: whether threads share the tiles of large tensors, those too of an operation on
+            its own.
     """
 
     name: ClassVar[str] = "fuse-rows"
     rows: int = 8
     bytes: int = 65536
     shared: int = 1 << 20
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
+        limits = Limits(self.rows, self.bytes, self.shared, self.parallel)
         with module.context:
             for view in functions(module):
-                for group in row_groups(view, Limits(self.rows, self.bytes, self.shared)):
+                for group in row_groups(view, limits):
                     overwrite_inputs(view, group.members)
                     if group.sizes:
                         group.rewrite()

@@ -68,7 +68,7 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             ApplySchedules(),
             "canonicalize",
             # What follows decides for operations that still have none.
-            FuseRows(),
+            FuseRows(parallel=parallel),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
             "canonicalize",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s "--fuse-rows{parallel=true}" | FileCheck %s --check-prefix=PARALLEL
 // RUN: xtc-opt %s --fuse-rows --canonicalize | FileCheck %s
 
 #id = affine_map<(i, j) -> (i, j)>
@@ -74,4 +75,22 @@ func.func @scheduled(%a: tensor<64x16xf32>, %b: tensor<16x32xf32>, %c: tensor<64
   %p = linalg.matmul {loop.schedule = "{i: {}, j: {}, k: {}}"}
       ins(%a, %b : tensor<64x16xf32>, tensor<16x32xf32>) outs(%c : tensor<64x32xf32>) -> tensor<64x32xf32>
   return %p : tensor<64x32xf32>
+}
+
+// Threads share the tiles of what is large, and one operation alone is cut for them.
+
+// PARALLEL-LABEL: func.func @large
+// PARALLEL: scf.forall (%[[I:.*]]) in (32) shared_outs
+// PARALLEL: arith.muli %[[I]], %c8192 : index
+// PARALLEL: linalg.generic
+// PARALLEL: tensor.parallel_insert_slice
+// CHECK-LABEL: func.func @large
+// CHECK-NOT: scf.for
+func.func @large(%a: tensor<262144xf32>, %b: tensor<262144xf32>) -> tensor<262144xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<262144xf32>) outs(%b : tensor<262144xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %1 = math.exp %x : f32
+    linalg.yield %1 : f32
+  } -> tensor<262144xf32>
+  return %0 : tensor<262144xf32>
 }
