@@ -79,10 +79,10 @@ class Reduction:
         last = self.nest.reductions[-1]
         inputs = [n for n in range(self.nest.destination) if self.nest.uses_loop(n, last)]
         widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=_ACCESS_BITS)
-        lanes = _ACCESS_BITS // widest
+        lanes = min(_EACH, _ACCESS_BITS // widest)
         fits = self.nest.extents[last] % lanes == 0 and self.length >= lanes * WARP
         side_by_side = all(self.nest.is_contiguous(n, last) for n in inputs)
-        return lanes if lanes <= _EACH and fits and side_by_side else 1
+        return lanes if fits and side_by_side else 1
 
     def value(self, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
         """The element of a row, as the body makes it, at these counters of loops."""
