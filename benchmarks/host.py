@@ -4,6 +4,9 @@
 `make bench-host`, or a part of it: `make bench-host ARGS="--only 'matmul f32' --peers numpy,torch
 --rounds 5 --budget 120"`. The first run installs the libraries, each into an environment of its
 own below the user's cache folder.
+
+"xtc, tuned" takes part where a search has found a schedule. `--graphs FOLDER` writes the graphs
+for it: `xtc-tune FOLDER/....yaml --option threads=1`, and as many as there are cores.
 """
 
 from __future__ import annotations

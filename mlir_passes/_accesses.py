@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xtc.core.buffers import root, shares_nothing
 from xtc.core.mlir import (
@@ -64,11 +65,22 @@ class Access:
         """Whether it writes."""
         return self.op.name in WRITES
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """How many elements it touches."""
         type = self.value.type
         return VectorType(type).shape[0] if isinstance(type, VectorType) else 1
+
+    @cached_property
+    def places(self) -> tuple[Sum, ...]:
+        """Its indices as sums."""
+        return tuple(map(sum_of, self.indices))
+
+    @cached_property
+    def walked(self) -> int:
+        """The dimension along which the elements of a vector are neighbours."""
+        shape = MemRefType(self.memref.type).shape
+        return max((dim for dim, size in enumerate(shape) if size != 1), default=0)
 
     def same_place(self, other: Access) -> bool:
         """Whether both touch exactly the same elements."""
@@ -84,12 +96,10 @@ class Access:
             return True
         if self.memref != other.memref:
             return False
-        shape = MemRefType(self.memref.type).shape
-        walked = max((dim for dim, size in enumerate(shape) if size != 1), default=0)
         lanes = max(self.lanes, other.lanes)
-        for dim, (a, b) in enumerate(zip(self.indices, other.indices, strict=True)):
-            distance = _distance(a, b)
-            if distance and dim <= walked and (dim < walked or abs(distance) >= lanes):
+        for dim, (a, b) in enumerate(zip(self.places, other.places, strict=True)):
+            distance = _distance(a, b) if dim <= self.walked else 0
+            if distance and (dim < self.walked or abs(distance) >= lanes):
                 return True
         return False
 
@@ -143,9 +153,9 @@ class Sum:
         return self
 
 
-def _distance(a: Value, b: Value) -> int | None:
+def _distance(a: Sum, b: Sum) -> int | None:
     """`a - b` where it is a constant."""
-    difference = sum_of(a).add(sum_of(b), -1)
+    difference = Sum().add(a).add(b, -1)
     return None if any(difference.terms.values()) else difference.constant
 
 

@@ -89,7 +89,7 @@ def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
         last = nest.reductions[-1]
         return {last: (nest.extents[last],)}
     product = narrow_product(nest)
-    return {} if product is None else {product.term: dot_terms(product.element)}
+    return {} if product is None else {product.term: dot_terms(product.element, product.terms)}
 
 
 def _has_shape(product: NarrowProduct) -> bool:

@@ -120,7 +120,9 @@ class Row:
         return {
             **(_as_dict(self.rates(name)) or {}),
             "ratio": self.ratio(name),
+            "ratio_of_best": self.ratio(name, "best"),
             "fraction": self.fraction(name),
+            "fraction_of_best": self.fraction(name, "best"),
             "build_seconds": self.build_seconds.get(name),
             "number": timing.number,
             "samples": list(timing.samples),

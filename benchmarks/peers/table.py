@@ -75,15 +75,16 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 def summary(rows: Sequence[Row]) -> str:
     """How many rows this project wins, and by how much in the geometric mean."""
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
-    mean = geometric_mean(ratios)
-    if mean is None:
+    best = [ratio for row in rows if (ratio := row.ratio(kind="best")) is not None]
+    if not ratios:
         return "no row has both this project and another library"
     won = sum(ratio >= 1 for ratio in ratios)
     quiet, visits = (sum(row.quiet[part] for row in rows) for part in (0, 1))
     disturbed = sum(row.is_disturbed for row in rows)
     return (
         f"{OURS.title} is at or above the best library in {won} of {len(ratios)} rows;"
-        f" geometric mean of the ratios {mean:.2f};"
+        f" geometric mean of the ratios {_number(geometric_mean(ratios))}"
+        f" ({_number(geometric_mean(best))} of best samples);"
         f" {quiet} of {visits} visits began while nothing else ran;"
         f" in {disturbed} rows less than half, so that no goal is judged by them"
     )

@@ -17,9 +17,7 @@ from xtc.core.dlpack import GPU, tensor_in
 from xtc.core.errors import DeviceMemoryError, UserError
 from xtc.core.offload import BorrowedArray, DeviceArray, DriverDevice
 from xtc.core.types import element_type
-
-ALIGNMENT = 16
-"""Bytes; the widest access of a kernel."""
+from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 
 class GpuArray(DeviceArray):
@@ -144,7 +142,9 @@ def _by_interface(value: Any, interface: Mapping[str, Any]) -> _Foreign:
 def _check(found: _Foreign, kind: str) -> None:
     problems = {
         "not dense in row-major order": not found.is_dense,
-        f"not at a multiple of {ALIGNMENT} bytes": found.nbytes and found.address % ALIGNMENT,
+        f"not at a multiple of {BUFFER_ALIGNMENT} bytes": (
+            found.nbytes and found.address % BUFFER_ALIGNMENT
+        ),
     }
     for problem, present in problems.items():
         if present:

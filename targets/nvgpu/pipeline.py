@@ -27,10 +27,12 @@ from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.group_products import GroupProducts
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
+from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
 _ACCESS_BYTES = 16  # what one instruction of a thread loads or stores, at most
 
@@ -52,6 +54,7 @@ def scheduled(options: NvgpuOptions) -> Stage:
             # Other products: their rows side by side, then tiles.
             TransposeOperands(),
             ScheduleProducts(options.machine.sms),
+            VectorizeElementwise(options.machine.sms),
             ApplySchedules(levels=2),
             # What is left are sums of few rows, or of many.
             SplitReductions(options.machine.sms),
@@ -92,6 +95,8 @@ def offloaded(options: NvgpuOptions) -> Stage:
             # Nests of two levels; others after them.
             DistributeBlocks(machine.max_block_threads),
             DistributeThreads(options.block_threads),
+            # The few turns in which threads fill a tile.
+            UnrollLoops(),
             # Views become indices of buffers: what touches the same element can be seen to.
             "fold-memref-alias-ops",
             "canonicalize",
@@ -102,6 +107,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
             # change once it is computed outside of the loop.
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            PrefetchTiles(),
             AlignVectors(),
             # Buffers that are left are a block's or a thread's own.
             PlaceSharedBuffers(machine.shared_bytes_block),

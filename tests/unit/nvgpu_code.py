@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,9 +37,11 @@ def gpu(arch: str) -> NvgpuDevice:
     return NvgpuDevice(NvgpuConfig(platform="hw", arch=arch))
 
 
-def ptx_of(graph: xtc.Graph, device: NvgpuDevice, schedule: xtc.Schedule | None = None) -> str:
+def ptx_of(
+    graph: xtc.Graph, device: NvgpuDevice, schedule: xtc.Schedule | None = None, **options: Any
+) -> str:
     """The PTX of a graph's kernels; empty where it has none on `device`."""
-    text = prepare(graph, target=device, schedule=schedule).stage_text("code")
+    text = prepare(graph, target=device, schedule=schedule, **options).stage_text("code")
     return text[text.index(".version") :] if ".version" in text else ""
 
 

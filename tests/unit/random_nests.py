@@ -72,8 +72,11 @@ def _loops(rng: Random, axes: list[Axis]) -> list[str]:
 
 
 def _vectors(rng: Random, loops: list[str], axes: tuple[Axis, ...]) -> set[str]:
-    """Loops to vectorize: the last ones of some parallel axes."""
-    kinds = {axis.name: axis.reduction for axis in axes if axis.size > 1}
+    """Loops to vectorize: the last ones of some parallel axes.
+
+    Not of those whose terms an instruction adds up, which not every processor has.
+    """
+    kinds = {axis.name: axis.reduction for axis in axes if axis.size > 1 and not axis.groups}
     last = {loop.split("#")[0]: loop for loop in loops if not loop.endswith("#1")}
     chosen = [
         loop
@@ -185,7 +188,11 @@ def _split(rng: Random, node: NodeSchedule, _loop: str, dim: str, size: int) -> 
 
 
 def _vectorize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:
-    node.vectorize([node.loops[-1] if node.loops and rng.random() < 0.8 else loop])
+    loop = node.loops[-1] if node.loops and rng.random() < 0.8 else loop
+    nest = node.nest
+    axes = [nest.space.axis(one.axis) for one in nest.loops if one.name == loop]
+    if not any(axis is not None and axis.groups for axis in axes):
+        node.vectorize([loop])
 
 
 def _parallelize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:

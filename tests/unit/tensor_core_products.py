@@ -12,7 +12,8 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from xtc_targets.nvgpu import NvgpuDevice, config
+from xtc.graph.tensor import Tensor
+from xtc_targets.nvgpu import NvgpuDevice, config, description
 
 EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
 
@@ -30,9 +31,7 @@ class Shape:
     batch_b: tuple[int, ...] = ()
 
 
-def product(
-    shape: Shape, dtype: str, then: Callable[[xtc.Tensor], xtc.Tensor] | None = None
-) -> xtc.Graph:
+def product(shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = None) -> xtc.Graph:
     """A product, and what is done with it."""
     rows = (shape.k, shape.m) if shape.transpose_a else (shape.m, shape.k)
     columns = (shape.n, shape.k) if shape.transpose_b else (shape.k, shape.n)
@@ -45,7 +44,7 @@ def product(
     return graph.graph
 
 
-def bias_and_relu(c: xtc.Tensor) -> xtc.Tensor:
+def bias_and_relu(c: Tensor) -> Tensor:
     """What follows in a layer of a network."""
     bias = O.tensor(c.shape[-1:], str(c.dtype), name="bias")
     return O.relu(O.add(c, bias, name="D"), name="E")
@@ -54,7 +53,8 @@ def bias_and_relu(c: xtc.Tensor) -> xtc.Tensor:
 def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
     """GPUs have so few SMs that small products get large tiles."""
     machines = {
-        arch: dataclasses.replace(machine, sms=sms) for arch, machine in config.MACHINES.items()
+        arch: dataclasses.replace(machine, sms=sms)
+        for arch, machine in description.MACHINES.items()
     }
     monkeypatch.setattr(config, "MACHINES", MappingProxyType(machines))
 

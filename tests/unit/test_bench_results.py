@@ -144,7 +144,7 @@ def test_printed_tables() -> None:
     text = out.getvalue()
     assert "1 thread: median (best)" in text
     assert "2 threads: median (best)" in text
-    assert "in 2 of 2 rows; geometric mean of the ratios 1.50" in text
+    assert "in 2 of 2 rows; geometric mean of the ratios 1.50 (1.50 of best samples)" in text
     assert "met: every workload" in text
 
 
@@ -168,6 +168,7 @@ def test_markdown_and_json() -> None:
     saved = json.loads(json.dumps(report.as_dict()))
     numpy = saved["rows"][0]["candidates"]["numpy"]
     assert numpy["median"] == pytest.approx(100)
+    assert numpy["fraction_of_best"] == pytest.approx(1.0)
     assert len(numpy["samples"]) == 3
     assert saved["goals"][0]["state"] == "not measured"
 

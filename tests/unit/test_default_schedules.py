@@ -71,11 +71,53 @@ def _grouped_conv2d(rng: Random) -> Tensor:
     return _conv2d(rng, rng.choice((2, 3)), rng.choice((1, 4, 7, 16)), rng.choice((1, 3, 16, 33)))
 
 
+def _depthwise_conv2d(rng: Random) -> Tensor:
+    return _conv2d(rng, rng.choice(SIZES), 1, rng.choice((1, 1, 1, 2)))
+
+
+def _pool(rng: Random) -> Tensor:
+    pool, dtype = rng.choice((O.max_pool2d, O.avg_pool2d)), rng.choice(FLOATS)
+    window = rng.choice((1, 2, 3)), rng.choice((1, 2, 3, 5, 7))
+    sizes = tuple(rng.choice((7, 8, 14, 17, 29)) for _ in range(2))
+    x = O.tensor((rng.choice((1, 2)), *sizes, rng.choice(SIZES)), dtype, name="x")
+    stride, padding = rng.choice((1, 2, None)), rng.choice((0, "same"))
+    return pool(x, window, stride=stride, padding=padding)
+
+
+def _normalisation(rng: Random) -> Tensor:
+    sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 3))))
+    x = O.tensor(sizes, rng.choice(FLOATS), name="x")
+    if rng.random() < 0.5:
+        return O.softmax(x, axis=rng.randrange(-1, 1))
+    names = ("gamma", "beta")[: rng.randrange(3)]
+    row = [O.tensor(x.shape[-1:], x.dtype, name=name) for name in names]
+    return O.layer_norm(x, *row)
+
+
+def _reduction(rng: Random) -> Tensor:
+    sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 3))))
+    axes = sorted(rng.sample(range(len(sizes)), rng.randint(1, len(sizes))))
+    reduce = rng.choice((O.reduce_sum, O.reduce_sum, O.reduce_max, O.reduce_mean))
+    return reduce(O.tensor(sizes, rng.choice(FLOATS), name="x"), axes=axes)
+
+
+def _elementwise(rng: Random) -> Tensor:
+    sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 3))))
+    x, y = (O.tensor(sizes, name=name) for name in "xy")
+    unary = rng.choice((O.exp, O.tanh, O.gelu, O.sigmoid, O.relu))
+    return O.add(unary(O.mul(x, y)), x)
+
+
 FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "product": _product,
     "few_rows": _few_rows,
     "conv2d": _conv2d,
     "grouped_conv2d": _grouped_conv2d,
+    "depthwise_conv2d": _depthwise_conv2d,
+    "pool": _pool,
+    "normalisation": _normalisation,
+    "reduction": _reduction,
+    "elementwise": _elementwise,
 }
 
 

@@ -62,7 +62,8 @@ def random_product(rng: Random, dtype: str) -> Graph:
     k = rng.choice([size for size in SIZES if m * n * size > 16384] or SIZES)
     leads = rng.choice((((), ()), ((), ()), ((2,), (2,)), ((3,), ()), ((), (2,)), ((2, 1), (1, 3))))
     flags = rng.random() < 0.5, rng.random() < 0.5
-    return batched(*leads, (m, n, k), dtype, flags)
+    lead_a, lead_b = leads
+    return batched(lead_a, lead_b, (m, n, k), dtype, flags)
 
 
 def samples(graph: Graph, seed: int) -> list[Array]:
@@ -165,6 +166,11 @@ def test_what_adds_up_no_terms_says_so() -> None:
         xtc.compile(
             product(*LARGE, "int8"), schedule=schedule, triple="x86_64-linux-gnu", cpu="x86-64-v3"
         )
+
+
+def test_all_terms_are_no_group_of_them() -> None:
+    with pytest.raises(UserError, match="'k' of C cannot be vectorized: 'k' is reduced"):
+        xtc.Schedule.of(product(8, 8, 2, "int16"), {"C": ["i", "j", "k=vectorize"]})
 
 
 def test_groups_are_of_an_instruction_s_size() -> None:

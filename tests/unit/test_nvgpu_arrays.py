@@ -211,11 +211,11 @@ def test_bfloat16_and_truths_come_by_dlpack(device: NvgpuDevice, library: Path) 
     ("changes", "what"),
     [
         ({"strides": (4, 24)}, "Tensor in a GPU's memory is not dense in row-major order"),
-        ({"data": (8, False)}, "Tensor in a GPU's memory is not at a multiple of 16 bytes"),
+        ({"data": (32, False)}, "Tensor in a GPU's memory is not at a multiple of 64 bytes"),
         ({"typestr": "<c8"}, "unknown element type dtype('complex64')"),
         ({"typestr": "nonsense"}, "Tensor has no usable __cuda_array_interface__: data type"),
         ({"data": None}, "Tensor has no usable __cuda_array_interface__: cannot unpack"),
-        ({"data": (16, False)}, "Tensor: nvgpu0: 1 bytes at 0x10 are not inside an allocation"),
+        ({"data": (64, False)}, "Tensor: nvgpu0: 1 bytes at 0x40 are not inside an allocation"),
     ],
 )
 def test_unfit_memory_is_refused(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
+from tests.unit.nvgpu_nests import blocked_schedule
 from tests.unit.random_graphs import graphs
 from tests.unit.random_operators import FAMILIES
 from tests.unit.test_random_schedules import legal_schedule
@@ -21,11 +23,6 @@ from xtc.core.errors import DeviceNotFound
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 COUNT = max(8, settings().max_examples // 10)
-
-
-def assembled(ptx: str, arch: str, folder: Path) -> str:
-    """What ptxas says of code that it has to accept."""
-    return machine_code(ptx, arch, folder).said
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -51,15 +48,18 @@ def test_ptxas_accepts_random_graphs(arch: str, data: st.DataObject, tmp_path: P
     device = gpu(arch)
     graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from([device, device, None]))))
     if ptx := ptx_of(graph, device):
-        assembled(ptx, arch, tmp_path)
+        machine_code(ptx, arch, tmp_path)
 
 
 @needs_ptxas
+@pytest.mark.parametrize("make", [legal_schedule, blocked_schedule])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_ptxas_accepts_random_schedules_without_spills(family: str, tmp_path: Path) -> None:
+def test_ptxas_accepts_random_schedules_without_spills(
+    family: str, make: Callable[[Random, str], xtc.Schedule], tmp_path: Path
+) -> None:
     rng = Random(family)  # noqa: S311  data of a test
     arch = rng.choice(ARCHITECTURES)
-    schedule = legal_schedule(rng, family)
+    schedule = make(rng, family)
     code = machine_code(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
     assert set(code.spilled_bytes.values()) == {0}
 

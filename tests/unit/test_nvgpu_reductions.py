@@ -10,10 +10,12 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from tests.unit.test_nvgpu_tiles import counted
+from xtc.evaluate.compare import MismatchError
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu.passes import distribute_blocks
 
 Operator = Callable[[Tensor], Tensor]
 TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64")
@@ -34,8 +36,9 @@ def graph(operator: Operator, shape: tuple[int, ...], dtype: str = "float32") ->
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_every_type_is_exchanged_between_lanes(simulator: NvgpuDevice, dtype: str) -> None:
-    for reduce, shape in ((O.reduce_sum, (3, 70)), (O.reduce_max, (5, 300))):
-        one = graph(lambda x, f=reduce: f(x, axes=[1], name="Y"), shape, dtype)
+    sums = graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, 70), dtype)
+    maxima = graph(lambda x: O.reduce_max(x, axes=[1], name="Y"), (5, 300), dtype)
+    for one in (sums, maxima):
         assert counted(simulator, one)["SHUFFLES"] > 0
 
 
@@ -81,4 +84,12 @@ def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
     ptx = ptx_of(graph(lambda x: O.softmax(x, name="Y"), (64, 4096)), gpu(arch))
     assert ptx.count("shfl.sync.bfly.b32") == 2 * (5 + 3)
     assert "ld.global.nc.v4" in ptx
-    assembled(ptx, arch, tmp_path)
+    machine_code(ptx, arch, tmp_path)
+
+
+def test_rows_without_barriers_are_caught(
+    simulator: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
+    with pytest.raises(MismatchError):
+        counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, 1030)))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import xtc
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas
 from tests.unit.tensor_core_products import Shape, bias_and_relu, product
-from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas
 from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES
 
@@ -49,6 +49,6 @@ def test_nothing_is_spilled(
 ) -> None:
     text = ptx(dtype, shape, arch)
     assert instruction in text
-    told = assembled(text, arch, tmp_path)
+    told = machine_code(text, arch, tmp_path).said
     assert re.findall(r"(\d+) bytes stack frame", told) == ["0"]
     assert re.findall(r"(\d+) bytes spill", told) == ["0", "0"]

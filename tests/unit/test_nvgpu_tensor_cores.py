@@ -15,6 +15,7 @@ import xtc
 import xtc.ops as O
 from tests.unit.tensor_core_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
 from xtc.evaluate import MismatchError
+from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 COUNT = max(5, settings().max_examples // 10)
@@ -62,8 +63,9 @@ batches = st.sampled_from((((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 1), (3
 
 @st.composite
 def shapes(draw: st.DrawFn) -> Shape:
-    flags = draw(st.booleans()), draw(st.booleans())
-    return Shape(*(draw(sizes) for _ in range(3)), *flags, *draw(batches))
+    m, n, k = draw(sizes), draw(sizes), draw(sizes)
+    batch_a, batch_b = draw(batches)
+    return Shape(m, n, k, draw(st.booleans()), draw(st.booleans()), batch_a, batch_b)
 
 
 @settings(
@@ -104,14 +106,14 @@ def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
     shape = Shape(48, 40, 64)
     residual, factors = O.tensor((48, 40), "float16"), O.tensor((48, 1), "float16")
 
-    def then(c: xtc.Tensor) -> xtc.Tensor:
+    def then(c: Tensor) -> Tensor:
         return O.add(O.mul(O.tanh(c), factors), residual)
 
     run(gpu, product(shape, "float16", then), shape, "float16")
 
 
 def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None:
-    def then(c: xtc.Tensor) -> xtc.Tensor:
+    def then(c: Tensor) -> Tensor:
         O.exp(c, name="D")
         return O.relu(c, name="E")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.test_nvgpu_ptx import ARCHITECTURES, assembled, gpu, needs_ptxas, ptx_of
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 COUNT = max(8, settings().max_examples // 10)
@@ -49,6 +49,7 @@ def counted(device: NvgpuDevice, graph: xtc.Graph) -> dict[str, int]:
     [
         ((64, 32), (32, 96), {}),
         ((70, 33), (33, 50), {}),
+        ((64, 16), (16, 64), {}),
         ((64, 40), (64, 40), {"transpose_b": True}),
         ((48, 64), (48, 64), {"transpose_a": True}),
         ((3, 33, 32), (3, 32, 64), {}),
@@ -123,5 +124,22 @@ def test_nothing_spills(arch: str, size: int, dtype: str, tmp_path: Path) -> Non
     ptx = ptx_of(product((size, size), (size, size), dtype), gpu(arch))
     for word in ("ld.shared.v", "ld.global.nc.v", "st.shared.v", "st.global.v", "bar.sync"):
         assert word in ptx
-    told = assembled(ptx, arch, tmp_path)
+    told = machine_code(ptx, arch, tmp_path).said
     assert set(re.findall(r"(\d+) bytes spill", told)) == {"0"}
+
+
+@needs_ptxas
+def test_a_buffer_of_a_thread_is_registers(tmp_path: Path) -> None:
+    nest = {
+        "i": "parallelize",
+        "j": "parallelize",
+        "i#64": "parallelize",
+        "j#64": {"parallelize": True, "buffer": True},
+        "k": "unroll:2",
+        "i#8": "unroll",
+        "j#4": "vectorize",
+    }
+    graph = product((256, 256), (256, 256))
+    ptx = ptx_of(graph, gpu("sm_90a"), xtc.Schedule.of(graph, {"C": nest}, "nvgpu"))
+    assert ".local" not in ptx
+    assert set(machine_code(ptx, "sm_90a", tmp_path).spilled_bytes.values()) == {0}

@@ -19,6 +19,7 @@ from xtc.search.evaluator import LocalEvaluator
 from xtc.search.lane import Candidate, Lane, Outcome
 from xtc.search.problem import Problem
 
+pytestmark = pytest.mark.slow
 SHORT = Limits(3.0, 1 << 30)
 
 

@@ -43,7 +43,7 @@ def product(rows: int = 24, columns: int = 64, terms: int = 48) -> GraphBuilder:
 
 def space_of(strategy: object, builder: GraphBuilder | None = None) -> SearchSpace:
     """The space of a strategy on a machine of sixteen elements in a vector."""
-    compilation = prepare(builder or product(), cpu="x86-64-v4", features="")
+    compilation = prepare(builder or product(), cpu="x86-64-v4", features="", threads=1)
     named = isinstance(strategy, str) and strategy in NAMES
     return make_space(compilation, strategy if named else Strategy.several(strategy))
 
@@ -181,10 +181,14 @@ def test_several_products_are_tuned_together() -> None:
 
 
 def test_threads_run_the_outermost_loop() -> None:
-    space = make_space(prepare(product(), threads=2), "tile3d")
-    point = space.random_point(seeded(0))
-    assert point is not None
-    assert "parallelize" in space.schedule(point)
+    def nests(rows: int, threads: int) -> list[bool]:
+        space = make_space(prepare(product(rows, 256, 256), threads=threads), "tile3d")
+        return ["parallelize" in nest[0].words for nest in space.parts[0].strategy.nests]
+
+    assert nests(256, 1) == [False, False]
+    assert nests(8, 2) == [False, False]
+    assert nests(64, 2) == [True, True, False, False]
+    assert nests(256, 2) == [True, True]
 
 
 @pytest.mark.parametrize(

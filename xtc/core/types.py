@@ -77,9 +77,12 @@ ELEMENT_TYPES: dict[str, ElementType] = {
 _DOT_TERMS = {"bf16": (2,), "i16": (2,), "i8": (4, 2)}
 
 
-def dot_terms(mlir: str) -> tuple[int, ...]:
-    """How many products of elements of this MLIR type some processor adds up in one instruction."""
-    return _DOT_TERMS.get(mlir, ())
+def dot_terms(mlir: str, terms: int) -> tuple[int, ...]:
+    """How many of the `terms` of a sum of products some processor adds up in one instruction.
+
+    `mlir` is MLIR's type of the factors' elements. All of the terms are no group of them.
+    """
+    return tuple(count for count in _DOT_TERMS.get(mlir, ()) if count < terms)
 
 
 def element_type(name: object) -> ElementType:

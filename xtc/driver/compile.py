@@ -34,7 +34,7 @@ from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
 from xtc.schedule import Schedule, schedule_texts
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.core.mlir import Context, Operation
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,16 @@ class Compilation:
             self.runner.run(module, pipeline)
             return self._code_text(module) if stage == "code" else str(module)
 
-    def build(self, folder: Path | None) -> Artifact:
-        """Run all stages and build into `folder`, or in memory where it is None."""
+    def build(self, folder: Path | None, context: Context | None = None) -> Artifact:
+        """Run all stages and build into `folder`, or in memory where it is None.
+
+        `context` is where MLIR does so; a new one takes some milliseconds to be made.
+        """
         from xtc.core import mlir
 
         start = time.perf_counter()
         text = self.source()
-        with mlir.Context():
+        with context or mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
             self.runner.run(module, self.pipeline())
@@ -218,7 +221,7 @@ def prepare(
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     parts = parts_of(plain.bind(dims), target, options)
     if isinstance(schedule, str) and schedule == TUNED:
-        schedule = tuned_schedule(parts.graph, parts.target.name, parts.options)
+        schedule = tuned_schedule(parts.graph, parts.target, parts.options)
     texts = schedule_texts(parts.graph, schedule)
     runner = (ir or IrOptions()).runner()
     return Compilation(parts.graph, parts.target, parts.options, runner, texts, parts.devices)

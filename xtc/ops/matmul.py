@@ -68,8 +68,9 @@ class Matmul(Operator):
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         batch = max(type.rank for type in inputs) - 2
         names = ("b",) if batch == 1 else tuple(f"b{d}" for d in range(batch))
-        terms = Loop("k", reduction=True, groups=dot_terms(inputs[0].element.mlir))
-        return (*parallel(*names, "i", "j"), terms)
+        terms = inputs[0].shape[-2 if self.transpose_a else -1]
+        groups = dot_terms(inputs[0].element.mlir, terms) if isinstance(terms, int) else ()
+        return (*parallel(*names, "i", "j"), Loop("k", reduction=True, groups=groups))
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         types = [value.type for value in inputs]

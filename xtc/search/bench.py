@@ -15,7 +15,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from xtc.graph.graph import Graph
 from xtc.interfaces.artifact import Artifact, Manifest
 from xtc.schedule import schedule_texts
 from xtc.search.problem import Data, Problem
+
+if TYPE_CHECKING:
+    from xtc.core.mlir import Context
 
 Array = np.ndarray[Any, Any]
 
@@ -72,15 +75,16 @@ class Bench:
         """Compile a product with and without a schedule: what a process does once is then done for
         its children."""
         options = {"schedule": _SMALL_SCHEDULE, **self._problem.options}
-        prepare(_small_product(), self._problem.target, **options).build(None)
+        prepare(_small_product(), self._problem.target, **options).build(None, self._context)
         with contextlib.suppress(XtcError):  # as the candidate without a schedule will say
-            self._compilation.build(None)
+            self._compilation.build(None, self._context)
 
     def compile(self, schedule: str) -> Data:
         """Code for a schedule, "" for the default one. Raises as `xtc.compile` does."""
         start = time.perf_counter()
         texts = schedule_texts(self._graph, schedule or None)
-        artifact = replace(self._compilation, schedules=texts, runner=PassRunner()).build(None)
+        compilation = replace(self._compilation, schedules=texts, runner=PassRunner())
+        artifact = compilation.build(None, self._context)
         return {
             "objects": [base64.b64encode(one).decode() for one in artifact.objects],
             "manifest": artifact.manifest.to_json(),
@@ -153,6 +157,13 @@ class Bench:
     def _samples(self, module: Module, repeat: int, number: int) -> list[float]:
         measured = module.measure(*self._inputs, repeat=repeat, number=number)
         return list(measured.timing.samples)
+
+    @functools.cached_property
+    def _context(self) -> Context:
+        """One for all children: dialects are loaded once, and no threads are there at a fork."""
+        from xtc.core.mlir import single_threaded_context
+
+        return single_threaded_context()
 
     @functools.cached_property
     def _compilation(self) -> Compilation:

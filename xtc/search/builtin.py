@@ -13,11 +13,14 @@ from typing import Any
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.loops import Space as LoopSpace
+from xtc.interfaces.target import THREADS
 from xtc.search.strategy import Strategy
 
 _SPARE = 4  # vector registers that hold no sums: a row of one operand and elements of the other
 _MOST_VECTORS = 4  # vectors beside each other in a register tile
 _MOST_ROWS = 16
+_PARALLEL_FLOPS = 1 << 21  # below, threads are not worth waking
+_SERIAL_FLOPS = 1 << 25  # from here on, they are
 Nest = list[str]
 
 
@@ -73,8 +76,9 @@ class _Draft:
     constraints: list[str] = field(default_factory=list)
     nests: list[Nest] = field(default_factory=list)
 
-    def data(self, name: str, threads: int) -> dict[str, Any]:
-        nests = [_parallel(nest) for nest in self.nests] if threads > 1 else self.nests
+    def data(self, name: str, *, parallel: bool, serial: bool) -> dict[str, Any]:
+        nests = [_parallel(nest) for nest in self.nests] if parallel else []
+        nests += self.nests if serial else []
         used = {
             name
             for name in self.parameters
@@ -218,9 +222,13 @@ _MAKERS: dict[str, Callable[[Axes], _Draft]] = {
 NAMES = ("auto", *_MAKERS)
 
 
-def builtin(name: str, operator: str, space: LoopSpace, facts: Mapping[str, int]) -> Strategy:
-    """The strategy called `name` for an operator of that kind. Raises UserError for an unknown
-    name, and where the strategy has nothing for these axes."""
+def builtin(
+    name: str, operator: str, space: LoopSpace, facts: Mapping[str, int], flops: int
+) -> Strategy:
+    """The strategy called `name` for an operator of that kind, which has so much to do.
+
+    Raises UserError for an unknown name, and where the strategy has nothing for these axes.
+    """
     if name not in NAMES:
         raise UserError(
             f"there is no strategy '{name}'",
@@ -235,7 +243,9 @@ def builtin(name: str, operator: str, space: LoopSpace, facts: Mapping[str, int]
             f"strategy '{name}' has nothing for {operator} over {', '.join(space.names)}",
             hints=[] if name == "auto" else ["--strategy auto"],
         )
-    return Strategy.of(draft.data(chosen, facts.get("THREADS", 1)))
+    parallel = facts.get(THREADS, 1) > 1 and flops >= _PARALLEL_FLOPS
+    serial = not parallel or flops < _SERIAL_FLOPS
+    return Strategy.of(draft.data(chosen, parallel=parallel, serial=serial))
 
 
 def family(operator: str, space: LoopSpace) -> str:

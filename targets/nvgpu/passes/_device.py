@@ -17,6 +17,7 @@ from xtc.core.mlir import (
     UnitAttr,
 )
 from xtc.core.parts import top_level
+from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
 """Attributes of a kernel: blocks of its grid and threads of a block, in x, y and z."""
@@ -37,9 +38,6 @@ SHUFFLE = "nvvm.shfl.sync"
 """The threads of a warp exchange values."""
 
 WARP = 32
-
-BUFFER_ALIGNMENT = 64
-"""Bytes that the addresses of all buffers of a device are multiples of."""
 
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 """Where a thread is in x: operations whose result is an i32."""

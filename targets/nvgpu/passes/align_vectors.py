@@ -21,7 +21,8 @@ from xtc.core.mlir import (
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, sum_of
 from xtc_passes._linalg import all_operations
-from xtc_targets.nvgpu.passes._device import BUFFER_ALIGNMENT, kernels
+from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
+from xtc_targets.nvgpu.passes._device import kernels
 from xtc_targets.nvgpu.passes._sizes import element_bytes
 
 _WIDEST = 16  # bytes of one access

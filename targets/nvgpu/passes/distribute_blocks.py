@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import Attribute, Block, InsertionPoint, MemRefType, Operation, Value
+from xtc.core.loops.script import UNROLL
+from xtc.core.mlir import (
+    Attribute,
+    Block,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    Value,
+)
 from xtc.core.parts import top_level
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant
@@ -40,6 +50,7 @@ from xtc_targets.nvgpu.passes._iterations import (
     where_below,
 )
 
+_WRITTEN_OUT = 8  # turns of a loop, of which several reads are on their way then
 _PASSED_ON = ("scf.for", "scf.yield", "scf.if")
 
 
@@ -179,6 +190,10 @@ class _Threads:
         if iterations % self.count:
             return steps(self.number, iterations, self.count, ip)
         first, end = steps(index_constant(0, ip), iterations, self.count, ip)
+        turns = iterations // self.count
+        if turns <= _WRITTEN_OUT:
+            i64 = IntegerType.get_signless(64)
+            end.parent.attributes[UNROLL] = IntegerAttr.get(i64, turns)
         return binary("arith.addi", first, self.number, InsertionPoint(end)), end
 
     def _run_once(self, op: Operation) -> None:

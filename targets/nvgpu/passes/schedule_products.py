@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xtc.core.loops import Axis, Nest, NestLoop, Space, nest_data
@@ -15,11 +15,12 @@ from xtc_passes._function_view import functions
 from xtc_passes._linalg import graph_node, operations_with
 from xtc_passes._options import require_positive
 from xtc_passes._scheduled import DIMS, schedule_line
-from xtc_passes._structured import KERNEL, Structured, shape_of, structured
+from xtc_passes._structured import Structured, shape_of, structured
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._padding import padded
 from xtc_targets.nvgpu.passes._products import Product, Tile, product_of, tile_of
 
+_TERMS = 4  # of a sum that a thread adds before it looks whether there are more
 _FILLED_UP = "xtc.filled_up"
 
 
@@ -51,8 +52,7 @@ class ScheduleProducts(SchedulingPass):
         with module.context:
             for view in functions(module):
                 for nest in list(view.nests.values()):
-                    if KERNEL not in nest.op.attributes:
-                        self._schedule(nest)
+                    self._schedule(nest)
 
     def chosen(self, module: Operation) -> dict[str, str]:
         """Those of products that were not filled up: they are the graph's own."""
@@ -121,8 +121,12 @@ def _loops(product: Product, tile: Tile, names: list[str]) -> tuple[NestLoop, ..
             grid.append(whole)
             whole = NestLoop(name, step, parallelize=True)
         threads.append(whole)
-    terms = NestLoop(k, pack=(product.a, product.b))
-    own = [NestLoop(m, tile.own_rows, unroll=tile.own_rows), NestLoop(n, tile.own_columns)]
-    own[1:] = [NestLoop(n, tile.own_columns, vectorize=True)] if tile.own_columns > 1 else []
-    inner = NestLoop(k, tile.depth, unroll=4) if product.size(product.k) > tile.depth else None
-    return (*grid, terms, *threads, *([inner] if inner else []), *own)
+    own = [NestLoop(m, tile.own_rows, unroll=tile.own_rows)]
+    if tile.own_columns > 1:
+        own.append(NestLoop(n, tile.own_columns, vectorize=True))
+    factors = product.a, product.b
+    if product.size(product.k) == tile.depth:  # a single tile of each factor
+        grid[-1] = replace(grid[-1], pack=factors)
+        return (*grid, *threads, NestLoop(k, unroll=_TERMS), *own)
+    inner = NestLoop(k, tile.depth, unroll=_TERMS)
+    return (*grid, NestLoop(k, pack=factors), *threads, inner, *own)

@@ -22,7 +22,7 @@ from xtc_passes._build import empty, generic
 from xtc_passes._function_view import functions
 from xtc_passes._index import Index
 from xtc_passes._options import require_positive
-from xtc_passes._structured import DEVICE, KERNEL, Structured, body_operations, shape_of
+from xtc_passes._structured import DEVICE, Structured, body_operations, shape_of
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._reductions import Reduction, reduction_of
 
@@ -60,7 +60,7 @@ class SplitReductions(Pass):
         with module.context:
             for view in functions(module):
                 for nest in list(view.nests.values()):
-                    reduction = None if KERNEL in nest.op.attributes else reduction_of(nest)
+                    reduction = reduction_of(nest)
                     if reduction is not None and _starts_neutral(reduction):
                         self._split(reduction)
 

@@ -58,3 +58,19 @@ func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x29x29x512xf32>, tensor<3x3x512x256xf32>) outs(%y : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
   return %0 : tensor<1x14x14x256xf32>
 }
+
+// Each channel has a window of its own: vectors are along the channels.
+
+// CHECK-LABEL: func.func @depthwise
+// CHECK: loop.schedule = ["h=parallelize", "w", "c", "r", "s=unroll", "w#8=unroll", "c#16=vectorize"]
+func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x58x58x128xf32>, tensor<3x3x128xf32>) outs(%y : tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32>
+  return %0 : tensor<1x56x56x128xf32>
+}
+
+// CHECK-LABEL: func.func @pool
+// CHECK: loop.schedule = ["c", "r", "s", "c#128=vectorize"]
+func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32> {
+  %0 = linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x7x7x512xf32>, tensor<7x7xf32>) outs(%y : tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32>
+  return %0 : tensor<1x1x1x512xf32>
+}

@@ -23,6 +23,15 @@ func.func @small(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<25
   return %0 : tensor<256x256xf32>
 }
 
+// A single tile along the sum is packed by the block.
+// CHECK-LABEL: func.func @thin(
+// CHECK:       loop.schedule = "{i: {parallelize: true}, j: {parallelize: true, pack: [0, 1]}, i#{{[0-9]+}}: {parallelize: true}, j#{{[0-9]+}}: {parallelize: true}, k: {unroll: 4}
+func.func @thin(%a: tensor<256x16xf32>, %b: tensor<16x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<256x16xf32>, tensor<16x256xf32>)
+    outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+
 // Matrices that share a factor; that of the rows is the second operand, which has them side by side.
 #ac = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
 #bc = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>

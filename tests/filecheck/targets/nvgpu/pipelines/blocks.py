@@ -46,23 +46,28 @@ print(prepare(graph.graph, target=gpu, schedule=schedule).stage_text(sys.argv[1]
 # OFFLOADED-SAME:    nvgpu.block = array<i64: 256, 1, 1>, nvgpu.grid = array<i64: 16, 1, 1>
 # OFFLOADED-SAME:    nvgpu.shared_bytes = 12288
 # OFFLOADED-COUNT-8: vector.load %arg2{{.*}} {alignment = 16 : i64} : memref<256x512xf32, 1>, vector<4xf32>
+# The first tiles; those of the next iteration are on their way while threads compute.
+# OFFLOADED-DAG:     vector.load %arg0{{.*}} {alignment = 16 : i64} : memref<256x64xf32, 1>
+# OFFLOADED-DAG:     vector.load %arg1{{.*}} {alignment = 16 : i64} : memref<64x512xf32, 1>
 # OFFLOADED:         scf.for
 # OFFLOADED-NEXT:      nvvm.barrier
-# OFFLOADED:           vector.load %arg0{{.*}} {alignment = 16 : i64} : memref<256x64xf32, 1>
 # OFFLOADED:           vector.store {{.*}} {alignment = 16 : i64} : memref<64x16xf32, 3>
-# OFFLOADED:           vector.load %arg1{{.*}} {alignment = 16 : i64} : memref<64x512xf32, 1>
 # OFFLOADED:           vector.store {{.*}} {alignment = 16 : i64} : memref<16x128xf32, 3>
 # OFFLOADED:           nvvm.barrier
+# OFFLOADED:           scf.if
+# OFFLOADED:             vector.load %arg0
+# OFFLOADED:             vector.load %arg1
 # OFFLOADED-NOT:       %arg2[
 # OFFLOADED:         vector.store {{.*}}, %arg2
 
 # PTX:     .extern .shared .align 1024 .b8 xtc_shared[];
 # PTX:     f_nvgpu0_1_launch[32] = {16, {{.*}} 0, 1, {{.*}} 0, 48, 0, 0, 3
 # PTX:     .visible .entry f_nvgpu0_1(
+# PTX:     ld.global.nc.v4
 # PTX:     bar.sync
-# PTX:     ld.global{{.*}}.v4
 # PTX:     st.shared.v4
 # PTX:     bar.sync
+# PTX:     ld.global.nc.v4
 # PTX:     ld.shared.v4
 # PTX-NOT: ld.shared.b32
 # PTX:     st.global.v4
