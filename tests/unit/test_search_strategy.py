@@ -156,11 +156,14 @@ GRAPHS = {
 }
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_auto_fits_every_operator(name: str) -> None:
+def test_auto_fits_every_operator(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xtc.search.builtin._PARALLEL_FLOPS", 0)
     with O.graph(name="graph") as builder:
         GRAPHS[name](lambda *shape: O.tensor(shape))
-    space, rng = space_of("auto", builder), seeded(2)
+    space = make_space(prepare(builder, threads=threads), "auto")
+    rng = seeded(2)
     for _ in range(20):
         point = space.random_point(rng)
         assert point is not None
