@@ -13,6 +13,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -52,7 +53,7 @@ def product(rows: int, columns: int, terms: int) -> xtc.Graph:
     return builder.graph
 
 
-def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str, int]) -> Found:
+def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str, Any]) -> Found:
     """One search; the time until the first result is the start of its processes."""
     session = Session(graph, store, settings, options=options)
     run, progress = session.search()
@@ -63,7 +64,7 @@ def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str
     return Found(label, rate, schedule, progress.failures)
 
 
-def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, int]) -> list[float]:
+def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, Any]) -> list[float]:
     """The best time of each schedule in seconds, in rounds that measure all of them."""
     with ExitStack() as stack:
         modules = [
@@ -78,7 +79,7 @@ def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, int]) ->
     return best
 
 
-def table(graph: xtc.Graph, found: list[Found], options: dict[str, int]) -> Table:
+def table(graph: xtc.Graph, found: list[Found], options: dict[str, Any]) -> Table:
     """One row for each search, and one for the default schedule."""
     default, *times = measured(graph, ["", *(one.schedule for one in found)], options)
     shown = Table(title=f"{graph.flops / 1e6:.0f} MFLOP: best of {ROUNDS} interleaved rounds")

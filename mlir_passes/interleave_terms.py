@@ -37,9 +37,9 @@ _PANEL = 1  # the operand with the columns
 class InterleaveTerms(Pass):
     """Put the terms that one instruction adds up side by side, in a loop of their own.
 
-    For products whose schedule vectorizes some terms of the sum. The terms of a row of the first
-    factor are neighbours as they are, or are made so; the second factor, the panel, is copied,
-    where the schedule packs it. Sums that do not come out even get terms of zero, and a last column
+    For products whose schedule vectorizes some terms of the sum. Those of the first factor are
+    neighbours as they are, or it is copied; the second factor, the panel, is, where the schedule
+    packs it. Sums that do not come out even get terms of zero, and a last column
     some more beside it. Where the instruction takes the first factor as unsigned, 128 is added to
     it, and 128 times the sum of a column taken off the sums to begin with.
 
@@ -124,13 +124,15 @@ class _Rewrite:
         return [self._extent(loop) for loop in loops]
 
     def _factor(self, value: Value) -> Value:
-        """The first factor with its terms last, as a view where nothing is to be done."""
-        loops, term = self.product.loops(0), self.product.term
-        wanted = self.product.inner_last(0, term)
-        value = padded(value, self._sizes(loops), self.ip)
-        if wanted != loops or self._converts:
-            value = copied(value, loops, wanted, self._body(0), self.ip)
-        return split(value, len(wanted) - 1, self.dot.terms, self.ip)
+        """The first factor with the new loop last, as a view where nothing is to be done."""
+        loops = self.product.loops(0)
+        place = loops.index(self.product.term)
+        value = split(padded(value, self._sizes(loops), self.ip), place, self.dot.terms, self.ip)
+        before = [*loops[: place + 1], self._last, *loops[place + 1 :]]
+        wanted = [*loops, self._last]
+        if before == wanted and not self._converts:
+            return value
+        return copied(value, before, wanted, self._body(0), self.ip)
 
     def _panel(self, value: Value, loops: Sequence[int]) -> Value:
         """The second factor as [..., terms / t, columns, t]."""
@@ -204,7 +206,7 @@ class _Rewrite:
     def _dots(self, operands: Sequence[Value]) -> Value:
         """The product with the loop over the terms of one instruction innermost."""
         nest, product = self.product.nest, self.product
-        factor = [*product.inner_last(0, product.term), self._last]
+        factor = [*product.loops(0), self._last]
         panel = [*self._panel_loops, self._last]
         rows = [[axis(loop) for loop in row] for row in (factor, panel, product.loops(2))]
         schedule = with_inner_loop(self.loops, group_loops(self.loops)[0], _PANEL)

@@ -91,6 +91,19 @@ def test_a_newer_format_is_refused(path: Path) -> None:
         Store(path)
 
 
+def test_an_older_format_is_brought_up_to_date(path: Path) -> None:
+    with Store(path) as store:
+        run = store.add_run(replace(a_run(), bandwidth=None))
+    with sqlite3.connect(path) as base:
+        base.execute("ALTER TABLE runs DROP COLUMN bandwidth")
+        base.execute("PRAGMA user_version = 1")
+    base.close()
+    with Store(path) as store:
+        assert store.runs() == [run]
+        assert store.add_run(a_run()).bandwidth == 1e10
+    Store(path).close()
+
+
 def test_the_key_is_what_is_computed_not_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert graph_hash(product("one")) == graph_hash(product("two"))
     assert graph_hash(product()) != graph_hash(product(size=4))

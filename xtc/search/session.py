@@ -193,17 +193,26 @@ class Session:
             nbytes=sum(tensor.type.nbytes for tensor in (*graph.inputs, *graph.outputs)),
             dtype=first.dtype,
             peak=self._peak(first.dtype) if machine == self.key.machine else None,
+            bandwidth=self._bandwidth() if machine == self.key.machine else None,
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
 
     def _peak(self, dtype: str) -> float | None:
-        """The FMA peak of one thread times the threads, None where nothing here measures it."""
+        """The FMA peak of the threads, None where nothing here measures it."""
         compilation = self.compilation
-        threads = compilation.target.facts(compilation.options).get(THREADS, 1)
         try:
             with compilation.target.runtime(compilation.options) as runtime:
-                return threads * float(runtime.peak_flops(dtype)) or None
+                return float(runtime.peak_flops(dtype)) or None
         except (UserError, DeviceNotFound):  # of another element type, or another machine
+            return None
+
+    def _bandwidth(self) -> float | None:
+        """The rate of reading memory, None where nothing here measures it."""
+        compilation = self.compilation
+        try:
+            with compilation.target.runtime(compilation.options) as runtime:
+                return float(runtime.memory_bandwidth()) or None
+        except DeviceNotFound:
             return None
 
     @contextmanager

@@ -54,14 +54,15 @@ func.func @rest(%a: tensor<5x7xbf16>, %b: tensor<7x61xbf16>, %c: tensor<5x61xf32
   return %0 : tensor<5x61xf32>
 }
 
-// Both operands transposed: the first one is copied with its terms last; of a transposed copy of
-// the panel, what was copied is read.
+// Both operands transposed: pairs of the first one are put side by side; of a transposed copy of the
+// panel, what was copied is read.
 
 #a = affine_map<(i, j, k) -> (k, i)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #c = affine_map<(i, j, k) -> (i, j)>
 // CHECK-LABEL: func.func @transposed
-// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<64x8xbf16>) outs(%{{.*}} : tensor<8x64xbf16>)
+// CHECK: %[[A:.*]] = tensor.expand_shape %arg0 {{\[\[0, 1\], \[2\]\]}} output_shape [32, 2, 8]
+// CHECK: linalg.generic {{.*}} ins(%[[A]] : tensor<32x2x8xbf16>) outs(%{{.*}} : tensor<32x8x2xbf16>)
 // CHECK: tensor.expand_shape %arg1 {{\[\[0\], \[1, 2\]\]}} output_shape [32, 32, 2]
 // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<32x32x2xbf16>) outs(%{{.*}} : tensor<32x32x2xbf16>)
 func.func @transposed(%a: tensor<64x8xbf16>, %b: tensor<32x64xbf16>, %c: tensor<8x32xf32>) -> tensor<8x32xf32> {
