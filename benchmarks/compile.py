@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile latency by phase: one 512-cube matmul, warm process, and the cold start of a process.
+"""Compile latency: every kind of operator as it is scheduled by default, one matmul by phase, and
+the cold start of a process.
 
-`make bench-compile`. Every time is also a ratio to `python -c pass`, measured in the same run.
+`make bench-compile`. Every time is also a ratio to `python -c pass`, measured in the same run. What
+must not take longer than it may is judged at the end, by the median.
 """
 
 from __future__ import annotations
@@ -19,9 +21,42 @@ from rich.table import Table
 
 import xtc
 import xtc.ops as O
-from benchmarks.harness import print_table, run_interleaved, save
+from benchmarks.harness import Report, print_table, run_interleaved, save
+from benchmarks.peers.graphs import graph_of, sample_inputs
+from benchmarks.peers.workloads import workloads
+from xtc.evaluate.units import seconds_text
 
 ROUNDS = 15
+OPERATOR_ROUNDS = 7
+BARE = "python -c pass"
+IMPORT = "import xtc (cold process)"
+FIRST = "import xtc and compile (cold process)"
+IMPORT_SECONDS = 0.4
+OPERATOR_SECONDS = 0.3
+# Workloads of benchmarks/peers/workloads.py: one of each kind.
+OPERATORS = (
+    "matmul f32 512x512x512",
+    "matmul f32 1000x1000x1000",
+    "matmul f32 1x4096x4096",
+    "matmul f32 12x128x64x128",
+    "matmul bf16 512x512x512",
+    "matmul int8 512x512x512",
+    "conv f32 56x56x64 3x3 64 /1 relu",
+    "conv f32 56x56x64 1x1 64 /1 relu",
+    "depthwise f32 56x56x128 3x3 /1 relu",
+    "softmax f32 1024x1024",
+    "layer_norm f32 512x1024",
+    "chain f32 2^22",
+    "reduce_sum f32 2^22",
+)
+_FIRST = """
+import xtc
+import xtc.ops as O
+a, b = O.tensor((512, 512)), O.tensor((512, 512))
+with O.graph(name="matmul") as gb:
+    O.matmul(a, b)
+xtc.compile(gb.graph, cache=False)
+"""
 SCHEDULE = {"C": {"j": {}, "k": {}, "i": {}, "k#128": {}, "i#8": "unroll", "j#32": "vectorize"}}
 
 
@@ -49,6 +84,29 @@ def process(code: str) -> Callable[[], None]:
     return run
 
 
+def operators() -> dict[str, xtc.Graph]:
+    """A graph of each kind, with its weights."""
+    known = {workload.name: workload.as_dict() for workload in workloads()}
+    return {name: graph_of(known[name], sample_inputs(known[name])) for name in OPERATORS}
+
+
+def compiling(graph: xtc.Graph) -> Callable[[], None]:
+    """Compile as users do, with nothing said and nothing cached."""
+    return lambda: xtc.compile(graph, cache=False).close()
+
+
+def print_limits(title: str, report: Report, limits: dict[str, float]) -> None:
+    """Whether medians are within what they may be."""
+    table = Table(title=title)
+    for heading in ("", "median", "at most", ""):
+        table.add_column(heading)
+    for name, limit in limits.items():
+        median = report.timings[name].median
+        state = "met" if median <= limit else "missed"
+        table.add_row(name, seconds_text(median), seconds_text(limit), state)
+    Console().print(table)
+
+
 def print_phases(title: str, phases: dict[str, list[float]]) -> None:
     """Median milliseconds of every phase."""
     table = Table(title=f"{title}: phases, median of {ROUNDS}")
@@ -68,8 +126,9 @@ def main() -> None:
     loaded: dict[str, list[float]] = {}
     scheduled: dict[str, list[float]] = {}
     candidates = {
-        "python -c pass": process("pass"),
-        "import xtc (cold process)": process("import xtc"),
+        BARE: process("pass"),
+        IMPORT: process("import xtc"),
+        FIRST: process(_FIRST),
         "shared library": lambda: compile_once(graph, linked, cache=False),
         "in memory": lambda: compile_once(graph, loaded, in_memory=True),
         "scheduled, in memory": lambda: compile_once(
@@ -81,11 +140,19 @@ def main() -> None:
             run()  # type: ignore[no-untyped-call]
     for phases in (linked, loaded, scheduled):
         phases.clear()
-    report = run_interleaved("compile", candidates, rounds=ROUNDS, baseline="python -c pass")
+    report = run_interleaved("compile", candidates, rounds=ROUNDS, baseline=BARE)
     print_table(report)
     print_phases("shared library", linked)
     print_phases("scheduled, in memory", scheduled)
     save(report, Path("out/bench-compile.json"))
+    graphs = {name: compiling(one) for name, one in operators().items()}
+    kinds = run_interleaved(
+        "operators", {BARE: process("pass"), **graphs}, rounds=OPERATOR_ROUNDS, baseline=BARE
+    )
+    print_table(kinds)
+    save(kinds, Path("out/bench-compile-operators.json"))
+    print_limits("cold import", report, {IMPORT: IMPORT_SECONDS})
+    print_limits("compiling an operator", kinds, dict.fromkeys(graphs, OPERATOR_SECONDS))
 
 
 if __name__ == "__main__":

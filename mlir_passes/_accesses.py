@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xtc.core.buffers import root, shares_nothing
 from xtc.core.mlir import (
@@ -64,11 +65,22 @@ class Access:
         """Whether it writes."""
         return self.op.name in WRITES
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """How many elements it touches."""
         type = self.value.type
         return VectorType(type).shape[0] if isinstance(type, VectorType) else 1
+
+    @cached_property
+    def places(self) -> tuple[Sum, ...]:
+        """Its indices as sums."""
+        return tuple(map(sum_of, self.indices))
+
+    @cached_property
+    def walked(self) -> int:
+        """The dimension along which the elements of a vector are neighbours."""
+        shape = MemRefType(self.memref.type).shape
+        return max((dim for dim, size in enumerate(shape) if size != 1), default=0)
 
     def same_place(self, other: Access) -> bool:
         """Whether both touch exactly the same elements."""
@@ -84,12 +96,10 @@ class Access:
             return True
         if self.memref != other.memref:
             return False
-        shape = MemRefType(self.memref.type).shape
-        walked = max((dim for dim, size in enumerate(shape) if size != 1), default=0)
         lanes = max(self.lanes, other.lanes)
-        for dim, (a, b) in enumerate(zip(self.indices, other.indices, strict=True)):
-            distance = _distance(a, b)
-            if distance and dim <= walked and (dim < walked or abs(distance) >= lanes):
+        for dim, (a, b) in enumerate(zip(self.places, other.places, strict=True)):
+            distance = _distance(a, b) if dim <= self.walked else 0
+            if distance and (dim < self.walked or abs(distance) >= lanes):
                 return True
         return False
 
@@ -130,49 +140,49 @@ def _same_global(a: Value, b: Value) -> bool:
 
 
 @dataclass
-class _Sum:
+class Sum:
     """A sum of values with constant factors, and a constant."""
 
     terms: dict[Value, int] = field(default_factory=dict)
     constant: int = 0
 
-    def add(self, other: _Sum, factor: int = 1) -> _Sum:
+    def add(self, other: Sum, factor: int = 1) -> Sum:
         for value, count in other.terms.items():
             self.terms[value] = self.terms.get(value, 0) + factor * count
         self.constant += factor * other.constant
         return self
 
 
-def _distance(a: Value, b: Value) -> int | None:
+def _distance(a: Sum, b: Sum) -> int | None:
     """`a - b` where it is a constant."""
-    difference = _sum_of(a).add(_sum_of(b), -1)
+    difference = Sum().add(a).add(b, -1)
     return None if any(difference.terms.values()) else difference.constant
 
 
-def _sum_of(value: Value) -> _Sum:
+def sum_of(value: Value) -> Sum:
     if isinstance(value, OpResult):
         op = value.owner
         if op.name == "arith.constant":
-            return _Sum({}, IntegerAttr(op.attributes["value"]).value)
+            return Sum({}, IntegerAttr(op.attributes["value"]).value)
         if op.name == "affine.apply":
             index_map = AffineMapAttr(op.attributes["map"]).value
             operands = list(op.operands)
             places = operands[: index_map.n_dims], operands[index_map.n_dims :]
             found = _sum_of_expression(index_map.results[0], *places)
-            return found or _Sum({value: 1})
-    return _Sum({value: 1})
+            return found or Sum({value: 1})
+    return Sum({value: 1})
 
 
 def _sum_of_expression(
     expression: AffineExpr, dims: list[Value], symbols: list[Value]
-) -> _Sum | None:
+) -> Sum | None:
     """None where the expression divides."""
     if isinstance(expression, AffineConstantExpr):
-        return _Sum({}, expression.value)
+        return Sum({}, expression.value)
     if isinstance(expression, AffineDimExpr):
-        return _sum_of(dims[expression.position])
+        return sum_of(dims[expression.position])
     if isinstance(expression, AffineSymbolExpr):
-        return _sum_of(symbols[expression.position])
+        return sum_of(symbols[expression.position])
     if not isinstance(expression, AffineAddExpr | AffineMulExpr):
         return None
     left = _sum_of_expression(expression.lhs, dims, symbols)
@@ -181,4 +191,4 @@ def _sum_of_expression(
         return None
     if isinstance(expression, AffineAddExpr):
         return left.add(right)
-    return None if right.terms else _Sum().add(left, right.constant)
+    return None if right.terms else Sum().add(left, right.constant)

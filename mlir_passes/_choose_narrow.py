@@ -34,12 +34,14 @@ def _items(product: NarrowProduct, group: int, processor: Processor) -> list[str
     nest, names = product.nest, loop_names(product.nest)
     extents = list(nest.extents)
     extents[product.term] = -(-product.terms // group)
-    rows = [loop for loop in nest.out if not nest.uses_loop(_PANEL, loop)]
+    others = [loop for loop in nest.out if loop != product.column]
+    rows = [loop for loop in others if not nest.uses_loop(_PANEL, loop)]
     row = max(rows, key=lambda loop: extents[loop])
     words = Product(
         names=names,
         extents=tuple(extents),
-        batch=tuple(loop for loop in nest.out if loop not in (row, product.column)),
+        batch=tuple(loop for loop in others if loop not in rows),
+        rows=tuple(loop for loop in rows if loop != row),
         row=row,
         column=product.column,
         terms=(product.term,),

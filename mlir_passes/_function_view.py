@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 
 from xtc.core.mlir import Operation, Value
 from xtc_passes._linalg import all_operations
-from xtc_passes._structured import LOOP_PATH, SCHEDULE_MARK, Structured, body_operations, structured
+from xtc_passes._structured import (
+    KERNEL,
+    LOOP_PATH,
+    SCHEDULE_MARK,
+    Structured,
+    body_operations,
+    structured,
+)
 
 
 @dataclass(eq=False)
@@ -22,7 +29,8 @@ class FunctionView:
         positions: where each of `ops` stands.
         makers: for each value the operation of `ops` that computes it.
         nests: the operations of `ops` on tensors that may be rewritten as loop nests, which those
-            may not that have a user's schedule or read their loop counters.
+            may not that have a user's schedule, are marked for one kernel, or read their loop
+            counters.
     """
 
     ops: list[Operation] = field(default_factory=list)
@@ -97,7 +105,8 @@ def _add(view: FunctionView, op: Operation) -> None:
     view.ops.append(op)
     for result in op.results:
         view.makers[result] = op
-    if len(op.results) == 1 and SCHEDULE_MARK not in op.attributes:
+    settled = SCHEDULE_MARK in op.attributes or KERNEL in op.attributes
+    if len(op.results) == 1 and not settled:
         nest = structured(op)
         if nest is not None:
             view.nests[op] = nest

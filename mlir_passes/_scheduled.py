@@ -53,9 +53,12 @@ class Scheduled:
     flops: int
 
 
-def scheduled(op: Operation, title: str) -> Scheduled:
-    """The operation with its schedule. Raises UserError where that is not legal."""
-    nest = read_nest(op, title)
+def scheduled(op: Operation, title: str, levels: int = 1) -> Scheduled:
+    """The operation with its schedule. Raises UserError where that is not legal.
+
+    `levels` is how many levels of parallel loops the machine has.
+    """
+    nest = read_nest(op, title, levels)
     return Scheduled(op, title, linalg.function_name(op), nest, linalg.arithmetic(op))
 
 
@@ -130,10 +133,10 @@ def schedule_line(op: Operation) -> str:
     return json.dumps(data) if isinstance(data, list) else str(data)
 
 
-def read_nest(op: Operation, title: str) -> Nest:
+def read_nest(op: Operation, title: str, levels: int = 1) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
     with located(place_of(op)), _lines_of_text(), about(title):
-        nest = parse_nest(schedule_data(op, title), _space(op, title), title)
+        nest = parse_nest(schedule_data(op, title), _space(op, title, levels), title)
         check_nest(nest, title)
     return nest
 
@@ -151,7 +154,7 @@ def _lines_of_text() -> Iterator[None]:
         raise
 
 
-def _space(op: Operation, title: str) -> Space:
+def _space(op: Operation, title: str, levels: int) -> Space:
     names = _dims(op, title)
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     if len(names) != len(sizes):
@@ -165,7 +168,8 @@ def _space(op: Operation, title: str) -> Space:
     count = linalg.input_count(op)
     computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
     ranks = tuple(len(one.results) for one in linalg.index_maps(op)[:count])
-    return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh_around(op))
+    mesh = mesh_around(op)
+    return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
 
 
 def _dims(op: Operation, title: str) -> list[str]:

@@ -29,6 +29,9 @@ LOOP_PATH = "./"  # how the name of an attribute begins that a loop of a schedul
 LOOP_NAMES = "loop.dims"
 DEVICE = "xtc.device"
 
+KERNEL = "xtc.kernel"
+"""The attribute that operations have in common, in a row, that one kernel shall do as they are."""
+
 SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
 FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop crosses their rows
 

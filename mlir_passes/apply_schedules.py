@@ -21,6 +21,7 @@ from xtc_passes._dots import DOT
 from xtc_passes._fuse_producers import fuse_producer
 from xtc_passes._grouped_terms import group_loops, refusal
 from xtc_passes._meshes import check_spread, erase_meshes
+from xtc_passes._options import require_positive
 from xtc_passes._parallel import CLUSTERS, PES, wrap
 from xtc_passes._scheduled import (
     Scheduled,
@@ -50,12 +51,20 @@ class ApplySchedules(Pass):
 
     Loops carry their path and, for `unroll-loops`, the factor. What cannot be done is a UserError
     before anything is rewritten, but for a body that does not vectorize, which shows at the end.
+
+    Attributes:
+        levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
+            ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
     """
 
     name: ClassVar[str] = "apply-schedules"
+    levels: int = 1
+
+    def __post_init__(self) -> None:
+        require_positive(self)
 
     def run(self, module: Operation) -> None:
-        apply_schedules(module)
+        apply_schedules(module, levels=self.levels)
         erase_meshes(module)
 
     def nests(self, module: Operation) -> list[Scheduled]:
@@ -63,7 +72,7 @@ class ApplySchedules(Pass):
 
         Raises UserError for what cannot be done.
         """
-        return _find(module, None)
+        return _find(module, None, self.levels)
 
 
 @dataclass(frozen=True)
@@ -79,13 +88,15 @@ class Distribution:
     check: Callable[[Mesh, str], None]
 
 
-def apply_schedules(module: Operation, distribution: Distribution | None = None) -> None:
+def apply_schedules(
+    module: Operation, distribution: Distribution | None = None, levels: int = 1
+) -> None:
     """Make the loops that operations ask for.
 
     With `distribution`, each operation becomes a loop over memories with a loop over the processors
     of one inside, of one iteration where the schedule has none.
     """
-    found = _find(module, distribution)
+    found = _find(module, distribution, levels)
     if not found:
         return
     for one in found:
@@ -99,7 +110,7 @@ def apply_schedules(module: Operation, distribution: Distribution | None = None)
     linalg.remove_attributes(module, *_MARKS)
 
 
-def _find(module: Operation, distribution: Distribution | None) -> list[Scheduled]:
+def _find(module: Operation, distribution: Distribution | None, levels: int) -> list[Scheduled]:
     """Scheduled operations, each with a mark. Raises UserError for what is not legal."""
     ops = linalg.operations_with(module, SCHEDULE)
     titles = [title_of(op) for op in ops]
@@ -109,7 +120,7 @@ def _find(module: Operation, distribution: Distribution | None) -> list[Schedule
     _generalize(module, ops)
     nodes = linalg.marked(module, NODE)
     ops = [nodes[f"{NODE}{position}"] for position in range(len(ops))]
-    found = [scheduled(op, title) for op, title in zip(ops, titles, strict=True)]
+    found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
     for one in found:
         check_producers(one, ops)
         _check_mesh(one, distribution)

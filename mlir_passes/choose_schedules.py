@@ -11,6 +11,7 @@ from xtc.core.mlir import ArrayAttr, Operation, StringAttr
 from xtc.core.passes import SchedulingPass
 from xtc_passes._choose_narrow import narrow_nest
 from xtc_passes._choose_product import product_nest
+from xtc_passes._choose_window import window_nest
 from xtc_passes._function_view import unscheduled_reductions
 from xtc_passes._linalg import dict_of, graph_node, operations_with
 from xtc_passes._options import require_positive
@@ -21,7 +22,11 @@ from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, Structured
 Items = list[str]
 """A nest, outermost loop first, each as the data form has it: `j`, `k=pack:1`, `i#8=unroll`."""
 
-_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (product_nest, narrow_nest)
+_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (
+    product_nest,
+    narrow_nest,
+    window_nest,
+)
 
 
 @dataclass(frozen=True)

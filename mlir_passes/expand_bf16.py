@@ -6,20 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from xtc.core.mlir import (
-    Attribute,
-    BF16Type,
-    DenseElementsAttr,
-    F32Type,
-    InsertionPoint,
-    IntegerAttr,
-    IntegerType,
-    Operation,
-    Type,
-    Value,
-    VectorType,
-)
+from xtc.core.mlir import BF16Type, F32Type, InsertionPoint, Operation, Value, VectorType
 from xtc.core.passes import Pass
+from xtc_passes._arith_writer import ArithWriter
 from xtc_passes._linalg import all_operations
 
 _QUIET_NAN = 0x7FC0
@@ -73,17 +62,17 @@ def _elements(op: Operation) -> tuple[type, type]:
 
 def _replace(op: Operation, expansion: Any) -> None:
     with op.location:
-        writer = _Writer(InsertionPoint(op), op.operands[0].type)
+        writer = ArithWriter(InsertionPoint(op), op.operands[0].type)
         op.results[0].replace_all_uses_with(expansion(writer, op.operands[0]))
     op.erase()
 
 
-def _widened(write: _Writer, value: Value) -> Value:
+def _widened(write: ArithWriter, value: Value) -> Value:
     bits = write.op("extui", 32, write.op("bitcast", 16, value))
     return write.op("bitcast", F32Type.get(), write.op("shli", 32, bits, write.number(16, 32)))
 
 
-def _rounded(write: _Writer, value: Value) -> Value:
+def _rounded(write: ArithWriter, value: Value) -> Value:
     """Add just below half of the last place that is kept, and one more where that place is odd."""
     bits = write.op("bitcast", 32, value)
     sixteen = write.number(16, 32)
@@ -94,34 +83,3 @@ def _rounded(write: _Writer, value: Value) -> Value:
     is_nan = write.op("cmpf", 1, value, value, predicate=_PREDICATE_UNE)
     chosen = write.op("select", 16, is_nan, write.number(_QUIET_NAN, 16), short)
     return write.op("bitcast", BF16Type.get(), chosen)
-
-
-@dataclass(frozen=True)
-class _Writer:
-    """Appends arith operations on values of the shape of `like`, a scalar or a vector."""
-
-    ip: InsertionPoint
-    like: Type
-
-    def op(self, name: str, result: int | Type, *operands: Value, **attributes: int) -> Value:
-        """An operation whose result is an integer of so many bits, or of the type given."""
-        numbers: dict[str, Attribute] = {
-            key: IntegerAttr.get(IntegerType.get_signless(64), value)
-            for key, value in attributes.items()
-        }
-        type = self._type(result)
-        return Operation.create(f"arith.{name}", [type], operands, numbers, ip=self.ip).results[0]
-
-    def number(self, value: int, bits: int) -> Value:
-        """A constant, the same in every element."""
-        element = IntegerAttr.get(IntegerType.get_signless(bits), value)
-        type = self._type(bits)
-        content = DenseElementsAttr.get_splat(type, element) if type != element.type else element
-        attributes = {"value": content}
-        return Operation.create("arith.constant", [type], (), attributes, ip=self.ip).results[0]
-
-    def _type(self, result: int | Type) -> Type:
-        element = IntegerType.get_signless(result) if isinstance(result, int) else result
-        if isinstance(self.like, VectorType):
-            return VectorType.get(self.like.shape, element)
-        return element

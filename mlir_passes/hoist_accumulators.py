@@ -7,12 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Block, BlockArgument, InsertionPoint, Operation, StringAttr, Value
+from xtc.core.mlir import (
+    Block,
+    BlockArgument,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    StringAttr,
+    Value,
+)
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, are_distinct
 from xtc_passes._dots import INTRINSICS
 from xtc_passes._linalg import all_operations, dict_of
 
+_BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (
     "memref.alloc",
     "memref.alloca",
@@ -52,16 +61,67 @@ class HoistAccumulators(Pass):
 
 def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
     """Reads and writes that can move out of `loop`, in the order of the writes."""
-    body = [op.operation for op in loop.regions[0].blocks[0].operations]
-    accesses = [access for op in body if (access := Access.of(op))]
+    body = _Body.of(loop)
+    if body is None:
+        return []
     pairs = []
-    for position, write in enumerate(accesses):
-        if not write.is_write or not _is_outside(write, loop):
+    for position, (write, _) in enumerate(body.accesses):
+        if not write.is_write or write.op.parent != loop or not _is_outside(write, loop):
             continue
-        read = next((one for one in accesses[:position] if one.same_place(write)), None)
-        if read is not None and not read.is_write and _is_alone(read, write, body):
+        before = (one for one, _ in body.accesses[:position] if one.op.parent == loop)
+        read = next((one for one in before if one.same_place(write)), None)
+        if read is not None and not read.is_write and body.is_alone(read, write):
             pairs.append((read, write))
     return pairs
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What the body of a loop does to memory.
+
+    Attributes:
+        accesses: reads and writes in order, each with the number of barriers before it.
+        buffers: what is copied, freed, or accessed in any other way.
+    """
+
+    accesses: tuple[tuple[Access, int], ...]
+    buffers: tuple[Value, ...]
+
+    @staticmethod
+    def of(loop: Operation) -> _Body | None:
+        """None where something may touch any memory."""
+        accesses: list[tuple[Access, int]] = []
+        buffers: list[Value] = []
+        barriers = 0
+        for op in all_operations(loop):
+            access = Access.of(op)
+            if access is not None:
+                accesses.append((access, barriers))
+            elif op.name in _BARRIERS:
+                barriers += 1
+            elif op.name in ("memref.copy", "memref.dealloc") or op.name.startswith("vector."):
+                buffers += [value for value in op.operands if isinstance(value.type, MemRefType)]
+            elif op != loop and not _is_harmless(op):
+                return None
+        return _Body(tuple(accesses), tuple(buffers))
+
+    def is_alone(self, read: Access, write: Access) -> bool:
+        """Whether nothing else here touches the place, in this thread or another.
+
+        Between two barriers, threads touch elements of their own of what one of them writes; behind
+        a barrier, elements that are apart for one thread may be another's.
+        """
+        if not all(are_distinct(buffer, write.memref) for buffer in self.buffers):
+            return False
+        others = {one.memref for one, _ in self.accesses if one.memref != write.memref}
+        near = {memref for memref in others if not are_distinct(memref, write.memref)}
+        same = [
+            (one, barriers)
+            for one, barriers in self.accesses
+            if one.memref == write.memref or one.memref in near
+        ]
+        apart = (one.is_apart(write) for one, _ in same if one.op not in (read.op, write.op))
+        return all(apart) and len({barriers for _, barriers in same}) == 1
 
 
 def _is_outside(access: Access, loop: Operation) -> bool:
@@ -77,24 +137,9 @@ def _is_inside(value: Value, loop: Operation) -> bool:
     return around is not None
 
 
-def _is_alone(read: Access, write: Access, body: Sequence[Operation]) -> bool:
-    """Whether nothing else in the loop's body touches the place."""
-    for op in body:
-        if op in (read.op, write.op):
-            continue
-        for inner in all_operations(op):
-            if not _is_harmless(inner, write):
-                return False
-    return True
-
-
-def _is_harmless(op: Operation, write: Access) -> bool:
-    access = Access.of(op)
-    if access is not None:
-        return access.is_apart(write)
-    if op.name in ("memref.copy", "memref.dealloc"):
-        return all(are_distinct(operand, write.memref) for operand in op.operands)
-    pure = op.name.startswith(("arith.", "math.", "affine.", "vector.", "scf.", "ub."))
+def _is_harmless(op: Operation) -> bool:
+    """Whether it touches no memory."""
+    pure = op.name.startswith(("arith.", "math.", "affine.", "scf.", "ub."))
     return pure or op.name in _HARMLESS or _is_dot(op)
 
 

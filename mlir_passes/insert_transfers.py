@@ -192,7 +192,8 @@ class _Transfers:
             twin = allocate(on_device(buffer.host.type), place, ip)
             buffer.twins[device] = twin
             self._allocated.append((twin, place))
-        if read and device not in buffer.valid:
+        # What nobody has written has no contents: a window's sizes, for one.
+        if read and buffer.valid and device not in buffer.valid:
             self._make_host_valid(buffer, ip)
             copy_in(buffer.host, buffer.twins[device], device, ip)
             buffer.valid.add(device)

@@ -24,6 +24,7 @@ from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._effects import is_allocation, is_view, memrefs_of, written_memrefs
 from xtc_passes._linalg import all_operations
+from xtc_passes._structured import KERNEL
 from xtc_passes.outline_device_regions import RESULTS
 
 
@@ -43,6 +44,9 @@ class SplitKernels(Pass):
     The cores of a device wait for each other between two launches only. Temporaries that pass from
     one kernel to the next become the host side's, to be allocated on the device. A kernel's
     arguments are what it reads, then what it writes: `xtc.results` counts the latter.
+
+    Operations that follow each other with the same number as `xtc.kernel` become one kernel, with
+    the buffers that nobody else uses: who marked them knows how to make one of them.
     """
 
     name: ClassVar[str] = "split-kernels"
@@ -106,13 +110,19 @@ def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
         uses = any(value in needed for value in _captured([op]))
         if not uses and not _does_something(op):
             continue
-        if position > last:
+        if position > last and not (nests and _are_marked(nests[-1][-1], op)):
             nests.append([])
             needed.clear()
         nests[-1].append(op)
         needed.update(op.results)
         last = max([last, *(_last_use(value, ops) for value in op.results)])
     return nests
+
+
+def _are_marked(one: Operation, next: Operation) -> bool:
+    """Whether two operations say that they are of one kernel."""
+    marks = [op.attributes[KERNEL] for op in (one, next) if KERNEL in op.attributes]
+    return len(marks) == 2 and marks[0] == marks[1]
 
 
 def _last_use(value: Value, ops: Sequence[Operation]) -> int:
@@ -152,12 +162,13 @@ def _outline(nest: Sequence[Operation], own: set[Value], name: str, device: Stri
 
 
 def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
-    """What `nest` uses and is no buffer: views, constants, sizes; in the order of the text."""
+    """What `nest` uses and is no buffer of others: views, constants; in the order of the text."""
     found: list[Operation] = []
+    private = _private(nest)
 
     def visit(ops: Sequence[Operation]) -> None:
         for value in _captured(ops):
-            if value in own and not is_allocation(value.owner.operation):
+            if value in own and (not is_allocation(value.owner.operation) or value in private):
                 producer = value.owner.operation
                 if not any(producer == one for one in found):
                     visit([producer])
@@ -165,6 +176,19 @@ def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
 
     visit(nest)
     return found
+
+
+def _private(nest: Sequence[Operation]) -> set[Value]:
+    """Buffers that are made for a marked kernel alone."""
+    if not _are_marked(nest[0], nest[-1]):
+        return set()
+    inside = [one for op in nest for one in all_operations(op)]
+    return {
+        value
+        for value in _captured(nest)
+        if isinstance(value, OpResult) and is_allocation(value.owner.operation)
+        if all(use.owner.operation in inside for use in value.uses)
+    }
 
 
 def _buffer(value: Value, buffers: Sequence[Value]) -> Value:

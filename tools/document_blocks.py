@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.document_paths import documents
-from xtc.cli import compile, opt, run
+from xtc.cli import compile, opt, run, tune
 from xtc.core.errors import UserError
 
 
@@ -40,6 +40,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "xtc-loop": lambda arguments: apart("loop", arguments),
     "xtc-opt": opt.run,
     "xtc-run": run.run,
+    "xtc-tune": tune.run,
 }
 BLOCK = re.compile(
     r"(?P<head><!-- shows: (?P<command>[^\n]*?)"

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from examples.digits import data, report
-from examples.digits.demo_targets import TARGETS, DemoTarget
+from examples.digits.demo_targets import TARGETS, DemoTarget, left_out
 from examples.digits.models import MODELS, DemoModel
 from examples.digits.run import Outcome, run
 from xtc.core.errors import UserError, XtcError, did_you_mean
@@ -28,13 +28,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     console, errors = Console(), Console(stderr=True)
     try:
         args = arguments(argv)
-        models, targets = chosen(MODELS, args.models), chosen(TARGETS, args.targets)
+        missing = {} if args.targets else left_out()
+        names = args.targets or [name for name in TARGETS if name not in missing]
+        models, targets = chosen(MODELS, args.models), chosen(TARGETS, names)
         _, test = data.load_split()
         outcomes = run_all(models, targets, test, args.batch, console)
     except XtcError as error:
         errors.print(f"error: {error}", markup=False, highlight=False)
         return 1
     console.print(report.samples(outcomes, test), report.table(outcomes, args.batch), sep="\n")
+    for name, reason in missing.items():
+        console.print(f"no row {name}: {reason}", markup=False, highlight=False, soft_wrap=True)
     mistakes = report.mistakes(outcomes)
     for mistake in mistakes:
         errors.print(f"error: {mistake}", markup=False, highlight=False)
@@ -74,7 +78,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--models", nargs="+", default=list(MODELS), metavar="MODEL", help=", ".join(MODELS)
     )
     parser.add_argument(
-        "--targets", nargs="+", default=list(TARGETS), metavar="TARGET", help=", ".join(TARGETS)
+        "--targets", nargs="+", metavar="TARGET", help=f"{', '.join(TARGETS)} (what can run here)"
     )
     return parser.parse_args(argv)
 

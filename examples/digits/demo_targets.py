@@ -12,6 +12,10 @@ def _host() -> None:
     """The host needs no device to be opened."""
 
 
+def _nothing() -> str | None:
+    return None
+
+
 @dataclass(frozen=True)
 class DemoTarget:
     """One row of the demo.
@@ -23,6 +27,8 @@ class DemoTarget:
         bytes_moved: bytes copied to and from such a device so far; None where nothing is copied.
         modelled_seconds: time that a simulated device would have taken so far, where it is one.
         weights_there: whether the device keeps the weights, so that they travel once.
+        timed: whether the wall time of a batch says something of the machine.
+        missing: what this machine lacks to have the row; None where it lacks nothing.
     """
 
     label: str
@@ -31,6 +37,8 @@ class DemoTarget:
     bytes_moved: Callable[[Any], int] | None = None
     modelled_seconds: Callable[[Any], float] | None = None
     weights_there: bool = True
+    timed: bool = True
+    missing: Callable[[], str | None] = _nothing
 
 
 def _mppa() -> Any:
@@ -39,16 +47,36 @@ def _mppa() -> Any:
     return MppaDevice()
 
 
+def _simulated_gpu() -> Any:
+    from xtc_targets.nvgpu import NvgpuDevice
+
+    return NvgpuDevice()
+
+
+def _gpu() -> Any:
+    from xtc_targets.nvgpu import NvgpuDevice
+    from xtc_targets.nvgpu.hardware import first_gpu
+
+    return NvgpuDevice(first_gpu())
+
+
+def _without_gpu() -> str | None:
+    from xtc_targets.nvgpu.hardware import unavailable
+
+    return unavailable()
+
+
 def _mppa_seconds(device: Any) -> float:
     return float(device.counters()["modelled.mppa.SECONDS"])
 
 
-def _mppa_bytes(device: Any) -> int:
+def _bytes_moved(device: Any) -> int:
     counters = device.counters()
-    return int(counters["mppa.H2D_BYTES"] + counters["mppa.D2H_BYTES"])
+    target = device.target_name
+    return int(counters[f"{target}.H2D_BYTES"] + counters[f"{target}.D2H_BYTES"])
 
 
-_MPPA = DemoTarget("mppa:sim", _mppa, bytes_moved=_mppa_bytes, modelled_seconds=_mppa_seconds)
+_MPPA = DemoTarget("mppa:sim", _mppa, bytes_moved=_bytes_moved, modelled_seconds=_mppa_seconds)
 
 TARGETS = {
     target.label: target
@@ -57,5 +85,13 @@ TARGETS = {
         DemoTarget("host (C)", _host, {"codegen": "c"}),
         _MPPA,
         replace(_MPPA, label="mppa:sim (w)", weights_there=False),
+        DemoTarget("nvgpu:sim", _simulated_gpu, bytes_moved=_bytes_moved, timed=False),
+        DemoTarget("nvgpu:hw", _gpu, bytes_moved=_bytes_moved, missing=_without_gpu),
     )
 }
+
+
+def left_out() -> dict[str, str]:
+    """The rows that this machine cannot run, and what it lacks."""
+    reasons = {label: target.missing() for label, target in TARGETS.items()}
+    return {label: reason for label, reason in reasons.items() if reason is not None}

@@ -53,9 +53,9 @@ def row(outcome: Outcome) -> tuple[str, ...]:
 
 def batch_time(outcome: Outcome) -> str:
     """The time of one batch: measured, or what a simulator's model says of its machine."""
-    if outcome.modelled_batch_seconds is None:
-        return duration(outcome.batch_seconds)
-    return f"{duration(outcome.modelled_batch_seconds)}*"
+    if outcome.modelled_batch_seconds is not None:
+        return f"{duration(outcome.modelled_batch_seconds)}*"
+    return "-" if outcome.batch_seconds is None else duration(outcome.batch_seconds)
 
 
 def duration(seconds: float) -> str:

@@ -33,7 +33,7 @@ class Outcome:
     probabilities: Probabilities
     reference: Probabilities
     compile_seconds: float
-    batch_seconds: float
+    batch_seconds: float | None
     bytes_per_batch: int | None
     modelled_batch_seconds: float | None = None
 
@@ -146,7 +146,7 @@ def _run_on(
         probabilities=result.probabilities,
         reference=graph.evaluate(images=images),
         compile_seconds=compile_seconds,
-        batch_seconds=statistics.median(result.seconds),
+        batch_seconds=statistics.median(result.seconds) if target.timed else None,
         bytes_per_batch=bytes_moved // batches if target.bytes_moved else None,
         modelled_batch_seconds=seconds / batches if target.modelled_seconds else None,
     )

@@ -115,6 +115,18 @@ class HostTarget(ProgramTarget):
         manifest = build.manifest_of(code, request, self.toolchain(options))
         return Artifact(manifest, objects=code.objects)
 
+    def facts(self, options: HostOptions) -> Mapping[str, int]:
+        from xtc_targets.host.description import HostDescription
+
+        host = HostDescription.of(options.machine)
+        return {
+            "VECTOR_BYTES": host.vector_bits // 8,
+            "REGISTERS": host.vector_registers,
+            "L1": options.caches.l1_bytes,
+            "L2": options.caches.l2_bytes,
+            "THREADS": options.threads or 1,
+        }
+
     def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
         return self._generator(options).text(lowered, request)
 

@@ -122,6 +122,6 @@ def manifest_of(
         toolchain={**versions, **code.versions},
         flops=request.flops,
         offload=request.offload,
-        files=files,
+        files=dict(files),
         returns_status=code.returns_status,
     )

@@ -12,6 +12,7 @@ from xtc_passes.apply_schedules import ApplySchedules
 from xtc_passes.choose_schedules import ChooseSchedules
 from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
+from xtc_passes.expand_math import ExpandMath
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_epilogues import FuseEpilogues
 from xtc_passes.fuse_rows import FuseRows
@@ -97,6 +98,8 @@ def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
         "lowered",
         (
             CopyByLoops(),
+            # A loop with calls of the C library would not be vectorised.
+            ExpandMath(),
             # LLVM's own way with vectors of odd lengths is element by element.
             SplitVectors(bits=HostDescription.of(machine).vector_bits),
             UseDotProducts(dots),

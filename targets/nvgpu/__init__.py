@@ -27,6 +27,7 @@ class NvgpuTarget(AcceleratorTarget):
 
     name: ClassVar[str] = "nvgpu"
     Options: ClassVar[type[NvgpuOptions]] = NvgpuOptions
+    parallel_levels: ClassVar[int] = 2
 
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NvgpuOptions:
         from xtc_targets.nvgpu.device import NvgpuDevice
@@ -48,6 +49,9 @@ class NvgpuTarget(AcceleratorTarget):
         from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
 
         return nvgpu_pipeline(options)
+
+    def roundoff(self, options: NvgpuOptions) -> float:
+        return 2.0**-11 if options.tf32 else 0.0
 
     def build_image(
         self, lowered: Operation, options: NvgpuOptions, folder: Path, stem: str

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the lowered stage to a device image: a shared library for the simulator, PTX for a GPU."""
+"""From the lowered stage to a device image: a shared library for the simulator, PTX and machine
+code for a GPU."""
 
 from __future__ import annotations
 
@@ -9,20 +10,22 @@ from typing import TYPE_CHECKING
 from xtc.core.llvm import Machine, compile_ir, link_shared
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.ptx import ptx
+from xtc_targets.nvgpu.toolkit import fat_binary, find, found, version
 
 if TYPE_CHECKING:
     from xtc.core.mlir import Operation
 
 
 def build_image(lowered: Operation, options: NvgpuOptions, folder: Path, stem: str) -> str:
-    """Write the device image into `folder`; returns its file's name, `<stem>.so` or `<stem>.ptx`.
+    """Write the device image into `folder`; returns its file's name.
 
-    The calls of cuda_sim.h stay open until the simulator loads it. Raises CompileError where no
-    code can be generated, ToolError where linking fails.
+    It is `<stem>.so` for the simulator, where the calls of cuda_sim.h stay open until it loads the
+    file; `<stem>.ptx` for a GPU, or `<stem>.fatbin` with the same PTX and machine code for
+    `options.cubins`. Raises CompileError where no code can be generated, or NVIDIA's assembler
+    refuses it; ToolError where linking fails, or the assembler was asked for and is missing.
     """
     if options.platform == "hw":
-        (folder / f"{stem}.ptx").write_text(ptx(lowered, options))
-        return f"{stem}.ptx"
+        return _gpu_image(ptx(lowered, options), options, folder, stem)
     machine, name = Machine.host(), f"{stem}.so"
     code = compile_ir(_ir(lowered), machine, opt=options.opt_level, name=stem)
     link_shared([code], folder / name, machine)
@@ -44,11 +47,36 @@ def toolchain(options: NvgpuOptions) -> dict[str, str]:
         "platform": options.platform,
         "block_threads": str(options.block_threads),
         "opt_level": str(options.opt_level),
+        "tf32": str(options.tf32),
     }
     if options.platform == "hw":
-        return machine
+        return {**machine, **_assembler(options)}
     host = Machine.host()
     return {**machine, "triple": host.triple, "cpu": host.cpu, "features": host.features}
+
+
+def _gpu_image(text: str, options: NvgpuOptions, folder: Path, stem: str) -> str:
+    chips = _chips(options)
+    name = f"{stem}.fatbin" if chips else f"{stem}.ptx"
+    if chips:
+        fat_binary(text, options.arch, chips, folder / name)
+    else:
+        (folder / name).write_text(text)
+    return name
+
+
+def _chips(options: NvgpuOptions) -> tuple[str, ...]:
+    if options.cubins == "auto":
+        return (options.arch,) if find("ptxas") and find("fatbinary") else ()
+    return () if options.cubins == "none" else tuple(dict.fromkeys(options.cubins))
+
+
+def _assembler(options: NvgpuOptions) -> dict[str, str]:
+    chips = _chips(options)
+    if not chips:
+        return {"cubins": "none"}
+    ptxas = found("ptxas", f"making machine code for {chips[0]}")
+    return {"cubins": " ".join(chips), "assembler": version(ptxas)}
 
 
 def _ir(lowered: Operation) -> str:

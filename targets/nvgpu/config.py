@@ -15,7 +15,7 @@ Platform = Literal["sim", "hw"]
 PLATFORMS = ("sim", "hw")
 SCHEDULES = ("sequential", "shuffled")
 _HARDWARE_ONLY = ("device_index", "driver_library")
-_SIMULATOR_ONLY = ("sim_schedule", "seed", "memory_bytes", "timeout_s")
+_SIMULATOR_ONLY = ("sim_schedule", "seed", "memory_bytes")
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class NvgpuConfig:
         device_index: of the GPU among those that the driver shows, for "hw".
         driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
         sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random
-            order, which exposes races. This and what follows is for the simulator alone.
+            order, which exposes races; for the simulator alone, as `seed` and `memory_bytes` are.
         seed: of that order; the same seed gives the same order.
         memory_bytes: size of the simulated global memory.
-        timeout_s: seconds that one kernel may take.
+        timeout_s: seconds that one kernel may take. A simulator stops it then; a GPU cannot be
+            stopped: its device is lost, and runs the kernel until this process ends.
     """
 
     platform: Platform = "sim"

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
-from xtc.core.offload import DriverDevice, DriverQueue, OpenDevice
+from xtc.core.offload import DeviceArray, DriverDevice, DriverQueue, OpenDevice
 from xtc.core.types import element_type
 from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
+from xtc_targets.nvgpu.arrays import GpuArray, borrowed
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.counters import NvgpuCounters
 from xtc_targets.nvgpu.description import GpuDescription
@@ -31,6 +33,8 @@ class NvgpuDevice(DriverDevice, AcceleratorDevice):
         machine: the GPU to simulate where it is not one that is described, such as a copy of a
             description with less shared memory (`dataclasses.replace`).
     """
+
+    array_type: ClassVar[type[GpuArray]] = GpuArray
 
     def __init__(
         self, config: NvgpuConfig | None = None, *, machine: GpuDescription | None = None
@@ -67,6 +71,9 @@ class NvgpuDevice(DriverDevice, AcceleratorDevice):
 
     def peak_flops(self, dtype: str) -> float:
         return 2 * self.machine.peak_macs_per_second(element_type(dtype).name)
+
+    def borrowed(self, value: object) -> DeviceArray | None:
+        return borrowed(self, value, simulated=self.is_modelled)
 
     def queue(self) -> NvgpuQueue:
         return self.new_queue(NvgpuQueue)

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU of this machine, behind NVIDIA's driver."""
+"""GPUs of this machine, behind NVIDIA's driver."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import c_char_p, c_uint32, c_uint64
+from ctypes import c_char_p, c_double, c_uint32, c_uint64
+from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
 from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.nvgpu.config import NvgpuConfig
+from xtc_targets.nvgpu.description import MACHINES
 from xtc_targets.nvgpu.simulator import OWN_CSRC
+
+LIBRARY = "libcuda.so.1"
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_... in cuda.h
 
 
 class Options(ctypes.Structure):
@@ -24,6 +29,7 @@ class Options(ctypes.Structure):
         ("major", c_uint32),
         ("minor", c_uint32),
         ("exact", c_uint32),
+        ("timeout_s", c_double),
     )
 
 
@@ -31,6 +37,51 @@ def unit() -> NativeUnit:
     """The driver; nothing of NVIDIA's is needed to build it."""
     sources = (*sorted(OWN_CSRC.glob("hw_*.c")), *sorted(CSRC.glob("xtc_*.c")))
     return NativeUnit("libnvgpu_driver_hw.so", "library", sources, (CSRC, OWN_CSRC), ("dl",))
+
+
+def capabilities(library: Path | str = LIBRARY) -> list[tuple[int, int]]:
+    """The compute capability of each GPU. Raises DeviceNotFound without NVIDIA's driver."""
+    try:
+        cuda = ctypes.CDLL(str(library))
+    except OSError as error:
+        raise DeviceNotFound(f"NVIDIA's driver cannot be loaded: {error}") from None
+    count = _number(cuda, "cuDeviceGetCount") if cuda.cuInit(0) == 0 else 0
+    return [
+        (_capability(cuda, gpu, _CAPABILITY_MAJOR), _capability(cuda, gpu, _CAPABILITY_MINOR))
+        for gpu in range(count)
+    ]
+
+
+def _capability(cuda: ctypes.CDLL, gpu: int, attribute: int) -> int:
+    return _number(cuda, "cuDeviceGetAttribute", attribute, _number(cuda, "cuDeviceGet", gpu))
+
+
+def _number(cuda: ctypes.CDLL, function: str, *arguments: int) -> int:
+    """What a function writes to its first parameter; -1 where it fails."""
+    out = ctypes.c_int(-1)
+    getattr(cuda, function)(ctypes.byref(out), *arguments)
+    return out.value
+
+
+def first_gpu(library: Path | str = LIBRARY) -> NvgpuConfig:
+    """The first GPU that code can be made for, and the best code for it. Raises DeviceNotFound."""
+    found = capabilities(library)
+    for index, capability in enumerate(found):
+        for arch in reversed(tuple(MACHINES)):
+            needed, exact = MACHINES[arch].capability, arch.endswith("a")
+            if capability == needed or (capability > needed and not exact):
+                return NvgpuConfig("hw", arch, index, library)
+    listed = ", ".join(f"{major}.{minor}" for major, minor in found) or "none"
+    raise DeviceNotFound(f"no GPU of compute capability 8.0 or more is there; found: {listed}")
+
+
+def unavailable(library: Path | str = LIBRARY) -> str | None:
+    """Why this machine has no GPU that code can be made for, None where it has one."""
+    try:
+        first_gpu(library)
+    except DeviceNotFound as error:
+        return error.what
+    return None
 
 
 def open_hardware(config: NvgpuConfig, name: str) -> OpenDevice:
@@ -49,6 +100,7 @@ def open_hardware(config: NvgpuConfig, name: str) -> OpenDevice:
         minor=minor,
         # Code for an architecture whose name ends in "a" runs on no other one.
         exact=config.arch.endswith("a"),
+        timeout_s=config.timeout_s,
     )
     try:
         return OpenDevice(built_driver(unit())[1], options, name)

@@ -10,28 +10,59 @@ from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.hoist_accumulators import HoistAccumulators
+from xtc_passes.split_vectors import SplitVectors
+from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_targets.nvgpu.config import Platform
 from xtc_targets.nvgpu.options import NvgpuOptions
+from xtc_targets.nvgpu.passes.align_vectors import AlignVectors
 from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
 from xtc_targets.nvgpu.passes.call_simulator import CallSimulator
 from xtc_targets.nvgpu.passes.check_accesses import CheckAccesses
+from xtc_targets.nvgpu.passes.copy_by_vectors import CopyByVectors
+from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
+from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
+from xtc_targets.nvgpu.passes.group_products import GroupProducts
+from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
+from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
+from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
+from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
+from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
+from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
 
-SCHEDULED = Stage(
-    "scheduled",
-    (
-        # The user's schedules first: what follows decides for operations that have none.
-        ApplySchedules(),
-        "canonicalize",
-        # One kernel for a chain of elementwise operations.
-        FuseElementwise(),
-        "canonicalize",
-        "cse",
-    ),
-)
+_ACCESS_BYTES = 16  # what one instruction of a thread loads or stores, at most
+
+
+def scheduled(options: NvgpuOptions) -> Stage:
+    """What each kernel computes."""
+    return Stage(
+        "scheduled",
+        (
+            # The user's schedules first: what follows decides for operations that have none.
+            ApplySchedules(levels=2),
+            "canonicalize",
+            # One kernel for a chain of elementwise operations.
+            FuseElementwise(),
+            "canonicalize",
+            "cse",
+            # Such a chain behind a matrix product belongs to the product's kernel.
+            GroupProducts(options.tf32),
+            # Other products: their rows side by side, then tiles.
+            TransposeOperands(),
+            ScheduleProducts(options.machine.sms),
+            VectorizeElementwise(options.machine.sms),
+            ApplySchedules(levels=2),
+            # What is left are sums of few rows, or of many.
+            SplitReductions(options.machine.sms),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
 
 BUFFERIZED = Stage(
     "bufferized",
@@ -40,26 +71,46 @@ BUFFERIZED = Stage(
         UnrollLoops(),
         "canonicalize",
         "cse",
+        SplitVectors(bits=8 * _ACCESS_BYTES),
     ),
 )
 
 
-def offloaded(block_threads: int) -> Stage:
+def offloaded(options: NvgpuOptions) -> Stage:
     """Each kernel's grid, and what a thread of it does."""
+    machine = options.machine
     return Stage(
         "offloaded",
         (
+            # While products can be told from other loops.
+            UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm),
+            # Long rows are shared by the threads of a block.
+            ReduceInBlocks(machine.sms),
             # Copies are loops too, which threads share.
             CopyByLoops(whole=True),
+            CopyByVectors(_ACCESS_BYTES),
             "convert-linalg-to-parallel-loops",
             "scf-forall-to-parallel",
             "canonicalize",
-            DistributeThreads(block_threads),
+            # Nests of two levels; others after them.
+            DistributeBlocks(machine.max_block_threads),
+            DistributeThreads(options.block_threads),
+            # The few turns in which threads fill a tile.
+            UnrollLoops(),
+            # Views become indices of buffers: what touches the same element can be seen to.
+            "fold-memref-alias-ops",
+            "canonicalize",
+            "cse",
+            # Copies of an unrolled body hand their sums on.
+            ForwardStores(),
             # What a thread sums up stays in a register: an accumulator's address is known not to
             # change once it is computed outside of the loop.
             "loop-invariant-code-motion",
             HoistAccumulators(),
-            # Buffers that are left are a thread's own.
+            PrefetchTiles(),
+            AlignVectors(),
+            # Buffers that are left are a block's or a thread's own.
+            PlaceSharedBuffers(machine.shared_bytes_block),
             PlaceThreadBuffers(),
             "canonicalize",
             "cse",
@@ -94,5 +145,5 @@ def lowered(platform: Platform) -> Stage:
 
 def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages, in order."""
-    stages = offloaded(options.block_threads), lowered(options.platform)
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, *stages))
+    stages = offloaded(options), lowered(options.platform)
+    return Pipeline((Stage("source"), scheduled(options), BUFFERIZED, *stages))

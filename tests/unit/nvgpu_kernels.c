@@ -277,6 +277,15 @@ KERNEL(matmul_f16, GRID(1, 1, 1), GRID(64, 1, 1), (32 + 16) * K * 2)
 
 #include "nvgpu_mistakes.h"
 
+// In block and thread arguments[0] and [1], an access of arguments[3] bytes to arguments[2]; a write
+// where arguments[4] says so.
+KERNEL(stray, GRID(3, 2, 1), GRID(10, 4, 2), 0)
+{
+    if (cuda_block_id(1) * 3 + cuda_block_id(0) != arguments[0] || linear_thread() != arguments[1])
+        return;
+    (arguments[4] ? cuda_write : cuda_read)((void *)arguments[2], (uint32_t)arguments[3]);
+}
+
 KERNEL(faults, GRID(2, 1, 1), GRID(8, 8, 1), 128)
 {
     if (cuda_block_id(0) != 1 || cuda_thread_id(0) != 5 || cuda_thread_id(1) != 1)

@@ -109,6 +109,39 @@ def _annotate(rng: Random, data: Data, space: Space, vectors: set[str]) -> None:
             words["fuse"] = rng.choice(space.computed)
 
 
+def random_blocks(rng: Random, space: Space) -> Data:
+    """A nest whose outer loops run on blocks, and inner ones on threads, as plain data."""
+    axes = [axis for axis in space.axes if axis.size > 1 and not axis.reduction]
+    grid = rng.sample(axes, rng.randint(1, len(axes))) if axes else []
+    tiles = {axis.name: rng.randint(1, axis.size - 1) for axis in grid}
+    rest = [axis for axis in space.axes if axis.size > 1 and axis not in grid]
+    shared = [f"{name}#{size}" for name, size in tiles.items() if size > 1]
+    shared += [axis.name for axis in rest if not axis.reduction and rng.random() < 0.5]
+    left = [axis.name for axis in rest if axis.name not in shared]
+    between = [name for name in left if rng.random() < 0.6]
+    inner = [name for name in left if name not in between]
+    inner += [f"{axis.name}#{rng.randint(1, axis.size - 1)}" for axis in rest if rng.random() < 0.4]
+    inner += [f"{name}#{size // 2}" for name, size in tiles.items() if size > 3]
+    data: Data = {name: {"parallelize": True} for name in tiles}
+    data |= {name: {} for name in between}
+    data |= {name: {"parallelize": True} for name in shared}
+    data |= {name: {} for name in inner}
+    for words in [data[name] for name in (*list(tiles)[-1:], *between, *inner)]:
+        _put_inside(rng, words, space, 0.3)
+    if inner and not data[inner[-1]] and rng.random() < 0.6:
+        data[inner[-1]] = {rng.choice(("vectorize", "vectorize", "unroll")): True}
+    return data
+
+
+def _put_inside(rng: Random, words: Any, space: Space, chance: float) -> None:
+    if rng.random() < chance / 2:
+        words["buffer"] = True
+    if space.operands and rng.random() < chance:
+        words["pack"] = rng.randrange(space.operands)
+    if space.computed and rng.random() < chance:
+        words["fuse"] = rng.choice(space.computed)
+
+
 def _value(rng: Random, words: Any) -> Any:
     """The same in one of the other forms that data may have."""
     if not isinstance(words, dict) or rng.random() < 0.5:

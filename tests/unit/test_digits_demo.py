@@ -98,6 +98,12 @@ def test_row_shows_bytes_only_where_something_is_copied() -> None:
     assert report.row(outcome([1] * 4, [1] * 4, bytes_per_batch=14800))[-1] == "14,800"
 
 
+def test_a_time_that_says_nothing_of_the_machine_is_not_shown() -> None:
+    assert report.batch_time(outcome([1], [1], batch_seconds=None)) == "-"
+    modelled = outcome([1], [1], batch_seconds=None, modelled_batch_seconds=1e-3)
+    assert report.batch_time(modelled) == "1 ms*"
+
+
 def test_drawing_is_dark_where_the_image_is_bright() -> None:
     image = np.zeros((8, 8, 1), np.float32)
     image[2, 3] = 1
@@ -195,6 +201,17 @@ def test_demo_prints_every_row_and_closes_devices(
         ["fake-device", "100.00%", "100.00%"],
     ]
     assert [device.closed for device in fake.devices] == [True]
+
+
+def test_rows_that_cannot_run_here_are_left_out_and_named(
+    fake: FakeDemo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "left_out", lambda: {"fake-device": "it was sold"})
+    assert demo.main([]) == 0
+    assert "no row fake-device: it was sold" in capsys.readouterr().out
+    assert fake.devices == []
+    assert demo.main(["--targets", "fake-device"]) == 0
+    assert len(fake.devices) == 1
 
 
 def test_bytes_are_counted_per_batch(fake: FakeDemo) -> None:

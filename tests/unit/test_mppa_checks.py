@@ -8,25 +8,28 @@ Faults of hand-written kernels, their places and addresses, and endless kernels 
 from __future__ import annotations
 
 import random
-import signal
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
 import xtc
 import xtc.ops as O
+from tests.unit.device_checks import (
+    MEBIBYTE,
+    a_device_that_dies_is_opened_again_and_right,
+    children,
+    kill_the_simulator,
+    no_order_changes_a_result,
+    running_out_of_memory_leaks_nothing,
+)
 from tests.unit.mppa_support import Kernels, opened
-from tests.unit.offload_support import A, B, product
-from xtc.core.errors import DeviceFault, DeviceLost, DeviceMemoryError, LaunchError
-from xtc.graph.graph import Graph
+from tests.unit.offload_support import B, product
+from xtc.core.errors import DeviceFault, DeviceLost, LaunchError
 from xtc_targets.mppa import MppaConfig, MppaDevice
 
 pytestmark = pytest.mark.usefixtures("collected")
-MEBIBYTE = 1 << 20
 
 
 @pytest.fixture
@@ -35,29 +38,9 @@ def device() -> Iterator[MppaDevice]:
         yield opened
 
 
-def children() -> int:
-    """Processes that this one has, simulators among them."""
-    return len(psutil.Process().children(recursive=True))
-
-
 def test_running_out_of_memory_leaks_nothing(is_long: bool) -> None:
-    x = O.tensor((512, 256), name="X")  # half a mebibyte
-    with O.graph(name="big") as gb:
-        O.relu(x, name="Y", device="mppa0")
-    values = np.ones((512, 256), np.float32)
-    config = MppaConfig(ddr_bytes=2 * MEBIBYTE)
-    with MppaDevice(config) as device, xtc.compile(gb, device) as module:
-        with device.empty(MEBIBYTE, "int8"):
-            used, files = device.memory_info()[0], psutil.Process().num_fds()
-            for _ in range(1000 if is_long else 20):
-                with pytest.raises(
-                    DeviceMemoryError, match="mppa0: cannot allocate 524288"
-                ) as said:
-                    module(values)
-                assert said.value.notes[0].endswith(" of 2097152 bytes are free")
-                assert device.memory_info()[0] == used
-            assert psutil.Process().num_fds() == files
-        np.testing.assert_array_equal(module(values).numpy(), values)
+    with MppaDevice(MppaConfig(ddr_bytes=2 * MEBIBYTE)) as device:
+        running_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
 
 
 def test_a_launch_that_is_refused_is_told_by_the_call(device: MppaDevice) -> None:
@@ -86,17 +69,7 @@ class TestFaults:
     def test_a_device_that_dies_is_opened_again_and_right(self, is_long: bool) -> None:
         before = children()
         with MppaDevice() as device:
-            for number in range(100 if is_long else 6):
-                fault = FAULTS[number % len(FAULTS)]
-                with xtc.compile(product(device, weight=True)) as module:
-                    np.testing.assert_allclose(module(A).numpy(), A @ B)
-                    fault(device)
-                    with pytest.raises(DeviceLost):
-                        module(A)
-                    device.init_device()
-                    with pytest.raises(DeviceLost, match="compile or load the module again"):
-                        module(A)
-                assert device.memory_info()[0] == 0
+            a_device_that_dies_is_opened_again_and_right(device, FAULTS, 100 if is_long else 6)
         assert children() <= before
 
     def test_one_device_that_dies_does_not_concern_another(self, device: MppaDevice) -> None:
@@ -138,15 +111,6 @@ def fault_in_a_transfer(device: MppaDevice) -> None:
         device.launch(kernels.transfer, [0, 0, 4, 0, 4, 4, 1, 0])
 
 
-def kill_the_simulator(device: MppaDevice) -> None:
-    """As the system does where memory is short; `device` is the only one that is open."""
-    running = [one for one in psutil.Process().children() if one.name() == "mppa_sim"]
-    (simulator,) = [one for one in running if one.status() != psutil.STATUS_ZOMBIE]
-    simulator.send_signal(signal.SIGKILL)
-    while simulator.status() != psutil.STATUS_ZOMBIE:
-        time.sleep(0.001)
-
-
 FAULTS = (fault_in_a_kernel, fault_in_a_transfer, kill_the_simulator)
 
 
@@ -183,30 +147,9 @@ def test_every_transfer_outside_an_allocation_is_found_with_its_place(is_long: b
             kernels = Kernels(device)
 
 
-def pipelined() -> Graph:
-    """Products, rows and windows, larger than the tiles."""
-    x = O.tensor((70, 96), name="X")
-    w = O.tensor((96, 50), name="W", device="mppa0")
-    with O.graph(name="pipelined") as gb:
-        y = O.relu(O.matmul(x, w, device="mppa0"), device="mppa0")
-        O.outputs(O.softmax(y, axis=1, name="S", device="mppa0"), O.exp(y, name="E"))
-    return gb.graph
-
-
 @pytest.mark.parametrize("clusters", [1, 5])
 def test_no_order_and_no_late_transfer_changes_a_result(is_long: bool, clusters: int) -> None:
-    graph, results = pipelined(), []
     exposing: dict[str, Any] = {"sim_schedule": "shuffled", "dma_mode": "deferred"}
-    rng = np.random.default_rng(0)
-    x, w = rng.random((70, 96), np.float32), rng.random((96, 50), np.float32)
     seeds = range(100 if is_long else 2)
-    for config in ({}, *({**exposing, "seed": seed} for seed in seeds)):
-        with (
-            MppaDevice(MppaConfig(clusters=clusters, **config)) as device,
-            xtc.compile(graph, device) as module,
-        ):
-            results.append([np.asarray(one) for one in module(x, device.array(w))])
-    for result in results[1:]:
-        for one, first in zip(result, results[0], strict=True):
-            np.testing.assert_array_equal(one, first)
-    np.testing.assert_allclose(results[0][1], np.exp(x @ w), rtol=1e-4)
+    configs = ({}, *({**exposing, "seed": seed} for seed in seeds))
+    no_order_changes_a_result(MppaDevice(MppaConfig(clusters=clusters, **one)) for one in configs)

@@ -64,7 +64,8 @@ def random_product(rng: Random, dtype: str) -> Graph:
     k = rng.choice([size for size in SIZES if m * n * size > 16384] or SIZES)
     leads = rng.choice((((), ()), ((), ()), ((2,), (2,)), ((3,), ()), ((), (2,)), ((2, 1), (1, 3))))
     flags = rng.random() < 0.5, rng.random() < 0.5
-    return batched(*leads, (m, n, k), dtype, flags)
+    lead_a, lead_b = leads
+    return batched(lead_a, lead_b, (m, n, k), dtype, flags)
 
 
 def samples(graph: Graph, seed: int) -> list[Array]:

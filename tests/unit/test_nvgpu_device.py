@@ -213,7 +213,7 @@ def test_descriptions_are_values() -> None:
         ({"device_index": 1}, "device_index=1 is not for platform 'sim'"),
         ({"platform": "hw", "device_index": -1}, "device_index=-1 is not a whole number"),
         ({"platform": "hw", "seed": 1}, "seed=1 is not for platform 'hw'"),
-        ({"platform": "hw", "timeout_s": 1.0}, r"timeout_s=1\.0 is not for platform 'hw'"),
+        ({"platform": "hw", "timeout_s": -1.0}, r"timeout_s=-1\.0 is not a positive number"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: dict[str, object], what: str) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA's driver is called as its documentation says, and what it returns becomes typed errors.
 
-The driver is a stand-in that notes its calls and whose device is this process.
+The driver is a stand-in.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.unit.nvgpu_stand_in import built, kernel_code, log, stand_in
 from tests.unit.nvgpu_support import Kernels
 from xtc.core.errors import (
     ArtifactError,
@@ -23,33 +24,16 @@ from xtc.core.errors import (
     DeviceTimeout,
     LaunchError,
 )
-from xtc.core.offload import NativeUnit
-from xtc.core.offload.native import compile_unit
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.device import NvgpuDevice
-
-STAND_IN = Path(__file__).parent / "nvgpu_driver"
+from xtc_targets.nvgpu.hardware import capabilities, first_gpu, unavailable
 
 pytestmark = pytest.mark.usefixtures("collected")
 
 
-def built(name: str, folder: Path, *flags: str) -> Path:
-    source, all_flags = STAND_IN / f"{name}.c", ("-fvisibility=default", "-Werror", *flags)
-    return compile_unit(
-        NativeUnit(f"{name}.so", "library", (source,), (), ("dl",), all_flags), folder
-    )
-
-
-@pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return built("kernels", tmp_path_factory.mktemp("code")).read_bytes()
-
-
 @pytest.fixture
-def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes) -> Path:
-    monkeypatch.setenv("STAND_IN_LOG", str(tmp_path / "log"))
-    monkeypatch.setenv("STAND_IN_IMAGE_BYTES", str(len(code)))
-    return built("libcuda", tmp_path)
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return stand_in(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -64,12 +48,8 @@ def device(config: NvgpuConfig) -> Iterator[NvgpuDevice]:
 
 
 @pytest.fixture
-def kernels(device: NvgpuDevice, code: bytes) -> Kernels:
-    return Kernels(device, code)
-
-
-def log(library: Path) -> list[str]:
-    return (library.parent / "log").read_text().splitlines()
+def kernels(device: NvgpuDevice) -> Kernels:
+    return Kernels(device, kernel_code())
 
 
 def test_a_kernel_runs_between_copies(kernels: Kernels, library: Path) -> None:
@@ -179,16 +159,21 @@ def test_code_that_the_driver_refuses_comes_with_its_words(device: NvgpuDevice) 
     assert error.value.notes[-1] == "ptxas: line 1: no such instruction"
     with pytest.raises(ArtifactError, match="CUDA_ERROR_INVALID_IMAGE"):
         device.load_module(b"nonsense")
+    with pytest.raises(ArtifactError, match="CUDA_ERROR_INVALID_IMAGE") as error:
+        device.load_module(b"\x50\xed\x55\xba" + bytes(60))
+    assert error.value.notes[-1] == (
+        "the driver may be too old for its machine code: cubins='none' leaves that to the driver"
+    )
 
 
 @pytest.mark.parametrize(
     ("fails", "error", "what"),
     [
-        ("cuEventSynchronize=700", DeviceFault, "kernel 'scale': CUDA_ERROR_ILLEGAL_ADDRESS"),
-        ("cuEventSynchronize=716", DeviceFault, "kernel 'scale': CUDA_ERROR_MISALIGNED_ADDRESS"),
-        ("cuEventSynchronize=702", DeviceTimeout, "kernel 'scale': CUDA_ERROR_LAUNCH_TIMEOUT"),
-        ("cuEventSynchronize=214", DeviceLost, "kernel 'scale': CUDA_ERROR_ECC_UNCORRECTABLE"),
-        ("cuEventSynchronize=12345", DeviceFault, "kernel 'scale': CUDA error 12345"),
+        ("cuEventQuery=700", DeviceFault, "kernel 'scale': CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("cuEventQuery=716", DeviceFault, "kernel 'scale': CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("cuEventQuery=702", DeviceTimeout, "kernel 'scale': CUDA_ERROR_LAUNCH_TIMEOUT"),
+        ("cuEventQuery=214", DeviceLost, "kernel 'scale': CUDA_ERROR_ECC_UNCORRECTABLE"),
+        ("cuEventQuery=12345", DeviceFault, "kernel 'scale': CUDA error 12345"),
     ],
 )
 def test_a_failed_kernel_ends_the_device_with_its_name(
@@ -283,3 +268,23 @@ def test_newer_gpus_run_code_for_older_ones(library: Path, number: int) -> None:
     config = NvgpuConfig(platform="hw", arch="sm_80", device_index=number, driver_library=library)
     with NvgpuDevice(config) as device:
         assert device.zeros(1, "int32").numpy().tolist() == [0]
+
+
+def test_gpus_are_found_with_the_best_code_for_them(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert capabilities(library) == [(9, 0), (8, 6)]
+    assert first_gpu(library) == NvgpuConfig("hw", "sm_90a", 0, library)
+    assert unavailable(library) is None
+    monkeypatch.setenv("STAND_IN_FIRST_GPU", "75")
+    assert first_gpu(library) == NvgpuConfig("hw", "sm_80", 1, library)
+    monkeypatch.setenv("STAND_IN_FAILS", "cuInit=100")
+    assert unavailable(library) == (
+        "no GPU of compute capability 8.0 or more is there; found: none"
+    )
+
+
+def test_a_machine_without_a_driver_has_no_gpu() -> None:
+    reason = unavailable("libcuda-that-is-not.so.1")
+    assert reason is not None
+    assert reason.startswith("NVIDIA's driver cannot be loaded: libcuda-that-is-not.so.1")

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from random import Random
 
@@ -15,39 +13,14 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from tests.unit.random_graphs import graphs
 from tests.unit.random_operators import FAMILIES
 from tests.unit.test_random_schedules import legal_schedule
 from xtc.core.errors import DeviceNotFound
-from xtc.driver import prepare
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
-PTXAS = shutil.which("ptxas")
-ARCHITECTURES = ("sm_80", "sm_90a")
 COUNT = max(8, settings().max_examples // 10)
-
-needs_ptxas = pytest.mark.skipif(PTXAS is None, reason="ptxas is not installed")
-
-
-def gpu(arch: str) -> NvgpuDevice:
-    """A GPU that is never opened: code is generated without one."""
-    return NvgpuDevice(NvgpuConfig(platform="hw", arch=arch))
-
-
-def ptx_of(graph: xtc.Graph, device: NvgpuDevice, schedule: xtc.Schedule | None = None) -> str:
-    text = prepare(graph, target=device, schedule=schedule).stage_text("code")
-    return text[text.index(".version") :] if ".version" in text else ""
-
-
-def assembled(ptx: str, arch: str, folder: Path) -> str:
-    """What ptxas says of code that it accepts."""
-    assert PTXAS is not None
-    source = folder / "device.ptx"
-    source.write_text(ptx)
-    words = [PTXAS, "-v", f"-arch={arch}", str(source), "-o", str(folder / "device.cubin")]
-    ran = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stderr
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -73,7 +46,7 @@ def test_ptxas_accepts_random_graphs(arch: str, data: st.DataObject, tmp_path: P
     device = gpu(arch)
     graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from([device, device, None]))))
     if ptx := ptx_of(graph, device):
-        assembled(ptx, arch, tmp_path)
+        machine_code(ptx, arch, tmp_path)
 
 
 @needs_ptxas
@@ -82,8 +55,8 @@ def test_ptxas_accepts_random_schedules_without_spills(family: str, tmp_path: Pa
     rng = Random(family)  # noqa: S311  data of a test
     arch = rng.choice(ARCHITECTURES)
     schedule = legal_schedule(rng, family)
-    told = assembled(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
-    assert not re.findall(r"[1-9]\d* bytes spill", told)
+    code = machine_code(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
+    assert set(code.spilled_bytes.values()) == {0}
 
 
 def one_operator() -> xtc.Graph:
@@ -91,13 +64,6 @@ def one_operator() -> xtc.Graph:
     with O.graph(name="f") as graph:
         O.relu(x, name="Y")
     return graph.graph
-
-
-def test_an_artefact_needs_no_gpu(tmp_path: Path) -> None:
-    device = gpu("sm_90a")
-    prepare(one_operator(), target=device).build(tmp_path)
-    ptx = (tmp_path / f"{device.device_name}.ptx").read_text()
-    assert f".visible .entry f_{device.device_name}_0(" in ptx
 
 
 def test_running_without_a_driver_says_what_is_missing() -> None:

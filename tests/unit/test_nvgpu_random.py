@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs over the host and simulated GPUs compute what NumPy computes, and leak nothing."""
+"""Random graphs over the host and GPUs compute what NumPy computes, and leak nothing.
+
+The GPUs are simulated; where this machine has one, it is among them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,16 +17,19 @@ import xtc
 from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core.offload import DriverDevice
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu.hardware import first_gpu, unavailable
 
 COUNT = max(40, settings().max_examples // 4)  # 500 in a long run
 
 
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[DriverDevice]]:
-    """Two architectures, races made visible on one."""
-    exposing = NvgpuConfig(arch="sm_80", sim_schedule="shuffled")
-    with NvgpuDevice() as one, NvgpuDevice(exposing) as two:
-        yield [one, two]
+    """Two architectures, races made visible on one; and a real GPU."""
+    configs = [NvgpuConfig(), NvgpuConfig(arch="sm_80", sim_schedule="shuffled")]
+    if unavailable() is None:
+        configs.append(first_gpu())
+    with ExitStack() as stack:
+        yield [stack.enter_context(NvgpuDevice(one)) for one in configs]
 
 
 @settings(
@@ -36,4 +43,4 @@ def test_placed_graphs_agree_with_numpy(
     graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
     with xtc.compile(graph) as module:
         module.check(*inputs_of(graph, seed))
-    assert [device.memory_info()[0] for device in devices] == [0, 0]
+    assert [device.memory_info()[0] for device in devices] == [0] * len(devices)

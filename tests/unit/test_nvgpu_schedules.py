@@ -11,10 +11,13 @@ from hypothesis import settings
 
 import xtc
 import xtc.ops as O
-from tests.unit.random_operators import FAMILIES, random_inputs
+from tests.unit.random_nests import random_blocks
+from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from tests.unit.test_random_schedules import legal_schedule
 from xtc.core.errors import UserError
+from xtc.evaluate.compare import MismatchError
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu.passes import distribute_blocks
 
 COUNT = max(2, settings().max_examples // 25)
 """Schedules of each family."""
@@ -31,6 +34,30 @@ def gpu() -> Iterator[NvgpuDevice]:
 def test_a_schedule_changes_how_but_not_what(gpu: NvgpuDevice, family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     schedule = legal_schedule(rng, family)
+    with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
+        module.check(*random_inputs(rng, schedule.graph))
+    assert gpu.memory_info()[0] == 0
+
+
+def blocked_schedule(rng: Random, family: str) -> xtc.Schedule:
+    """A schedule of a random graph, with loops over blocks and over threads."""
+    for _ in range(50):
+        graph = random_graph(rng, family)
+        space = xtc.Schedule(graph, "nvgpu")["C"].space
+        try:
+            return xtc.Schedule.of(graph, {"C": random_blocks(rng, space)}, "nvgpu")
+        except UserError:
+            continue
+    raise AssertionError(f"no legal schedule of {family} in 50")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(2 * COUNT))
+def test_blocks_and_threads_change_how_but_not_what(
+    gpu: NvgpuDevice, family: str, seed: int
+) -> None:
+    rng = Random(seed)  # noqa: S311  data of a test
+    schedule = blocked_schedule(rng, family)
     with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
         module.check(*random_inputs(rng, schedule.graph))
     assert gpu.memory_info()[0] == 0
@@ -75,3 +102,59 @@ def test_blocks_have_the_threads_that_are_asked_for(
     with xtc.compile(graph, target=gpu, block_threads=threads) as module:
         module.check()
     assert gpu.counters()["nvgpu.THREADS"] - before == started
+
+
+TILED = {
+    "i": "parallelize",
+    "j": "parallelize",
+    "k": {"pack": [0, 1]},
+    "i#32": "parallelize",
+    "j#64": "parallelize",
+    "k#16": "unroll:4",
+    "i#8": "unroll",
+    "j#4": "vectorize",
+}
+
+
+def product(size: int) -> xtc.Graph:
+    a, b = O.tensor((size, size), name="A"), O.tensor((size, size), name="B")
+    with O.graph(name="product") as graph:
+        O.matmul(a, b, name="C")
+    return graph.graph
+
+
+def counted(gpu: NvgpuDevice, graph: xtc.Graph, schedule: object) -> dict[str, int]:
+    """What the GPU counts while it runs a graph, which computes what it shall."""
+    with xtc.compile(graph, target=gpu, schedule=schedule) as module:
+        before = gpu.counters()
+        module.check()
+        after = gpu.counters()
+    return {name.removeprefix("nvgpu."): int(after[name] - before[name]) for name in after}
+
+
+def test_a_tile_in_shared_memory_saves_global_reads(gpu: NvgpuDevice) -> None:
+    size = 128
+    events = counted(gpu, product(size), {"C": TILED})
+    # Blocks of 32 x 64 results read 4 times the columns of A and twice the rows of B; then what is
+    # added to. Zeros are written before. All of it by 16 bytes.
+    words = size * size
+    assert events["GLOBAL_READ_BYTES"] == 4 * (2 * words + 4 * words + words)
+    assert events["GLOBAL_WRITE_BYTES"] == 4 * (words + words)
+    assert events["GLOBAL_READS"] == events["GLOBAL_READ_BYTES"] // 16
+    # What is packed is written once for each block; four rows are read by a thread for 32 sums.
+    assert events["SHARED_WRITE_BYTES"] == 4 * (2 * words + 4 * words)
+    assert events["BARRIERS"] == 8 * 2 * (size // 16)
+
+
+def test_a_kernel_that_lost_its_barriers_is_caught(
+    gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
+    with pytest.raises(MismatchError):
+        counted(gpu, product(128), {"C": TILED})
+
+
+def test_a_buffer_that_no_block_has_room_for_is_refused(gpu: NvgpuDevice) -> None:
+    schedule = {"i": {"parallelize": True, "pack": 1}, "j": "parallelize", "k": {}, "i#64": {}}
+    with pytest.raises(UserError, match="needs 262144 bytes of shared memory"):
+        xtc.compile(product(256), target=gpu, schedule={"C": schedule})

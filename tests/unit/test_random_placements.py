@@ -14,6 +14,7 @@ from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core.offload import DriverDevice
 from xtc_targets.mppa import MppaConfig, MppaDevice
 from xtc_targets.null import NullDevice
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 # 150 graphs in every run, 1,000 in a long one.
 COUNT = max(150, settings().max_examples // 2)
@@ -21,10 +22,16 @@ COUNT = max(150, settings().max_examples // 2)
 
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[DriverDevice]]:
-    """Two of one target, with races and late transfers made visible on one, and another one."""
+    """Two of one target, a GPU, and another one; races and late transfers are visible on two."""
     exposing = MppaConfig(sim_schedule="shuffled", dma_mode="deferred", clusters=3)
-    with MppaDevice() as one, MppaDevice(exposing) as two, NullDevice() as three:
-        yield [one, two, three]
+    shuffled = NvgpuConfig(sim_schedule="shuffled", arch="sm_80")
+    with (
+        MppaDevice() as one,
+        MppaDevice(exposing) as two,
+        NullDevice() as three,
+        NvgpuDevice(shuffled) as four,
+    ):
+        yield [one, two, three, four]
 
 
 @settings(
@@ -38,4 +45,4 @@ def test_placed_graphs_agree_with_numpy(
     graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
     with xtc.compile(graph) as module:
         module.check(*inputs_of(graph, seed))
-    assert [device.memory_info()[0] for device in devices] == [0, 0, 0]
+    assert [device.memory_info()[0] for device in devices] == [0] * len(devices)

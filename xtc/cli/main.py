@@ -36,6 +36,12 @@ def _loop(argv: Sequence[str]) -> int:
     return loop.run(argv)
 
 
+def _tune(argv: Sequence[str]) -> int:
+    from xtc.cli import tune
+
+    return tune.run(argv)
+
+
 def _cache(argv: Sequence[str]) -> int:
     from xtc.cli import cache
 
@@ -54,6 +60,7 @@ _COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "run": (_run, "compile a graph, check and measure it on sample data"),
     "opt": (_opt, "run passes, or a target's stages, on MLIR"),
     "loop": (_loop, "apply the schedules in a file of MLIR; look, run, compare, time"),
+    "tune": (_tune, "search for fast schedules of a graph"),
     "cache": (_cache, "look at the cache of artefacts, or make room in it"),
     "devices": (_devices, "say which targets' code can run here"),
 }

@@ -62,6 +62,10 @@ class ChildDied(CompileError):  # noqa: N818
     """Work in a process of its own crashed there, or was ended at its limit of time or memory."""
 
 
+class ChildTimeout(ChildDied):
+    """Work in a process of its own was ended at its limit of time."""
+
+
 class ArtifactError(XtcError):
     """A stored artefact is missing, incomplete or not what its manifest says."""
 

@@ -100,9 +100,22 @@ CACHE_LIMIT = _declare(
     2 << 30,
     "size at which the artefact cache drops what was not used for longest: bytes, or 500M, 2G",
 )
+TUNING_DB = _declare(
+    "XTC_TUNING_DB",
+    Path,
+    None,
+    "database of tuned schedules; unset, `tuning.db` in the user's data folder for xtc",
+)
 KALRAY_TOOLCHAIN_DIR = _declare(
     "KALRAY_TOOLCHAIN_DIR",
     Path,
     None,
     "where Kalray's AccessCore toolchain is installed, for its simulators and its hardware",
+)
+CUDA_ROOT = _declare(
+    "XTC_CUDA_ROOT",
+    Path,
+    None,
+    "CUDA toolkit whose bin/ has ptxas and fatbinary; unset, the PyPI packages, the path and "
+    "/usr/local/cuda are looked through",
 )

@@ -133,7 +133,11 @@ def _check_apart(
 def _overlap(one: Array | DeviceArray, other: Array | DeviceArray) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.may_share_memory(one, other)
-    return one is other
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return False
+    start, end = one.address, one.address + one.nbytes
+    apart = end <= other.address or other.address + other.nbytes <= start
+    return one.device is other.device and not apart
 
 
 def _as_array(value: Any, argument: Argument) -> Array:

@@ -23,6 +23,7 @@ from xtc.driver.module import Module
 from xtc.driver.parts import DeviceCode, parts_of
 from xtc.driver.pipelines import whole_pipeline
 from xtc.driver.placements import accelerator, live_devices, require_used
+from xtc.driver.tuned import TUNED, tuned_schedule
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
@@ -33,7 +34,7 @@ from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
 from xtc.schedule import Schedule, schedule_texts
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.core.mlir import Context, Operation
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,11 @@ class Compilation:
         """The stages, those of the devices included."""
         return whole_pipeline(self.target.pipeline(self.options), self.devices)
 
+    @property
+    def roundoff(self) -> float:
+        """Unit roundoff of what kernels round float32 to at the user's wish; 0 where none does."""
+        return max((one.target.roundoff(one.options) for one in self.devices.values()), default=0.0)
+
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
         from xtc.core import mlir
@@ -93,13 +99,16 @@ class Compilation:
             self.runner.run(module, pipeline)
             return self._code_text(module) if stage == "code" else str(module)
 
-    def build(self, folder: Path | None) -> Artifact:
-        """Run all stages and build into `folder`, or in memory where it is None."""
+    def build(self, folder: Path | None, context: Context | None = None) -> Artifact:
+        """Run all stages and build into `folder`, or in memory where it is None.
+
+        `context` is where MLIR does so; a new one takes some milliseconds to be made.
+        """
         from xtc.core import mlir
 
         start = time.perf_counter()
         text = self.source()
-        with mlir.Context():
+        with context or mlir.Context():
             module = mlir.Module.parse(text).operation
             self.runner.seconds["emit"] = time.perf_counter() - start
             self.runner.run(module, self.pipeline())
@@ -170,7 +179,8 @@ def compile(
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
-            a Path; operators without one run as the target thinks best.
+            a Path; "tuned" for the best that `xtc-tune` has found on this machine; operators
+            without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
         time_passes: keep each pass's time in `module.compile_seconds`.
@@ -210,6 +220,8 @@ def prepare(
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     parts = parts_of(plain.bind(dims), target, options)
+    if isinstance(schedule, str) and schedule == TUNED:
+        schedule = tuned_schedule(parts.graph, parts.target.name, parts.options)
     texts = schedule_texts(parts.graph, schedule)
     runner = (ir or IrOptions()).runner()
     return Compilation(parts.graph, parts.target, parts.options, runner, texts, parts.devices)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from xtc.core.errors import UserError
+from xtc.core.errors import UserError, about
 from xtc.core.offload import DeviceArray, DriverDevice
 from xtc.core.types import element_type
 from xtc.interfaces.artifact import Argument
@@ -19,6 +19,9 @@ Devices = Mapping[str, AcceleratorDevice]
 def read_device_array(value: Any, argument: Argument, devices: Devices) -> DeviceArray:
     """`value`, an array on the argument's device. Raises UserError for any other one."""
     device = _device(argument, devices)
+    if not isinstance(value, DeviceArray):
+        with about(f"'{argument.name}'"):
+            value = device.borrowed(value) or value
     if not isinstance(value, DeviceArray):
         raise UserError(
             f"'{argument.name}' lives on {argument.device}, and {type(value).__name__} does not",
@@ -43,7 +46,10 @@ def output_device_array(
     Raises UserError for an unfit one.
     """
     if value is not None:
-        return read_device_array(value, argument, devices)
+        array = read_device_array(value, argument, devices)
+        if array.read_only:
+            raise UserError(f"out= for '{argument.name}' is read-only")
+        return array
     array = _device(argument, devices).empty(argument.shape, argument.dtype)
     undo.callback(array.free)
     return array

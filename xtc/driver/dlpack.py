@@ -3,31 +3,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from xtc.core.dlpack import BFLOAT, CPU, UNSIGNED, tensor_in
+
 Array = np.ndarray[Any, Any]
-
-CPU = 1  # kDLCPU in dlpack.h
-_UNSIGNED = 1  # kDLUInt
-_BFLOAT = 4  # kDLBfloat
-_CAPSULE = b"dltensor"
-
-
-class _Tensor(ctypes.Structure):
-    """The head of a DLTensor: data, device (type and number), rank, element type."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("rank", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-    )
 
 
 class _Exported:
@@ -68,19 +51,10 @@ def _bfloat16(value: Any) -> Array | None:
         capsule = value.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError):
         return None
-    tensor = _Tensor.from_address(_address(capsule))
-    if (tensor.code, tensor.bits, tensor.lanes) != (_BFLOAT, 16, 1):
+    tensor = tensor_in(capsule)
+    if (tensor.code, tensor.bits, tensor.lanes) != (BFLOAT, 16, 1):
         return None
-    tensor.code = _UNSIGNED
+    tensor.code = UNSIGNED
     exported: Any = _Exported(capsule)
     array: Array = np.from_dlpack(exported).view(ml_dtypes.bfloat16)
     return array
-
-
-def _address(capsule: object) -> int:
-    """Where a capsule's tensor is. Raises ValueError for what is no such capsule."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype = ctypes.c_void_p
-    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    address: int = pointer(capsule, _CAPSULE)
-    return address

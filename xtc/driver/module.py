@@ -142,6 +142,7 @@ class Module:
         precise = self._reference(inputs, precise=True)
         rounded = self._reference(inputs, precise=False)
         outputs = empty_outputs(self.artifact.manifest)
+        roundoff = 0.0 if self._compilation is None else self._compilation.roundoff
         with self._bound(inputs, outputs) as call:
             call()
         comparisons = [
@@ -153,6 +154,7 @@ class Module:
                 name=name,
                 reduction=self.graph.reduction_size,
                 noise=rounding_noise(rounded[name], precise[name]),
+                roundoff=roundoff,
             )
             for name, actual in zip(self._output_names, outputs, strict=True)
         ]

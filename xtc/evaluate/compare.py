@@ -100,6 +100,7 @@ def compare(
     reduction: int = 1,
     scale: float | None = None,
     noise: float = 0.0,
+    roundoff: float = 0.0,
 ) -> Comparison:
     """Compare `actual` with the reference `expected`, element by element.
 
@@ -113,6 +114,7 @@ def compare(
         scale: the typical size of such a sum where nothing cancels; None estimates it from
             `expected`, which takes more than a handful of elements to be good.
         noise: added to the default `atol`; see `rounding_noise`.
+        roundoff: unit roundoff of factors that were rounded on purpose.
 
     A NaN equals only a NaN, an infinity only the same infinity, and a value too large for the
     result's type also the infinity it is stored as. Raises UserError for an unusable argument.
@@ -124,7 +126,7 @@ def compare(
         return Comparison(
             False, name, rtol or 0.0, atol or 0.0, expected.size, expected.size, mismatch=mismatch
         )
-    default = default_tolerances(actual, expected, reduction, scale)
+    default = default_tolerances(actual, expected, reduction, scale, roundoff)
     rtol = default[0] if rtol is None else rtol
     atol = default[1] + noise if atol is None else atol
     if expected.size == 0:

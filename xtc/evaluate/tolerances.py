@@ -2,7 +2,8 @@
 """How far a right result may lie from its reference.
 
 For a result of unit roundoff u (half of eps) after reductions of length n, which are formed in
-float32 or wider (unit roundoff v, see xtc/core/types.py) and rounded to the result once:
+float32 or wider (unit roundoff v, see xtc/core/types.py) and rounded to the result once; u is that
+of the factors where those were rounded to fewer bits than the result has:
 
     rtol = min(1/4, 4 (4 u + sqrt(n) v))
     atol = rtol * scale + the smallest normal number of the result's type
@@ -54,18 +55,23 @@ _MEDIANS = 16.0
 
 
 def default_tolerances(
-    actual: Array, expected: Array, reduction: int = 1, scale: float | None = None
+    actual: Array,
+    expected: Array,
+    reduction: int = 1,
+    scale: float | None = None,
+    roundoff: float = 0.0,
 ) -> tuple[float, float]:
     """(rtol, atol) by the module's formula; (0, 0) for integers and booleans.
 
     `scale` is the typical size of a sum where nothing cancels; None estimates it from `expected`.
+    `roundoff` is that of factors which were rounded on purpose.
     """
     if kind_of(actual.dtype) != "float":
         return 0.0, 0.0
     types = [ml_dtypes.finfo(array.dtype) for array in (actual, expected)]
-    roundoff = max(float(info.eps) for info in types) / 2
-    summing = math.sqrt(reduction) * min(roundoff, _ACCUMULATOR_ROUNDOFF)
-    rtol = min(_LOOSEST, _CONFIDENCE * (_FEW_OPERATIONS * roundoff + summing))
+    own = max(float(info.eps) for info in types) / 2
+    summing = math.sqrt(reduction) * min(own, _ACCUMULATOR_ROUNDOFF)
+    rtol = min(_LOOSEST, _CONFIDENCE * (_FEW_OPERATIONS * max(own, roundoff) + summing))
     size = _typical_size(expected) if scale is None else scale
     return rtol, rtol * size + float(types[0].smallest_normal)
 

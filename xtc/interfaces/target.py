@@ -48,6 +48,9 @@ class Target(ABC):
 
     name: ClassVar[str]
     Options: ClassVar[type[Any]]
+    parallel_levels: ClassVar[int] = 1
+    """How many levels of parallel loops a schedule may have: 1 are threads, 2 are blocks and the
+    threads of each."""
 
     def options(self, **given: Any) -> Any:
         """A checked instance of `Options`. Raises UserError for an option that does not fit."""
@@ -120,6 +123,10 @@ class ProgramTarget(Target):
     def check_offload(self, options: Any) -> None:
         """Raise UserError where code with these options cannot command devices."""
 
+    def facts(self, options: Any) -> Mapping[str, int]:
+        """Numbers of the machine that search strategies use by name, as `VECTOR_BYTES`."""
+        return {}
+
     def build_in_memory(self, lowered: Operation, request: BuildRequest, options: Any) -> Artifact:
         """An artefact of objects in memory, not linked. Raises UserError where unsupported."""
         raise UserError(
@@ -146,6 +153,10 @@ class AcceleratorTarget(Target):
     @abstractmethod
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         """Options of code for this device, with those that the user gave. Raises UserError."""
+
+    def roundoff(self, options: Any) -> float:
+        """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
+        return 0.0
 
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:

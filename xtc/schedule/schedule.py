@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from xtc.core import discover
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.location import user_location
 from xtc.core.loops import Axis, Mesh, Space, check_nest, parse_nest
@@ -17,6 +18,7 @@ from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.graph.placement import placement
 from xtc.schedule.node import NodeSchedule
 from xtc.schedule.values import integers, text
 
@@ -27,11 +29,14 @@ MAX_NAME = 256
 class Schedule:
     """How operators of a graph run: `schedule["C"]` is the loop nest of the operator named C.
 
-    Every dimension of the graph is known: bind symbolic ones first.
+    Every dimension of the graph is known: bind symbolic ones first. `target`, a name or a device,
+    is what the graph will be compiled for, where operators name no device: it decides how many
+    levels of parallel loops there may be.
     """
 
-    def __init__(self, graph: Graph | GraphBuilder) -> None:
+    def __init__(self, graph: Graph | GraphBuilder, target: object = None) -> None:
         with located(user_location()):
+            self._target = placement(target)
             plain = graph.graph if isinstance(graph, GraphBuilder) else graph
             if not isinstance(plain, Graph):
                 raise UserError(f"xtc.Schedule takes a graph, not {shown(graph)}")
@@ -95,7 +100,7 @@ class Schedule:
         return tuple(mesh for mesh in (self._memory, self._processors) if mesh is not None)
 
     @staticmethod
-    def of(graph: Graph | GraphBuilder, data: object) -> Schedule:
+    def of(graph: Graph | GraphBuilder, data: object, target: object = None) -> Schedule:
         """The schedule that `data` describes: nests by operator name.
 
         `data` is a Schedule, a mapping, YAML text, or the path of a YAML file. Raises UserError,
@@ -103,7 +108,7 @@ class Schedule:
         """
         if isinstance(data, Schedule):
             return data
-        schedule = Schedule(graph)
+        schedule = Schedule(graph, target)
         with located(user_location()):
             entries = _entries(data)
             entries.sort(key=lambda entry: not is_head(str(entry[0].value)))  # meshes first
@@ -139,8 +144,19 @@ class Schedule:
         pairs = zip(main.loops, main.sizes, strict=True)
         axes = tuple(Axis(loop.name, size, loop.reduction, loop.groups) for loop, size in pairs)
         return Space(
-            axes, main.inputs, main.computed, main.subscripts, main.ranks, self._processors
+            axes,
+            main.inputs,
+            main.computed,
+            main.subscripts,
+            main.ranks,
+            self._processors,
+            self._levels(name),
         )
+
+    def _levels(self, name: str) -> int:
+        """Levels of parallel loops of what runs an operator."""
+        place = self.graph.node(name).placement or self._target
+        return 1 if place is None else int(discover.target(place.target).parallel_levels)
 
     def _load(self, name: str, data: Located) -> None:
         if is_head(name):

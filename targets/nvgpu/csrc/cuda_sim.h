@@ -95,6 +95,9 @@ void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, 
 #define CUDA_MMA_ENUM(name) CUDA_##name,
 typedef enum { CUDA_MMA_KINDS(CUDA_MMA_ENUM) CUDA_MMA_COUNT } cuda_mma_kind;
 
+// The nearest number that TF32 has, of two the one further from 0. cvt.rna.tf32.f32.
+__attribute__((const)) uint32_t cuda_to_tf32(float value);
+
 // d = a b + c by the whole warp; each points to the lane's registers of the fragment, as PTX lays
 // fragments out (.row.col). `d` may be `c`.
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);

@@ -195,6 +195,15 @@ static void multiply_add(void *const *arguments, uint32_t lanes)
               (uint64_t)rows * COLUMNS * inner);
 }
 
+uint32_t cuda_to_tf32(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (value != value)
+        return 0x7fffffffu;
+    return (bits + 0x1000u) & 0xffffe000u; // carries go into the exponent, and up to infinity
+}
+
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c)
 {
     static const gpu_meeting meeting = {"cuda_mma", true, multiply_add};

@@ -22,6 +22,10 @@ typedef void *hw_handle; // a context, stream, event, module or function
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                               \
     X(context_push, "cuCtxPushCurrent_v2", (hw_handle context))                                    \
     X(context_pop, "cuCtxPopCurrent_v2", (hw_handle * context))                                    \
+    X(context_wait, "cuCtxSynchronize", (void))                                                    \
+    X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t address))  \
+    X(address_range, "cuMemGetAddressRange_v2",                                                    \
+      (uint64_t * start, size_t * nbytes, uint64_t address))                                       \
     X(alloc, "cuMemAlloc_v2", (uint64_t * address, size_t nbytes))                                 \
     X(free, "cuMemFree_v2", (uint64_t address))                                                    \
     X(copy_to, "cuMemcpyHtoDAsync_v2",                                                             \
@@ -38,7 +42,7 @@ typedef void *hw_handle; // a context, stream, event, module or function
     X(event_create, "cuEventCreate", (hw_handle * event, unsigned flags))                          \
     X(event_destroy, "cuEventDestroy_v2", (hw_handle event))                                       \
     X(event_record, "cuEventRecord", (hw_handle event, hw_handle stream))                          \
-    X(event_wait, "cuEventSynchronize", (hw_handle event))                                         \
+    X(event_query, "cuEventQuery", (hw_handle event))                                              \
     X(module_load, "cuModuleLoadDataEx",                                                           \
       (hw_handle * module, const void *image, unsigned count, int *options, void **values))        \
     X(module_unload, "cuModuleUnload", (hw_handle module))                                         \
@@ -46,6 +50,7 @@ typedef void *hw_handle; // a context, stream, event, module or function
       (hw_handle * function, hw_handle module, const char *name))                                  \
     X(module_global, "cuModuleGetGlobal_v2",                                                       \
       (uint64_t * address, size_t *nbytes, hw_handle module, const char *name))                    \
+    X(function_get, "cuFuncGetAttribute", (int *value, int attribute, hw_handle function))         \
     X(function_set, "cuFuncSetAttribute", (hw_handle function, int attribute, int value))          \
     X(launch, "cuLaunchKernel",                                                                    \
       (hw_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,    \
@@ -59,10 +64,15 @@ typedef struct {
 
 // Values of cuda.h.
 enum {
+    HW_NOT_READY = 600, // a result
     HW_STREAM_NON_BLOCKING = 1,
     HW_EVENT_DISABLE_TIMING = 2,
     HW_COMPUTE_CAPABILITY_MAJOR = 75,
     HW_COMPUTE_CAPABILITY_MINOR = 76,
+    HW_MAX_SHARED_BYTES_BLOCK = 97,
+    HW_POINTER_DEVICE_ORDINAL = 9,
+    HW_FUNCTION_MAX_THREADS = 0,
+    HW_FUNCTION_SHARED_BYTES = 1, // without the dynamic ones
     HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES = 8,
     HW_JIT_ERROR_LOG_BUFFER = 5,
     HW_JIT_ERROR_LOG_BUFFER_BYTES = 6,

@@ -23,12 +23,11 @@ static hw_result give(xtc_device *device, const xtc_command *command)
 
 static int32_t check_addresses(xtc_device *device, const xtc_command *command)
 {
-    hw_span span;
     if (command->kind != XTC_COPY_FROM &&
-        hw_memory_find(&device->memory, command->destination, command->nbytes, &span))
+        hw_find(device, command->destination, command->nbytes))
         return XTC_MEMORY;
     if ((command->kind == XTC_COPY_FROM || command->kind == XTC_COPY_WITHIN) &&
-        hw_memory_find(&device->memory, command->source, command->nbytes, &span))
+        hw_find(device, command->source, command->nbytes))
         return XTC_MEMORY;
     return XTC_OK;
 }
@@ -85,6 +84,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
         return status;
     char *what = device->names[slot];
     snprintf(what, sizeof device->names[slot], "kernel '%s'", function->name);
+    device->begins[slot] = hw_now();
     status = hw_status(device, launch(device, function, command->arguments), XTC_LAUNCH, what);
     if (!status)
         status = hw_status(device, device->api.event_record(device->ends[slot], device->kernels),
@@ -105,8 +105,7 @@ static int32_t finish(xtc_device *device)
     int32_t status = hw_enter(device);
     if (status)
         return status;
-    status = hw_status(device, device->api.event_wait(device->ends[slot]), XTC_FAULT,
-                       device->names[slot]);
+    status = hw_wait_for_kernel(device, slot);
     hw_leave(device);
     return status;
 }

@@ -12,6 +12,7 @@ typedef struct {
     uint32_t number;     // of the GPU
     uint32_t major, minor; // compute capability that the code needs
     uint32_t exact;        // whether no other one will do
+    double timeout_s;      // of a kernel
 } hw_config;
 
 #endif

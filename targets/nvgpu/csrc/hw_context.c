@@ -47,6 +47,7 @@ int32_t hw_find_gpu(xtc_device *device, const hw_config *config)
     if (config->number >= (uint32_t)count)
         return xtc_fail(XTC_NOT_FOUND, "there is no GPU %u: the driver shows %d", config->number,
                         count);
+    device->ordinal = (int)config->number;
     result = api->device_get(&device->number, (int)config->number);
     if (result)
         return hw_api_failed(api, result, XTC_NOT_FOUND, "cuDeviceGet");

@@ -40,17 +40,23 @@ typedef struct {
 struct xtc_device {
     xtc_engine engine; // the first, for xtc_engine_of
     hw_api api;
-    int number; // the driver's
+    int ordinal, number; // of the GPU; the driver's
     hw_handle context, kernels, copies;
     hw_handle ends[HW_MAX_STARTED]; // events, of the kernels started and not finished by turns
     char names[HW_MAX_STARTED][128];
+    uint64_t begins[HW_MAX_STARTED]; // when each was started, by hw_now
+    uint64_t idle;                   // when the last one ended
     uint64_t started, finished;
+    double timeout_s; // of a kernel
+    hw_handle endless; // the end of a kernel that took longer
     hw_memory memory;
     hw_module *modules;
     xtc_copies copied;
     hw_counts counts;
     _Atomic bool lost; // its context can do nothing more, for the reason in `failure`
     char failure[XTC_MESSAGE_BYTES];
+    bool is_left, is_released; // hw_watch.c has it; nobody else does
+    struct xtc_device *next_left;
 };
 
 // hw_context.c
@@ -67,6 +73,29 @@ void hw_leave(xtc_device *device);
 int32_t hw_check(const xtc_device *device);
 // hw_api_failed, after which the device may be lost; XTC_OK for the result 0.
 int32_t hw_status(xtc_device *device, hw_result result, int32_t otherwise, const char *what);
+
+// Let all further calls fail for the reason in this thread's message; returns `status`.
+int32_t hw_lose(xtc_device *device, int32_t status);
+void hw_free(xtc_device *device);
+
+// hw_watch.c
+uint64_t hw_now(void); // nanoseconds
+// Wait for the end of a kernel that was started; XTC_TIMEOUT, and the device is lost, where it takes
+// longer than it may. Inside hw_enter.
+int32_t hw_wait_for_kernel(xtc_device *device, uint64_t slot);
+// hw_context_close, unless a kernel still runs; hw_free, likewise.
+void hw_close(xtc_device *device);
+void hw_release(xtc_device *device);
+// Close what hw_close left on this GPU; XTC_NOT_FOUND where a kernel still runs.
+int32_t hw_clear_left(int number);
+
+// hw_foreign.c
+// hw_memory_find of what other libraries have on this GPU.
+int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found);
+// Whether all these bytes are in one allocation, theirs or ours.
+int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes);
+// Wait until they have done all that they began.
+int32_t hw_wait_for_others(xtc_device *device);
 
 // hw_commands.c
 extern const xtc_engine_ops hw_ops;

@@ -20,17 +20,22 @@ int32_t hw_check(const xtc_device *device)
     return XTC_OK;
 }
 
+int32_t hw_lose(xtc_device *device, int32_t status)
+{
+    if (!device->lost) {
+        memcpy(device->failure, xtc_message(), sizeof device->failure);
+        device->lost = true;
+    }
+    return status;
+}
+
 int32_t hw_status(xtc_device *device, hw_result result, int32_t otherwise, const char *what)
 {
     if (result == 0)
         return XTC_OK;
     int32_t status = hw_api_failed(&device->api, result, otherwise, what);
     bool ends = status == XTC_FAULT || status == XTC_TIMEOUT || status == XTC_LOST;
-    if (ends && !device->lost) {
-        memcpy(device->failure, xtc_message(), sizeof device->failure);
-        device->lost = true;
-    }
-    return status;
+    return ends ? hw_lose(device, status) : status;
 }
 
 static int32_t open_device(const void *given, xtc_device **opened)
@@ -45,11 +50,14 @@ static int32_t open_device(const void *given, xtc_device **opened)
     if (!status)
         status = hw_find_gpu(device, config);
     if (!status)
+        status = hw_clear_left(device->number);
+    if (!status)
         status = hw_context_open(device);
     if (status) {
         free(device);
         return status == XTC_USAGE ? status : XTC_NOT_FOUND;
     }
+    device->timeout_s = config->timeout_s;
     pthread_mutex_init(&device->memory.lock, NULL);
     xtc_engine_open(&device->engine, &hw_ops);
     *opened = device;
@@ -63,16 +71,21 @@ static int32_t close_device(xtc_device *device)
     if (xtc_engine_runs_here(&device->engine))
         return xtc_fail(XTC_USAGE, "a callback cannot close its device");
     xtc_engine_close(device);
-    hw_context_close(device);
+    hw_close(device);
     return XTC_OK;
+}
+
+void hw_free(xtc_device *device)
+{
+    pthread_mutex_destroy(&device->memory.lock);
+    free(device->memory.spans);
+    free(device);
 }
 
 static void release_device(xtc_device *device)
 {
     xtc_engine_release(&device->engine);
-    pthread_mutex_destroy(&device->memory.lock);
-    free(device->memory.spans);
-    free(device);
+    hw_release(device);
 }
 
 static int32_t allocate(xtc_device *device, uint64_t nbytes, xtc_address *address)
@@ -118,8 +131,11 @@ static int32_t span(xtc_device *device, xtc_address address, xtc_address *start,
 {
     hw_span found = {0, 0};
     int32_t status = hw_check(device);
-    if (!status)
-        status = hw_memory_find(&device->memory, address, 1, &found);
+    if (!status && hw_memory_find(&device->memory, address, 1, &found)) {
+        status = hw_find_foreign(device, address, 1, &found);
+        if (!status)
+            status = hw_wait_for_others(device);
+    }
     *start = found.address;
     *nbytes = found.nbytes;
     return status;

@@ -14,6 +14,11 @@ typedef struct {
     uint64_t nbytes, module, result;
 } request;
 
+static bool is_fat(const char *image)
+{
+    return strncmp(image, "\x50\xed\x55\xba", 4) == 0;
+}
+
 // What the driver's assembler says of PTX goes into the message.
 static int32_t load_text(xtc_device *device, const char *image, hw_handle *handle)
 {
@@ -26,6 +31,11 @@ static int32_t load_text(xtc_device *device, const char *image, hw_handle *handl
     log[sizeof log - 1] = '\0';
     if (status && *log)
         xtc_fail(status, "%s\n%s", xtc_message(), log);
+    if (status == XTC_IMAGE && is_fat(image))
+        xtc_fail(status,
+                 "%s\nthe driver may be too old for its machine code: cubins='none' leaves that to "
+                 "the driver",
+                 xtc_message());
     return status;
 }
 
@@ -142,6 +152,31 @@ static int32_t read_shape(xtc_device *device, hw_handle module, hw_function *fun
     return status;
 }
 
+// What the GPU would refuse without a word that helps.
+static int32_t check_fits(xtc_device *device, const hw_function *function, const char *what)
+{
+    const hw_api *api = &device->api;
+    const hw_shape *shape = &function->shape;
+    int most = 0, fixed = 0, shared = 0;
+    hw_result result = api->function_get(&most, HW_FUNCTION_MAX_THREADS, function->handle);
+    if (!result)
+        result = api->function_get(&fixed, HW_FUNCTION_SHARED_BYTES, function->handle);
+    if (!result)
+        result = api->device_attribute(&shared, HW_MAX_SHARED_BYTES_BLOCK, device->number);
+    if (result)
+        return hw_status(device, result, XTC_LAUNCH, what);
+    uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
+    if (threads > (uint64_t)most)
+        return xtc_fail(XTC_LAUNCH,
+                        "kernel '%s' has blocks of %llu threads, and at most %d of it fit on the GPU",
+                        function->name, (unsigned long long)threads, most);
+    if (shape->shared_bytes + (uint64_t)fixed > (uint64_t)shared)
+        return xtc_fail(XTC_LAUNCH,
+                        "kernel '%s' needs %llu bytes of shared memory, and a block has at most %d",
+                        function->name, (unsigned long long)shape->shared_bytes + fixed, shared);
+    return XTC_OK;
+}
+
 static int32_t prepare(xtc_device *device, hw_handle module, hw_function *function)
 {
     char what[600];
@@ -150,6 +185,8 @@ static int32_t prepare(xtc_device *device, hw_handle module, hw_function *functi
     int32_t status = hw_status(device, result, XTC_LAUNCH, what);
     if (!status)
         status = read_shape(device, module, function);
+    if (!status)
+        status = check_fits(device, function, what);
     if (status || !function->shape.shared_bytes)
         return status;
     result = device->api.function_set(function->handle, HW_FUNCTION_MAX_DYNAMIC_SHARED_BYTES,

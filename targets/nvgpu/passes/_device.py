@@ -5,21 +5,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xtc.core.buffers import VIEWS
 from xtc.core.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
+    IntegerAttr,
+    IntegerType,
     MemRefType,
     Operation,
     UnitAttr,
 )
 from xtc.core.parts import top_level
+from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
 """Attributes of a kernel: blocks of its grid and threads of a block, in x, y and z."""
 
+SHARED_BYTES = "nvgpu.shared_bytes"
+"""Attribute of a kernel: what its blocks take of shared memory; none where it is left away."""
+
+SHARED = 3
+"""The memory space of what the threads of a block share."""
+
+SHARED_SYMBOL = "xtc_shared"
+"""Names the first byte of a block's shared memory."""
+
+BARRIER = "nvvm.barrier"
+"""All threads of a block wait for each other."""
+
+SHUFFLE = "nvvm.shfl.sync"
+"""The threads of a warp exchange values."""
+
+WARP = 32
+
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 """Where a thread is in x: operations whose result is an i32."""
+
+
+_WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
+
+
+def only_operation(kernel: Operation) -> Operation | None:
+    """The operation that is all a kernel does; None where there are several."""
+    ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
+    acting = [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
+    return acting[0] if len(acting) == 1 else None
+
+
+def only_loop(kernel: Operation) -> Operation | None:
+    """The parallel loop that is all a kernel does."""
+    op = only_operation(kernel)
+    return op if op is not None and op.name == "scf.parallel" and not len(op.results) else None
 
 
 def kernels(module: Operation) -> list[Operation]:
@@ -28,9 +65,11 @@ def kernels(module: Operation) -> list[Operation]:
 
 
 def set_apart(kernel: Operation) -> None:
-    """Say that a kernel's buffers do not overlap, as they do not on the host."""
+    """Say that a kernel's buffers do not overlap, as on the host, and how they are aligned."""
     with kernel.context:
-        apart = DictAttr.get({"llvm.noalias": UnitAttr.get()})
+        i64 = IntegerType.get_signless(64)
+        aligned = IntegerAttr.get(i64, BUFFER_ALIGNMENT)
+        apart = DictAttr.get({"llvm.noalias": UnitAttr.get(), "llvm.align": aligned})
         kernel.attributes["arg_attrs"] = ArrayAttr.get(
             [
                 apart if isinstance(argument.type, MemRefType) else DictAttr.get({})
@@ -51,3 +90,9 @@ def shape(kernel: Operation) -> tuple[list[int], list[int]]:
     """A kernel's grid and its blocks."""
     grid, block = (DenseI64ArrayAttr(kernel.attributes[name]) for name in (GRID, BLOCK))
     return list(grid), list(block)
+
+
+def shared_bytes(kernel: Operation) -> int:
+    """What a block of the kernel takes of shared memory."""
+    given = SHARED_BYTES in kernel.attributes
+    return int(IntegerAttr(kernel.attributes[SHARED_BYTES]).value) if given else 0

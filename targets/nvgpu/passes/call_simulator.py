@@ -6,18 +6,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Attribute, InsertionPoint, Module, Operation
-from xtc.core.parts import symbol_of
+from xtc.core.mlir import (
+    Attribute,
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    Module,
+    Operation,
+    Type,
+)
+from xtc.core.parts import symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc.interfaces.target import kernel_symbol
 from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
-from xtc_targets.nvgpu.passes._device import BLOCK_ID, THREAD_ID, kernels, shape
+from xtc_targets.nvgpu.passes import _simulated as simulated
+from xtc_targets.nvgpu.passes._device import (
+    BARRIER,
+    BLOCK_ID,
+    SHARED_SYMBOL,
+    THREAD_ID,
+    kernels,
+    shape,
+    shared_bytes,
+)
 
-_CALLS = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
+_PLACES = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
 _CONTRACT = """
 llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
+llvm.func @cuda_shared() -> !llvm.ptr
+llvm.func @cuda_barrier()
 llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 """
 
@@ -43,26 +61,45 @@ class CallSimulator(Pass):
             return
         with module.context:
             llvm.declare(module, _CONTRACT)
+            simulated.declare(module)
             for kernel in found:
                 for op in all_operations(kernel):
-                    if op.name in _CALLS:
+                    with op.location:
                         _replace(op)
+                simulated.replace(kernel)
                 _export(module, kernel)
+            for op in top_level(module):
+                if op.name == "llvm.mlir.global" and symbol_of(op) == SHARED_SYMBOL:
+                    op.erase()
 
 
 def _replace(op: Operation) -> None:
+    """Do what only a GPU does by a call; other operations stay."""
     ip = InsertionPoint(op)
-    i32 = op.results[0].type
-    with op.location:
-        place = llvm.call(_CALLS[op.name], [llvm.constant(0, ip)], [i32], ip)
-    op.results[0].replace_all_uses_with(place.results[0])
+    if op.name in _PLACES:
+        made = llvm.call(_PLACES[op.name], [llvm.constant(0, ip)], [op.results[0].type], ip)
+    elif op.name == BARRIER:
+        made = llvm.call("cuda_barrier", [], [], ip)
+    elif _is_shared_memory(op):
+        plain = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
+        made = Operation.create("llvm.addrspacecast", [op.results[0].type], [plain], ip=ip)
+    else:
+        return
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
     op.erase()
+
+
+def _is_shared_memory(op: Operation) -> bool:
+    if op.name != "llvm.mlir.addressof":
+        return False
+    return bool(FlatSymbolRefAttr(op.attributes["global_name"]).value == SHARED_SYMBOL)
 
 
 def _export(module: Operation, kernel: Operation) -> None:
     name = symbol_of(kernel)
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
-    numbers = [size for sizes in shape(kernel) for size in sizes]
+    numbers = [*(size for sizes in shape(kernel) for size in sizes), shared_bytes(kernel)]
     with InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(_entry(name, types, numbers)).body.operations:
             if op.operation.name != "llvm.func" or op.operation.regions[0].blocks:
@@ -71,7 +108,7 @@ def _export(module: Operation, kernel: Operation) -> None:
 
 
 def _entry(name: str, types: list[str], numbers: list[int]) -> str:
-    """The function that each thread runs, the grid's shape, and the function that is launched."""
+    """The function that each thread runs, the launch's shape, and the function that is launched."""
     loads = [
         line
         for position, type in enumerate(types)
@@ -82,8 +119,7 @@ def _entry(name: str, types: list[str], numbers: list[int]) -> str:
         )
     ]
     values = ", ".join(f"%value{position}" for position in range(len(types)))
-    shared_bytes = 0
-    words = ", ".join(map(str, [*numbers, shared_bytes]))
+    words = ", ".join(map(str, numbers))
     lines = [
         _CONTRACT,
         f"llvm.func @{name}({', '.join(types)})",

@@ -25,7 +25,8 @@ _READ, _WRITE = "cuda_read", "cuda_write"
 _DECLARATIONS = "\n".join(f"llvm.func @{one}(!llvm.ptr, i32)" for one in (_READ, _WRITE))
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
-_ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.call")
+_ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call")
+_CHECKED = ("nvvm.cp.async.shared.global", "nvvm.ldmatrix")  # by the calls that they become
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class CheckAccesses(Pass):
 
 def _is_access(op: Operation) -> bool:
     pointers = [value for value in op.operands if str(value.type) in _MEMORIES]
-    if not pointers or op.name in _ADDRESSES:
+    if not pointers or op.name in (*_ADDRESSES, *_CHECKED):
         return False
     if op.name not in ("llvm.load", "llvm.store"):
         raise CompileError(

@@ -12,7 +12,7 @@ from xtc.core.mlir import Attribute, InsertionPoint, Module, Operation, StringAt
 from xtc.core.parts import symbol_of
 from xtc.core.passes import Pass
 from xtc.interfaces.target import kernel_symbol
-from xtc_targets.nvgpu.passes._device import kernels, shape
+from xtc_targets.nvgpu.passes._device import kernels, shape, shared_bytes
 
 _WORDS = ("i64", "!llvm.ptr", "!llvm.ptr<1>")
 
@@ -51,8 +51,7 @@ def _export(module: Operation, kernel: Operation) -> None:
     kernel.attributes["sym_name"] = StringAttr.get(name)
     kernel.attributes["nvvm.kernel"] = UnitAttr.get()
     kernel.attributes["nvvm.reqntid"] = Attribute.parse(f"array<i32: {_joined(block)}>")
-    shared_bytes = 0
-    words = [*grid, *block, shared_bytes, len(types)]
+    words = [*grid, *block, shared_bytes(kernel), len(types)]
     text = (
         f"llvm.mlir.global external constant @{name}_launch(dense<[{_joined(words)}]> : "
         "tensor<8xi32>) {addr_space = 4 : i32} : !llvm.array<8 x i32>"

@@ -3,26 +3,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.errors import CompileError, UserError
-from xtc.core.mlir import (
-    DenseI32ArrayAttr,
-    FloatType,
-    InsertionPoint,
-    IntegerType,
-    MemRefType,
-    Operation,
-)
+from xtc.core.errors import UserError
+from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation
 from xtc.core.parts import symbol_of
 from xtc.core.passes import Pass
 from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.nvgpu.passes._device import kernels
-
-_WORD_BITS = 64  # of an index
+from xtc_targets.nvgpu.passes._sizes import bytes_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +51,7 @@ class PlaceThreadBuffers(Pass):
                 op.erase()
             elif op.name in ("memref.alloc", "memref.alloca"):
                 buffers.append(op)
-        nbytes = sum(_bytes_of(op) for op in buffers)
+        nbytes = sum(bytes_of(op) for op in buffers)
         if nbytes > self.stack_bytes:
             raise UserError(
                 f"kernel '{symbol_of(kernel)}' needs {nbytes} bytes for each thread's buffers",
@@ -70,18 +61,6 @@ class PlaceThreadBuffers(Pass):
         ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
         for op in buffers:
             _move(op, ip)
-
-
-def _bytes_of(buffer: Operation) -> int:
-    type = MemRefType(buffer.results[0].type)
-    if not type.has_static_shape:
-        raise CompileError(
-            f"the size of a thread's buffer is not known: {type}", where=str(buffer.location)
-        )
-    element = type.element_type
-    known = isinstance(element, IntegerType | FloatType)
-    bits = int(element.width) if known else _WORD_BITS
-    return int(math.prod(type.shape)) * max(1, bits // 8)
 
 
 def _move(buffer: Operation, ip: InsertionPoint) -> None:

@@ -3,6 +3,42 @@
 
 // CHECK:       llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 
+// A word goes to another lane; one of float32 as its bits.
+// CHECK-LABEL: llvm.func internal @exchanges.nvgpu0.3(
+// CHECK:       %[[BITS:.*]] = llvm.bitcast %{{.*}} : f32 to i32
+// CHECK:       %[[XOR:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK:       %[[GOT:.*]] = llvm.call @cuda_shuffle(%{{.*}}, %[[XOR]], %[[BITS]], %{{.*}}) :
+// CHECK-NEXT:  llvm.bitcast %[[GOT]] : i32 to f32
+// CHECK:       llvm.call @cuda_shuffle(
+// CHECK-NOT:   llvm.bitcast
+// CHECK:       llvm.return
+llvm.func @exchanges.nvgpu0.3(%x: f32, %y: i32)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>} {
+  %all = llvm.mlir.constant(-1 : i32) : i32
+  %distance = llvm.mlir.constant(16 : i32) : i32
+  %last = llvm.mlir.constant(31 : i32) : i32
+  %a = nvvm.shfl.sync bfly %all, %x, %distance, %last : f32 -> f32
+  %b = nvvm.shfl.sync bfly %all, %y, %distance, %last : i32 -> i32
+  llvm.return
+}
+
+// Shared memory has an address that the simulator knows; its bytes are in the shape.
+// CHECK-NOT:   llvm.mlir.global external @xtc_shared
+// CHECK-LABEL: llvm.func internal @shares.nvgpu0.1(
+// CHECK:       %[[BASE:.*]] = llvm.call @cuda_shared() : () -> !llvm.ptr
+// CHECK-NEXT:  %[[SHARED:.*]] = llvm.addrspacecast %[[BASE]] : !llvm.ptr to !llvm.ptr<3>
+// CHECK-NEXT:  llvm.getelementptr %[[SHARED]][512]
+// CHECK-NEXT:  llvm.call @cuda_barrier() : () -> ()
+llvm.mlir.global external @xtc_shared() {addr_space = 3 : i32} : !llvm.array<0 x i8>
+llvm.func @shares.nvgpu0.1()
+    attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
+                nvgpu.shared_bytes = 640 : i64} {
+  %base = llvm.mlir.addressof @xtc_shared : !llvm.ptr<3>
+  %part = llvm.getelementptr %base[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+  nvvm.barrier
+  llvm.return
+}
+
 // CHECK-LABEL: llvm.func internal @f.nvgpu0.0(
 // CHECK:       %[[X:.*]] = llvm.mlir.constant(0 : i32)
 // CHECK-NEXT:  llvm.call @cuda_block_id(%[[X]]) : (i32) -> i32
@@ -14,6 +50,47 @@ llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>)
   llvm.return
 }
 
+// Copies and tensor cores, whose registers go by way of memory.
+// CHECK-LABEL: llvm.func internal @g.nvgpu0.0(
+// CHECK-SAME:  %[[GLOBAL:[^:]*]]: !llvm.ptr<1>, %[[X:[^:]*]]: i32, %[[H:[^:]*]]: vector<2xf16>, %[[C:[^:]*]]: f32)
+// CHECK:       %[[WORDS:.*]] = llvm.alloca
+// CHECK:       %[[SIXTEEN:.*]] = llvm.mlir.constant(16 : i32)
+// CHECK-NEXT:  llvm.call @cuda_copy_async(%{{.*}}, %{{.*}}, %[[SIXTEEN]], %[[SIXTEEN]])
+// CHECK:       llvm.call @cuda_copy_async(%{{.*}}, %{{.*}}, %{{.*}}, %[[X]])
+// CHECK:       llvm.call @cuda_copy_async_commit()
+// CHECK:       %[[TWO:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK-NEXT:  llvm.call @cuda_copy_async_wait(%[[TWO]])
+// CHECK:       %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK-NEXT:  llvm.call @cuda_load_matrix(%[[WORDS]], %{{.*}}, %{{.*}}, %[[ONE]])
+// CHECK-NEXT:  llvm.load %[[WORDS]] : !llvm.ptr -> !llvm.struct<(i32, i32, i32, i32)>
+// CHECK:       %[[B:.*]] = llvm.getelementptr %[[WORDS]][16]
+// CHECK:       %[[D:.*]] = llvm.getelementptr %[[WORDS]][24]
+// CHECK-COUNT-10: llvm.store
+// CHECK:       %[[KIND:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK:       llvm.call @cuda_mma(%[[KIND]], %[[D]], %[[WORDS]], %[[B]], %[[D]])
+// CHECK:       llvm.load %[[D]] : !llvm.ptr -> !llvm.struct<(f32, f32, f32, f32)>
+// CHECK:       llvm.call @cuda_to_tf32(%[[C]]) : (f32) -> i32
+// CHECK-NOT:   nvvm
+// CHECK:       llvm.return
+llvm.func @g.nvgpu0.0(%a: !llvm.ptr<1>, %n: i32, %h: vector<2xf16>, %c: f32)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>,
+                nvgpu.shared_bytes = 50000 : i64} {
+  %s = llvm.mlir.addressof @xtc_shared : !llvm.ptr<3>
+  nvvm.cp.async.shared.global %s, %a, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+  nvvm.cp.async.shared.global %s, %a, 8, cache = ca, %n : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  nvvm.cp.async.commit.group
+  nvvm.cp.async.wait.group 2
+  %x = nvvm.ldmatrix %s {num = 4 : i32, layout = #nvvm.mma_layout<col>,
+    shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>}
+    : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+  %d = nvvm.mma.sync A[%h, %h, %h, %h] B[%h, %h] C[%c, %c, %c, %c] {
+    layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>,
+    shape = #nvvm.shape<m = 16, n = 8, k = 16>}
+    : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %t = nvvm.convert.float.to.tf32 %c {rnd = #nvvm.fp_rnd_mode<rna>}
+  llvm.return
+}
+
 // Without a grid: no function to launch.
 // CHECK-LABEL: llvm.func @not_a_kernel()
 llvm.func @not_a_kernel() {
@@ -21,6 +98,7 @@ llvm.func @not_a_kernel() {
 }
 
 // Blocks, threads, and bytes of shared memory.
+// CHECK:       @shares.nvgpu0.1.shape(dense<[7, 1, 1, 96, 1, 1, 640]>
 // CHECK:       llvm.mlir.global internal constant @f.nvgpu0.0.shape(dense<[7, 1, 1, 96, 1, 1, 0]>
 
 // CHECK-LABEL: llvm.func internal @f.nvgpu0.0.thread(

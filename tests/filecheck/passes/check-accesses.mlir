@@ -44,3 +44,15 @@ llvm.func @own(%a: !llvm.ptr) {
   %x = llvm.load %a : !llvm.ptr -> f32
   llvm.return
 }
+
+// What the simulator checks itself, when it is called for it.
+// CHECK-LABEL: llvm.func @together
+// CHECK-NOT:   llvm.call
+// CHECK:       llvm.return
+llvm.func @together(%a: !llvm.ptr<1>, %b: !llvm.ptr<3>) {
+  nvvm.cp.async.shared.global %b, %a, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+  %x = nvvm.ldmatrix %b {num = 4 : i32, layout = #nvvm.mma_layout<row>,
+    shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>}
+    : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+  llvm.return
+}

@@ -21,10 +21,11 @@ func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tenso
   return %0 : tensor<1024x1024xf32>
 }
 
-// Few rows: they are one register tile, and nothing is copied that is read once.
+// Few rows: they are one register tile, and nothing is copied that is read once. Memory is the
+// limit, and long parts of some rows are read side by side.
 
 // CHECK-LABEL: func.func @few_rows
-// CHECK: loop.schedule = ["j=parallelize", "k", "i=unroll", "j#32=vectorize"]
+// CHECK: loop.schedule = ["j=parallelize", "k", "j#128", "k#16", "i=unroll", "j#32=vectorize"]
 func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<8x1024xf32>) -> tensor<8x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<8x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<8x1024xf32>) -> tensor<8x1024xf32>
   return %0 : tensor<8x1024xf32>
@@ -38,4 +39,38 @@ func.func @left_alone(%a: tensor<16x16xf32>, %b: tensor<512x512xf32>, %c: tensor
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%c : tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["j", "i", "k"]} ins(%b, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%d : tensor<512x512xf32>) -> tensor<512x512xf32>
   return %0, %1 : tensor<16x16xf32>, tensor<512x512xf32>
+}
+
+// A convolution: pixels are rows. Filters that are few are read in place, for a row of the image.
+
+// CHECK-LABEL: func.func @few_filters
+// CHECK: loop.schedule = ["h=parallelize", "f=parallelize", "w", "r", "s", "c", "w#8=unroll", "f#32=vectorize"]
+func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
+  %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x58x58x16xf32>, tensor<3x3x16x64xf32>) outs(%y : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
+  return %0 : tensor<1x56x56x64xf32>
+}
+
+// Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold.
+
+// CHECK-LABEL: func.func @many_filters
+// CHECK: loop.schedule = ["f=parallelize", "r=pack:1", "h", "s", "c", "w=unroll", "f#32=vectorize"]
+func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>, %y: tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32> {
+  %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x29x29x512xf32>, tensor<3x3x512x256xf32>) outs(%y : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
+  return %0 : tensor<1x14x14x256xf32>
+}
+
+// Each channel has a window of its own: vectors are along the channels.
+
+// CHECK-LABEL: func.func @depthwise
+// CHECK: loop.schedule = ["h=parallelize", "w", "c", "r", "s=unroll", "w#8=unroll", "c#16=vectorize"]
+func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x58x58x128xf32>, tensor<3x3x128xf32>) outs(%y : tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32>
+  return %0 : tensor<1x56x56x128xf32>
+}
+
+// CHECK-LABEL: func.func @pool
+// CHECK: loop.schedule = ["c", "r", "s", "c#128=vectorize"]
+func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32> {
+  %0 = linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x7x7x512xf32>, tensor<7x7xf32>) outs(%y : tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32>
+  return %0 : tensor<1x1x1x512xf32>
 }

@@ -78,3 +78,12 @@ func.func @unknown(%a: memref<64xf32, 1>, %n: index) {
   }
   return
 }
+
+// Another pass has written what a thread of it does.
+// CHECK-LABEL: func.func @done(
+// CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 5, 1, 1>
+// CHECK-NEXT:  return
+func.func @done(%a: memref<64xf32, 1>)
+    attributes {nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 5, 1, 1>} {
+  return
+}

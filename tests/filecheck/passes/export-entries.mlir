@@ -16,3 +16,10 @@ llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>, %b: i64)
 llvm.func @not_a_kernel() {
   llvm.return
 }
+
+// CHECK:       @shares_launch(dense<[7, 1, 1, 96, 1, 1, 640, 0]>
+llvm.func @shares()
+    attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>,
+                nvgpu.shared_bytes = 640 : i64} {
+  llvm.return
+}

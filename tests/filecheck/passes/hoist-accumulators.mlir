@@ -62,3 +62,47 @@ func.func @beyond(%a: memref<8x8xf32> {llvm.noalias}, %c: memref<4x8xf32> {llvm.
   }
   return
 }
+
+// A barrier does not hinder: all accesses between two of them are a thread's own.
+// CHECK-LABEL: func.func @barriers
+// CHECK: memref.load %arg1
+// CHECK: scf.for
+// CHECK-NEXT:   nvvm.barrier
+// CHECK-NOT:    memref.load %arg1
+// CHECK:        scf.yield
+func.func @barriers(%a: memref<8xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %k = %c0 to %c8 step %c1 {
+    nvvm.barrier
+    %s = memref.load %c[%i] : memref<4xf32>
+    %x = memref.load %a[%k] : memref<8xf32>
+    %t = arith.addf %s, %x : f32
+    memref.store %t, %c[%i] : memref<4xf32>
+  }
+  return
+}
+
+// What is apart for this thread may be another's, which a barrier lets it read.
+// CHECK-LABEL: func.func @neighbours
+// CHECK: scf.for
+// CHECK:   memref.load %arg0
+// CHECK:   memref.store
+// CHECK:   nvvm.barrier
+func.func @neighbours(%c: memref<4xf32> {llvm.noalias}, %r: memref<4xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %next = affine.apply affine_map<(d0) -> (d0 + 1)>(%i)
+  scf.for %k = %c0 to %c8 step %c1 {
+    %s = memref.load %c[%i] : memref<4xf32>
+    %t = arith.addf %s, %s : f32
+    memref.store %t, %c[%i] : memref<4xf32>
+    nvvm.barrier
+    %y = memref.load %c[%next] : memref<4xf32>
+    memref.store %y, %r[%k] : memref<4xf32>
+    nvvm.barrier
+  }
+  return
+}

@@ -38,4 +38,15 @@ module {
     memref.copy %u, %r : memref<4xf32> to memref<4xf32>
     return
   }
+
+  // What nobody has written is allocated, and not copied in.
+  // CHECK: func.func @unwritten(
+  // CHECK-NOT: memref.copy
+  // CHECK: call @f.npu0.1(
+  // CHECK: memref.copy %{{.*}}, %{{.*}} {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
+  func.func @unwritten(%r: memref<4xf32>) {
+    %t = memref.alloc() : memref<4xf32>
+    call @f.npu0.1(%t, %r) : (memref<4xf32>, memref<4xf32>) -> ()
+    return
+  }
 }

@@ -80,3 +80,38 @@ module {
     return
   }
 }
+
+// -----
+
+// What is marked as one kernel, with the buffer that is for it alone.
+
+module {
+  // CHECK:      func.func private @h.npu0.0(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)
+  // CHECK-SAME:   xtc.results = 1
+  // CHECK:        %[[T:.*]] = memref.alloc()
+  // CHECK:        linalg.exp {xtc.kernel = 0 : i64} ins(%[[A]] : memref<4xf32>) outs(%[[T]] : memref<4xf32>)
+  // CHECK:        linalg.exp {xtc.kernel = 0 : i64} ins(%[[T]] : memref<4xf32>) outs(%[[R]] : memref<4xf32>)
+  // CHECK:      func.func private @h.npu0.1(
+  // CHECK:        linalg.exp {xtc.kernel = 1 : i64}
+  // CHECK:      func.func private @h.npu0.2(
+  // CHECK:        linalg.exp ins
+  func.func private @h.npu0.0(%a: memref<4xf32>, %r: memref<4xf32>)
+      attributes {xtc.device = "npu0", xtc.results = 1 : i64} {
+    %t = memref.alloc() : memref<4xf32>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%a : memref<4xf32>) outs(%t : memref<4xf32>)
+    linalg.exp {xtc.kernel = 0 : i64} ins(%t : memref<4xf32>) outs(%r : memref<4xf32>)
+    linalg.exp {xtc.kernel = 1 : i64} ins(%r : memref<4xf32>) outs(%a : memref<4xf32>)
+    linalg.exp ins(%a : memref<4xf32>) outs(%r : memref<4xf32>)
+    return
+  }
+
+  // CHECK:      func.func @h(%[[A:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xf32>)
+  // CHECK-NEXT:   call @h.npu0.0(%[[A]], %[[R]])
+  // CHECK-NEXT:   call @h.npu0.1(%[[R]], %[[A]])
+  // CHECK-NEXT:   call @h.npu0.2(%[[A]], %[[R]])
+  // CHECK-NEXT:   return
+  func.func @h(%a: memref<4xf32>, %r: memref<4xf32>) {
+    call @h.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
+    return
+  }
+}

@@ -37,6 +37,20 @@ void wide(void **parameters)
     (void)parameters;
 }
 
+const shape crowded_launch = {{1, 1, 1}, {1024, 2, 1}, 0, 0};
+
+void crowded(void **parameters)
+{
+    (void)parameters;
+}
+
+const shape greedy_launch = {{1, 1, 1}, {32, 1, 1}, 232400, 0};
+
+void greedy(void **parameters)
+{
+    (void)parameters;
+}
+
 void shapeless(void **parameters)
 {
     (void)parameters;

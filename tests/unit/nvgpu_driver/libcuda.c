@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for NVIDIA's driver, whose device is this process. Device code is a shared library;
-// what begins with ".version" is PTX, which its assembler refuses. Calls that say something are noted,
-// one a line, in the file $STAND_IN_LOG. $STAND_IN_FAILS is "cuLaunchKernel=700": the call and what
-// it returns.
+// what begins with ".version" or a comment is PTX, which its assembler refuses. Calls that say
+// something are noted, one a line, in the file $STAND_IN_LOG. $STAND_IN_FAILS is
+// "cuLaunchKernel=700": the call and what it returns.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -16,7 +16,11 @@
 
 typedef int result;
 
-static _Thread_local int pushed;
+static _Thread_local int pushed, current; // contexts, and the GPU of the last one
+static struct {
+    uint64_t address, nbytes;
+    int gpu;
+} memory[64];
 static int retained, streams, events, modules, blocks;
 
 static void note(const char *format, ...)
@@ -97,11 +101,17 @@ result cuDeviceGet(int *device, int number)
     return 0;
 }
 
-// GPU 0 is of capability 9.0, GPU 1 of 8.6.
+// GPU 0 is of capability 9.0, or what $STAND_IN_FIRST_GPU says, such as "75"; GPU 1 of 8.6.
 result cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     BEGIN();
-    *value = attribute == 75 ? (device == 40 ? 9 : 8) : attribute == 76 ? (device == 40 ? 0 : 6) : -1;
+    const char *first = getenv("STAND_IN_FIRST_GPU");
+    if (attribute == 97) { // shared memory of a block
+        *value = 227 << 10;
+        return 0;
+    }
+    int capability = device == 40 ? (first ? atoi(first) : 90) : 86;
+    *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : -1;
     return 0;
 }
 
@@ -132,8 +142,8 @@ result cuDevicePrimaryCtxRelease_v2(int device)
 result cuCtxPushCurrent_v2(void *context)
 {
     BEGIN();
-    (void)context;
     pushed++;
+    current = (int)(uintptr_t)context - 40;
     return 0;
 }
 
@@ -150,15 +160,61 @@ result cuMemAlloc_v2(uint64_t *address, size_t nbytes)
     BEGIN_IN_CONTEXT();
     if (nbytes > (size_t)1 << 30)
         return 2;
-    *address = (uintptr_t)malloc(nbytes);
+    *address = (uintptr_t)aligned_alloc(256, (nbytes + 255) / 256 * 256);
     memset((void *)(uintptr_t)*address, 0x55, nbytes);
     blocks++;
+    for (int i = 0; i < 64; i++)
+        if (!memory[i].address) {
+            memory[i].address = *address;
+            memory[i].nbytes = nbytes;
+            memory[i].gpu = current;
+            break;
+        }
+    return 0;
+}
+
+static int block_of(uint64_t address)
+{
+    for (int i = 0; i < 64; i++)
+        if (memory[i].address && address - memory[i].address < memory[i].nbytes)
+            return i;
+    return -1;
+}
+
+result cuPointerGetAttribute(void *value, int attribute, uint64_t address)
+{
+    BEGIN_IN_CONTEXT();
+    int block = block_of(address);
+    if (block < 0 || attribute != 9)
+        return 1;
+    *(int *)value = memory[block].gpu;
+    return 0;
+}
+
+result cuMemGetAddressRange_v2(uint64_t *start, size_t *nbytes, uint64_t address)
+{
+    BEGIN_IN_CONTEXT();
+    int block = block_of(address);
+    if (block < 0)
+        return 1;
+    *start = memory[block].address;
+    *nbytes = memory[block].nbytes;
+    return 0;
+}
+
+result cuCtxSynchronize(void)
+{
+    BEGIN_IN_CONTEXT();
+    note("wait for all");
     return 0;
 }
 
 result cuMemFree_v2(uint64_t address)
 {
     BEGIN_IN_CONTEXT();
+    int block = block_of(address);
+    if (block >= 0)
+        memory[block].address = 0;
     free((void *)(uintptr_t)address);
     blocks--;
     return 0;
@@ -244,7 +300,7 @@ result cuEventRecord(void *event, void *stream)
     return event == NULL || stream != (void *)1;
 }
 
-result cuEventSynchronize(void *event)
+result cuEventQuery(void *event)
 {
     BEGIN_IN_CONTEXT();
     return event == NULL;
@@ -269,7 +325,7 @@ result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int 
     BEGIN_IN_CONTEXT();
     if (count != 2 || options[0] != 5 || options[1] != 6)
         return 1;
-    if (strncmp(image, ".version", 8) == 0) {
+    if (strncmp(image, ".version", 8) == 0 || strncmp(image, "//", 2) == 0) {
         snprintf(values[0], (size_t)values[1], "ptxas: line 1: no such instruction");
         return 218;
     }
@@ -300,6 +356,14 @@ result cuModuleGetGlobal_v2(uint64_t *address, size_t *nbytes, void *module, con
     *address = (uintptr_t)dlsym(module, name);
     *nbytes = strncmp(name, "odd", 3) ? 32 : 28;
     return *address ? 0 : 500;
+}
+
+// 1024 threads, and 100 bytes of shared memory.
+result cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    BEGIN_IN_CONTEXT();
+    *value = attribute == 0 ? 1024 : attribute == 1 ? 100 : -1;
+    return function == NULL;
 }
 
 result cuFuncSetAttribute(void *function, int attribute, int value)

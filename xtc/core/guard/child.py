@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from xtc.core.errors import ChildDied, CompileError
+from xtc.core.errors import ChildDied, ChildTimeout, CompileError
 from xtc.core.guard.limits import Limits
 from xtc.core.guard.reply import MemoryLimitError, decode, encode_error, encode_result
 from xtc.core.tool import ending_of
@@ -41,7 +41,7 @@ def run_in_child(work: Callable[[], str], limits: Limits, *, what: str, echo: bo
         echo: hand on what the child writes to standard error; else errors quote the end of it.
 
     Raises:
-        ChildDied: it crashed, took too long, or needed too much memory.
+        ChildDied: it crashed, or needed too much memory; ChildTimeout: it took too long.
         XtcError: as `work` raised it. Any other exception of it becomes a CompileError.
     """
     sys.stdout.flush()
@@ -156,7 +156,7 @@ def _outcome(heard: _Heard, end: _End, limits: Limits, what: str) -> str:
         raise ChildDied(f"{what} makes more than {MAX_REPLY >> 20} MiB of text")
     if end.code == -signal.SIGALRM or not heard.complete:
         how = f"took longer than {limits.seconds:g} s and was ended"
-        raise ChildDied(f"{what} {how}", notes=_notes(heard, end, limits))
+        raise ChildTimeout(f"{what} {how}", notes=_notes(heard, end, limits))
     try:
         if end.code == 0:
             return decode(bytes(heard.reply))

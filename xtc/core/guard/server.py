@@ -23,8 +23,12 @@ Job = dict[str, Any]
 _LENGTH = struct.Struct(">Q")
 
 
-def serve(work: Callable[[Job], str]) -> None:
-    """Answer requests on standard input, one after the other, until it ends."""
+def serve(work: Callable[[Job], str], prepare: Callable[[Job], None] | None = None) -> None:
+    """Answer requests on standard input, one after the other, until it ends.
+
+    `prepare` is called on each request in this process, where nothing limits it, and what it keeps
+    in memory is there for the children of this request and of later ones.
+    """
     requests, replies = _own_pipes()
 
     def in_child(job: Job) -> str:
@@ -36,7 +40,7 @@ def serve(work: Callable[[Job], str]) -> None:
         request = receive(requests)
         if request is None:
             return
-        send(replies, _answer(json.loads(request), in_child))
+        send(replies, _answer(json.loads(request), in_child, prepare))
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -55,10 +59,16 @@ def write_request(job: Job, limits: Limits, what: str) -> bytes:
     return json.dumps({"job": job, "what": what, **limited}).encode()
 
 
-def _answer(request: dict[str, Any], work: Callable[[Job], str]) -> bytes:
+def _answer(
+    request: dict[str, Any],
+    work: Callable[[Job], str],
+    prepare: Callable[[Job], None] | None,
+) -> bytes:
     limits = Limits(request["seconds"], request["memory_bytes"])
     job, what = request["job"], request["what"]
     try:
+        if prepare is not None:
+            prepare(job)
         return encode_result(run_in_child(lambda: work(job), limits, what=what))
     except XtcError as error:
         return encode_error(error)

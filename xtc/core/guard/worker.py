@@ -53,10 +53,14 @@ class _Worker:
     def end(self) -> None:
         """Kill the server and what it runs."""
         self._close_pipes()
+        self.kill()
+        self._process.wait()
+
+    def kill(self) -> None:
+        """Kill the server and what it runs; whoever asked it sees that it ended."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):  # it ended just now
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
 
     def forget(self) -> None:
         """After a fork: the server is the parent's, which alone may talk to it and wait for it."""
@@ -79,6 +83,7 @@ class Workers:
     def __init__(self, module: str) -> None:
         self._module = module
         self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
         self._lock = threading.Lock()
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self._forget)
@@ -94,11 +99,12 @@ class Workers:
         try:
             reply = worker.ask(write_request(job, limits, what), limits.seconds)
         finally:
+            with self._lock:
+                self._busy.discard(worker)
+                if reply is not None:
+                    self._idle.append(worker)
             if reply is None:
                 worker.end()
-            else:
-                with self._lock:
-                    self._idle.append(worker)
         if reply is None:
             raise ChildDied(f"{what} failed: the process that was to do it ended")
         return decode(reply)
@@ -110,17 +116,27 @@ class Workers:
         for worker in idle:
             worker.end()
 
+    def kill(self) -> None:
+        """End all servers: who asked one that is at work gets a ChildDied."""
+        self.close()
+        with self._lock:
+            for worker in self._busy:
+                worker.kill()
+
     def _take(self) -> _Worker:
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
                 if worker.alive:
+                    self._busy.add(worker)
                     return worker
                 worker.end()
-        return _Worker(self._module)
+            worker = _Worker(self._module)
+            self._busy.add(worker)
+            return worker
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
-        for worker in self._idle:
+        for worker in (*self._idle, *self._busy):
             worker.forget()
-        self._idle = []
+        self._idle, self._busy = [], set()

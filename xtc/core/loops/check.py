@@ -10,7 +10,7 @@ from xtc.core.errors import UserError, did_you_mean, shown
 from xtc.core.loops.check_mesh import check_distribution
 from xtc.core.loops.check_operands import check_operands
 from xtc.core.loops.nest import Nest, NestLoop, Space
-from xtc.core.loops.plan import code_size, plan_nest
+from xtc.core.loops.plan import code_size, parallel_groups, plan_nest
 
 MAX_UNROLLED = 512
 """Copies of one body; the time that LLVM takes grows with their square: seconds for so many."""
@@ -227,50 +227,56 @@ def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -
 
 
 def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
-    axes: set[str] = set()
-    for position, loop in enumerate(nest.loops):
-        if not loop.parallelize:
-            continue
-        if _is_reduction(nest, loop):
-            raise UserError(
-                f"'{loop.name}' of {title} cannot be parallelized: '{loop.axis}' is reduced",
-                notes=["threads would add to one element at the same time"],
-                hints=["parallelize an axis of the result"],
-                where=loop.where,
-            )
-        around = [one for one in nest.loops[:position] if not one.parallelize]
-        around += [outside.loop] if outside.loop else []
-        if around or loop.axis in axes:
-            outer = around[0].name if around else loop.axis
-            raise UserError(
-                f"'{loop.name}' of {title} cannot be parallelized inside '{outer}'",
-                hints=["interchange the loops so that parallel ones are outermost"],
-                where=loop.where,
-            )
-        if loop.vectorize or loop.unroll:
-            raise UserError(
-                f"'{loop.name}' of {title} is parallel and vectorized or unrolled",
-                where=loop.where,
-            )
-        axes.add(loop.axis)
-    _check_parallel_counts(nest, title)
+    for level, group in enumerate(parallel_groups(nest)):
+        for loop in group:
+            if _is_reduction(nest, loop):
+                raise UserError(
+                    f"'{loop.name}' of {title} cannot be parallelized: '{loop.axis}' is reduced",
+                    notes=["threads would add to one element at the same time"],
+                    hints=["parallelize an axis of the result"],
+                    where=loop.where,
+                )
+            _check_level(nest, loop, level, title, outside)
+            if loop.vectorize or loop.unroll:
+                raise UserError(
+                    f"'{loop.name}' of {title} is parallel and vectorized or unrolled",
+                    where=loop.where,
+                )
+        _check_together(nest, group, title)
 
 
-def _check_parallel_counts(nest: Nest, title: str) -> None:
-    parallel = [extent for extent in nest.extents() if extent.loop.parallelize]
-    for extent in parallel:
-        if extent.trips == 1:
+def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Outside) -> None:
+    """The first parallel loops are outermost; others need a machine with as many levels."""
+    before = nest.loops[: nest.loops.index(loop)]
+    around = [one for one in before if not one.parallelize]
+    around += [outside.loop] if outside.loop else []
+    if level < nest.space.levels and not outside.loop and (level or not around):
+        return
+    hint = "interchange the loops so that parallel ones are outermost"
+    if nest.space.levels > 1 and level:
+        hint = "two levels at most: blocks, and the threads of each"
+    raise UserError(
+        f"'{loop.name}' of {title} cannot be parallelized inside "
+        f"'{around[0].name if around else loop.axis}'",
+        hints=[hint],
+        where=loop.where,
+    )
+
+
+def _check_together(nest: Nest, group: tuple[NestLoop, ...], title: str) -> None:
+    """Loops that run as one parallel loop."""
+    for extent in nest.extents():
+        if extent.loop in group and extent.trips == 1:
             raise UserError(
                 f"'{extent.loop.name}' of {title} runs once; nothing to parallelize",
                 where=extent.loop.where,
             )
-    for extent in parallel[:-1]:
-        loop = extent.loop
+    for loop in group[:-1]:
         if loop.pack or loop.fuse or loop.buffer:
             raise UserError(
-                f"'{loop.name}' and '{parallel[-1].loop.name}' of {title} run as one parallel "
+                f"'{loop.name}' and '{group[-1].name}' of {title} run as one parallel "
                 "loop; nothing can be put between them",
-                hints=[f"put it inside '{parallel[-1].loop.name}'"],
+                hints=[f"put it inside '{group[-1].name}'"],
                 where=loop.where,
             )
 

@@ -42,6 +42,8 @@ class Space:
         subscripts: indices of operands that are more than one axis alone.
         ranks: how many dimensions each operand has; () where nobody knows.
         mesh: the processors that loops may be distributed over, or None.
+        levels: how many levels of parallel loops the machine has: 1 are threads, 2 are blocks and
+            the threads of each.
     """
 
     axes: tuple[Axis, ...]
@@ -50,6 +52,7 @@ class Space:
     subscripts: tuple[Subscript, ...] = ()
     ranks: tuple[int, ...] = ()
     mesh: Mesh | None = None
+    levels: int = 1
 
     @property
     def names(self) -> tuple[str, ...]:

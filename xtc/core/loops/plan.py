@@ -16,8 +16,9 @@ from xtc.core.errors import UserError
 from xtc.core.loops.check_mesh import leading_loops, trailing_loops
 from xtc.core.loops.nest import Nest, NestLoop
 
-Level = Literal["", "memories", "processors"]
-"""What shares the iterations of a loop: the places of a mesh of memories, the processors of one."""
+Level = Literal["", "memories", "processors", "blocks", "threads"]
+"""What shares the iterations of a loop: the places of a mesh of memories, the processors of one;
+the blocks of a grid, the threads of a block. Otherwise nobody, or threads that are alike."""
 
 MAX_PARTS = 256
 """Bodies that remainders make of one operation; each is tiled on its own, by several transforms."""
@@ -166,7 +167,8 @@ class _Planner:
         if group[0].distribute:
             return self._distributed(nest, position, group, sizes, steps)
         inner = self.plan(nest, position + len(group), {**sizes, **steps})
-        return Loops(group, {axis: sizes[axis] for axis in steps}, steps, inner)
+        extents = {axis: sizes[axis] for axis in steps}
+        return Loops(group, extents, steps, inner, _level(nest, position))
 
     def _distributed(
         self,
@@ -246,19 +248,45 @@ def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
     """The loop at `position`, with those after it that run as one with it."""
     loop = nest.loops[position]
     if not loop.distribute:
-        return parallel_group(nest.loops, position)
+        return parallel_group(nest, position)
     leading, trailing = leading_loops(nest), trailing_loops(nest)
     return tuple(leading if loop in leading else trailing)
 
 
-def parallel_group(loops: Sequence[NestLoop], position: int) -> tuple[NestLoop, ...]:
-    """The loop at `position`, with the parallel ones that follow it over other axes."""
-    first = loops[position]
+def parallel_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
+    """The loop at `position`, with the parallel ones that follow it and run as one with it.
+
+    A group ends before a second loop over an axis and, where the machine has blocks of threads,
+    after a loop with a tile of its own: the block's, which its threads share.
+    """
+    first = nest.loops[position]
     if not first.parallelize:
         return (first,)
     group = [first]
-    for loop in loops[position + 1 :]:
+    for loop in nest.loops[position + 1 :]:
         if not loop.parallelize or loop.axis in {one.axis for one in group}:
+            break
+        if nest.space.levels > 1 and (group[-1].pack or group[-1].buffer or group[-1].fuse):
             break
         group.append(loop)
     return tuple(group)
+
+
+def parallel_groups(nest: Nest) -> list[tuple[NestLoop, ...]]:
+    """The parallel loops of a nest, those that run as one together, outermost first."""
+    groups: list[tuple[NestLoop, ...]] = []
+    position = 0
+    while position < len(nest.loops):
+        group = parallel_group(nest, position)
+        position += len(group)
+        if group[0].parallelize:
+            groups.append(group)
+    return groups
+
+
+def _level(nest: Nest, position: int) -> Level:
+    """What shares the parallel loops at `position`, where the machine has blocks of threads."""
+    groups = parallel_groups(nest)
+    if len(groups) < 2 or not nest.loops[position].parallelize:
+        return ""
+    return "blocks" if nest.loops[position] in groups[0] else "threads"

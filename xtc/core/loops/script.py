@@ -18,7 +18,13 @@ UNROLL = "xtc.unroll"
 AXES = "xtc.axes"
 """The attribute of a distributed loop that has the axes of the mesh it runs over."""
 ANY = "!transform.any_op"
-_MAPPINGS: dict[Level, str] = {"memories": "block", "processors": "thread"}
+_MAPPINGS: dict[Level, str] = {
+    "memories": "block",
+    "processors": "thread",
+    "blocks": "block",
+    "threads": "thread",
+}
+_ON_MESH = ("memories", "processors")
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ class _Walk:
         return f" (mapping = [{', '.join(f'#gpu.{kind}<linear_dim_{n}>' for n in numbers)}])"
 
     def _name(self, around: str, plan: Loops) -> None:
-        if plan.level:
+        if plan.level in _ON_MESH:
             order = [loop.axis for loop in plan.loops]
             named = [(axis, place) for axis, place in zip(order, plan.places, strict=False)]
             named.sort(key=lambda pair: self.axes.index(pair[0]))

@@ -5,7 +5,7 @@ A target brings a driver library (its own C, and that in `csrc/` here) and a dev
 `DriverDevice`. `csrc/xtc_driver.h` is the table through which Python and generated code reach it.
 """
 
-from xtc.core.offload.array import DeviceArray
+from xtc.core.offload.array import BorrowedArray, DeviceArray
 from xtc.core.offload.device import DeviceFunction, DeviceImage, DriverDevice
 from xtc.core.offload.driver import Driver, OpenDevice, built_driver
 from xtc.core.offload.native import CSRC, NativeUnit, build_native
@@ -14,6 +14,7 @@ from xtc.core.offload.queue import DriverEvent, DriverQueue
 
 __all__ = [
     "CSRC",
+    "BorrowedArray",
     "DeviceArray",
     "DeviceFunction",
     "DeviceImage",

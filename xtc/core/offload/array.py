@@ -34,7 +34,8 @@ class DeviceArray:
         self.dtype = element_type(dtype).numpy
         self._open_device = device.opened()
         self._address = self._open_device.number("alloc", 0, max(self.nbytes, 1))
-        self._free = weakref.finalize(self, _free, self._open_device, self._address)
+        self._free: Any = weakref.finalize(self, _free, self._open_device, self._address)
+        self.read_only = False
 
     @property
     def size(self) -> int:
@@ -61,6 +62,8 @@ class DeviceArray:
 
     def write(self, values: object) -> None:
         """Replace the elements. Raises UserError unless shape and element type are the same."""
+        if self.read_only:
+            raise UserError(f"{self!r} is read-only")
         array = _dense(values)
         if array.shape != self.shape or array.dtype != self.dtype:
             raise UserError(
@@ -95,10 +98,41 @@ class DeviceArray:
         return f"<device array {sizes} on {self._open_device.name}>"
 
 
+class BorrowedArray(DeviceArray):
+    """Another library's memory on a device, used where it is; it stays alive with this object.
+
+    Args:
+        device: the device whose memory it is.
+        shape: of what is dense and row-major there.
+        dtype: of its elements.
+        address: of the first one.
+        owner: what keeps the memory alive.
+        read_only: whether nobody may write it.
+    """
+
+    def __init__(
+        self,
+        device: DriverDevice,
+        shape: tuple[int, ...],
+        dtype: object,
+        address: int,
+        owner: object,
+        read_only: bool = False,
+    ) -> None:
+        self.device = device
+        self.shape = shape
+        self.dtype = element_type(dtype).numpy
+        self._open_device = device.opened()
+        self._address = address
+        self._owner = owner
+        self._free = weakref.finalize(self, _keep)
+        self.read_only = read_only
+
+
 def from_values(device: DriverDevice, values: object) -> DeviceArray:
     """A device array with these values: an array, numbers, or an array of another library."""
     dense = _dense(values)
-    array = DeviceArray(device, dense.shape, dense.dtype)
+    array = device.array_type(device, dense.shape, dense.dtype)
     array.write(dense)
     return array
 
@@ -117,6 +151,10 @@ def _dense(values: object) -> Array:
 
 def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
+
+
+def _keep() -> None:
+    """Memory of another library is not ours to free."""
 
 
 def _free(open_device: OpenDevice, address: int) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from ctypes import Array as CArray
 from ctypes import c_uint64
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from xtc.core.errors import DeviceLost, DeviceMemoryError, LaunchError, UserError
 from xtc.core.numbering import Numbering
@@ -52,6 +52,9 @@ class DriverDevice(ABC):
     After `close`, or once the device is gone, everything raises DeviceLost until `init_device`
     opens it anew, with empty memory. Safe to use from several threads.
     """
+
+    array_type: ClassVar[type[DeviceArray]] = DeviceArray
+    """What `array`, `empty` and `zeros` make."""
 
     def __init__(self, target_name: str, numbers: Numbering) -> None:
         self._target_name = target_name
@@ -178,13 +181,20 @@ class DriverDevice(ABC):
         sizes = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
         if any(size < 0 for size in sizes):
             raise UserError(f"shape {sizes} has a negative size")
-        return DeviceArray(self, sizes, dtype)
+        return self.array_type(self, sizes, dtype)
 
     def zeros(self, shape: int | Sequence[int], dtype: object) -> DeviceArray:
         """A device array of zeros."""
         array = self.empty(shape, dtype)
         self.memory_fill_zero(array.address, array.nbytes)
         return array
+
+    def borrowed(self, value: object) -> DeviceArray | None:
+        """An array over another library's memory on this device; None for what has none there.
+
+        Raises UserError for memory of the kind that the device has, and cannot use.
+        """
+        return None
 
     def call_of(self, function: Any, arguments: Sequence[Any]) -> tuple[int, CArray[c_uint64]]:
         """A launch as the driver takes it: address and argument words.
@@ -225,6 +235,8 @@ class DriverDevice(ABC):
         return found
 
     def _argument(self, argument: Any) -> int:
+        if not isinstance(argument, DeviceArray | int):
+            argument = self.borrowed(argument) or argument
         if not isinstance(argument, DeviceArray):
             return _word(argument)
         if argument.device is not self:

@@ -2,7 +2,7 @@
 # RUN: %python %s | FileCheck %s
 """Threads share no sum, and start outermost."""
 
-from Inputs.refusal import new, refused, refused_data
+from Inputs.refusal import new, product, refused, refused_data
 
 import xtc
 import xtc.ops as O
@@ -33,3 +33,24 @@ with O.graph(name="row") as gb:
     O.exp(row, name="Y")
 refused(lambda: xtc.Schedule(gb.graph)["Y"].parallelize(["i"]))
 # CHECK:      'i' of Y runs once; nothing to parallelize
+
+
+# A machine whose threads stand in blocks has two levels, and no more.
+def blocks(nest: object) -> xtc.Schedule:
+    return xtc.Schedule.of(product(), {"C": nest}, "nvgpu")
+
+
+print(blocks({"i": "parallelize", "k": {}, "i#8": "parallelize", "j": "parallelize"}))
+# CHECK:      for i in 0..32 step 8  // parallelize
+# CHECK-NEXT:   for k in 0..16
+# CHECK-NEXT:     for i#8 in 0..8  // parallelize
+# CHECK-NEXT:       for j in 0..48  // parallelize
+three = dict.fromkeys(("i", "i#8", "i#2"), "parallelize") | {"j": {}, "k": {}}
+refused(lambda: blocks(three))
+# CHECK:      'i#2' of C cannot be parallelized inside 'i'
+# CHECK-NEXT:   hint: two levels at most: blocks, and the threads of each
+refused(lambda: blocks({"j": {}, "i": "parallelize", "k": {}, "i#8": "parallelize"}))
+# CHECK:      'i' of C cannot be parallelized inside 'j'
+# CHECK-NEXT:   hint: interchange the loops so that parallel ones are outermost
+refused(lambda: blocks({"i": "parallelize", "j": "parallelize", "k": "parallelize"}))
+# CHECK:      'k' of C cannot be parallelized: 'k' is reduced

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run as files: JSON with every sample, a Markdown page, an SVG plot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.environments import interpreter, reason
+from benchmarks.peers.goals import verdicts
+from benchmarks.peers.libraries import PLOT_REQUIREMENTS
+from benchmarks.peers.results import Row
+from benchmarks.peers.table import (
+    DETAIL_HEADINGS,
+    details,
+    markdown_table,
+    overview,
+    remarks,
+    summary,
+    verdict_lines,
+)
+from xtc.core import tool
+from xtc.core.errors import ToolError
+
+_PLOT = Path(__file__).resolve().parents[1] / "workers" / "plot.py"
+_PLOT_SECONDS = 120
+
+
+@dataclass
+class Report:
+    """All that one run found out.
+
+    Attributes:
+        rows: what was measured.
+        versions: of the libraries, by candidate.
+        left_out: workloads that the time did not suffice for.
+        settings: how it was measured.
+        facts: the machine, its load, the date.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    versions: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON types."""
+        return {
+            "facts": dict(self.facts),
+            "settings": dict(self.settings),
+            "versions": {name: dict(versions) for name, versions in self.versions.items()},
+            "left_out": self.left_out,
+            "goals": [
+                {"what": one.goal.what, "state": one.state, "missed": [list(m) for m in one.missed]}
+                for one in verdicts(self.rows)
+            ],
+            "rows": [row.as_dict() for row in self.rows],
+        }
+
+    def markdown(self) -> str:
+        """The page, without the plot."""
+        parts = ["# Beside other libraries on this machine", "", *self._how(), ""]
+        for threads in dict.fromkeys(row.threads for row in self.rows):
+            rows = [row for row in self.rows if row.threads == threads]
+            parts += [f"## {threads} thread{'' if threads == 1 else 's'}: median (best)", ""]
+            parts += [*markdown_table(*overview(rows)), "", summary(rows), ""]
+        parts += ["## Goals", "", *verdict_lines(list(verdicts(self.rows))), ""]
+        parts += ["## What did not run or was wrong", "", *self._remarks(), ""]
+        for threads in dict.fromkeys(row.threads for row in self.rows):
+            lines = [line for row in self.rows if row.threads == threads for line in details(row)]
+            parts += [f"## Every candidate, {threads} thread{'' if threads == 1 else 's'}", ""]
+            parts += [*markdown_table(DETAIL_HEADINGS, lines), ""]
+        return "\n".join(parts)
+
+    def _how(self) -> list[str]:
+        facts = self.facts
+        installed = ", ".join(
+            f"{name} {version}"
+            for versions in self.versions.values()
+            for name, version in versions.items()
+        )
+        return [
+            f"{facts['date']}, {facts['cpu']}, {facts['hardware_threads']} hardware threads, load"
+            f" {facts['load_average'][0]:.2f} at the start, {facts['python']}; {installed}.",
+            "",
+            "Rates of medians, of best samples in brackets; a multiply-add is two operations. The",
+            "machine is what multiply-adds of float32 reach (GFLOP/s) or traffic of as many bytes",
+            "(GB/s: sum, copy or triad), on as many threads in the same rounds.",
+            "Each library runs in a process of its own, called from Python on arrays that it has,",
+            "aligned to cache lines; what the call costs is in the time.",
+        ]
+
+    def _remarks(self) -> list[str]:
+        lines = [f"- {remark}" for remark in remarks(self.rows)]
+        lines += [f"- no time was left for {name}" for name in self.left_out]
+        return lines or ["Nothing."]
+
+
+def save(report: Report, folder: Path, environments: Path) -> list[Path]:
+    """Write the files; returns those that are there. Without matplotlib there is no plot.
+
+    Raises ToolError where the plot could not be made; the other files are there then.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    data, page, plot = (folder / f"bench-host.{suffix}" for suffix in ("json", "md", "svg"))
+    _write(data, json.dumps(report.as_dict(), indent=1) + "\n")
+    _write(page, report.markdown())
+    plot.unlink(missing_ok=True)
+    if not report.rows:
+        return [data, page]
+    python = interpreter("plot", PLOT_REQUIREMENTS, environments)
+    tool.run(
+        [python, _PLOT, data, plot],
+        what="drawing the plot",
+        install_hint="remove the folder of environments, so that they are made anew",
+        timeout=_PLOT_SECONDS,
+    )
+    return [data, page, plot]
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    part = path.with_suffix(path.suffix + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def why_no_plot(error: ToolError) -> str:
+    """One line for the terminal."""
+    return f"{error.what}: {reason(error)}"

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures one workload: every candidate in every round, in an order that is shuffled each time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.candidate import Candidate, Unavailable
+from benchmarks.peers.graphs import Reference, sample_inputs
+from benchmarks.peers.quiet import wait_for_quiet
+from benchmarks.peers.results import Rates, Row
+from benchmarks.peers.workloads import Workload
+from xtc.evaluate.timing import Timing
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured.
+
+    Attributes:
+        rounds: how often each candidate is visited.
+        repeat: samples of a visit.
+        min_ms: how long a sample lasts at least.
+        longest_visit: seconds of samples after which a visit takes no more of them.
+        build_seconds: how long preparing may take.
+        quiet_seconds: how long a visit waits for a moment in which nothing else runs.
+        seed: of the order and the inputs.
+    """
+
+    rounds: int = 7
+    repeat: int = 3
+    min_ms: float = 10.0
+    longest_visit: float = 0.3
+    build_seconds: float = 60.0
+    quiet_seconds: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What the machine is measured by, beside the candidates.
+
+    Attributes:
+        candidate: its worker.
+        request: its workload.
+        work: GFLOP or GB in a call.
+    """
+
+    candidate: Candidate
+    request: Mapping[str, Any]
+    work: float
+
+
+@dataclass
+class _Ready:
+    """A candidate that has its work prepared, and its samples so far, in seconds per call."""
+
+    candidate: Candidate
+    number: int
+    repeat: int
+    samples: list[float]
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(tuple(self.samples), self.number)
+
+
+class Inputs:
+    """The arrays of a workload as files, and what must come out."""
+
+    def __init__(self, workload: Workload, folder: Path, seed: int) -> None:
+        self.request = workload.as_dict()
+        self.folder = folder
+        arrays = sample_inputs(self.request, seed)
+        self.paths = [str(folder / f"input-{place}.npy") for place in range(len(arrays))]
+        for path, array in zip(self.paths, arrays, strict=True):
+            np.save(path, array)
+        self.reference = Reference(self.request, arrays)
+
+
+def measure(
+    workload: Workload,
+    inputs: Inputs,
+    candidates: Sequence[Candidate],
+    yardsticks: Mapping[str, Yardstick],
+    settings: Settings,
+    deadline: float,
+    end: float,
+) -> Row:
+    """One row, on the threads of the candidates.
+
+    `yardsticks` has "fma", and "traffic" where the memory limits the workload. After `deadline`, in
+    seconds of time.monotonic(), no round but the first is begun, after `end` nothing is prepared.
+    """
+    row = Row(workload, candidates[0].threads)
+    runners: dict[str, _Ready] = {}
+    for name, yardstick in yardsticks.items():
+        with _noting(row, name):
+            runners[name] = _built(yardstick.candidate, yardstick.request, settings)[0]
+    for candidate in candidates:
+        with _noting(row, candidate.library.name):
+            runners[candidate.library.name] = _prepared(row, candidate, inputs, settings, end)
+    _visit_all(row, runners, settings, deadline)
+    row.timings = {name: one.timing for name, one in runners.items() if name not in yardsticks}
+    for name, yardstick in yardsticks.items():
+        if name in runners:
+            setattr(row, name, Rates.of(yardstick.work, runners[name].timing))
+    for one in runners.values():
+        one.candidate.drop()
+    return row
+
+
+def _prepared(
+    row: Row, candidate: Candidate, inputs: Inputs, settings: Settings, end: float
+) -> _Ready:
+    """A candidate with the workload, whose result was compared with NumPy's."""
+    name = candidate.library.name
+    if time.monotonic() > end:
+        raise Unavailable("no time was left for it")
+    output = inputs.folder / f"output-{name}.npy"
+    files = {"inputs": inputs.paths, "output": str(output)}
+    ready, row.build_seconds[name] = _built(candidate, inputs.request, settings, files)
+    try:
+        compared = inputs.reference.compare(np.load(output), name)
+    finally:
+        output.unlink()
+    if not compared.ok:
+        row.wrong[name] = str(compared).removeprefix(f"{name}: ")
+    return ready
+
+
+def _built(
+    candidate: Candidate,
+    workload: Mapping[str, Any],
+    settings: Settings,
+    files: Mapping[str, Any] | None = None,
+) -> tuple[_Ready, float]:
+    """A candidate that prepared the workload, and the seconds that took."""
+    request = {"do": "build", "workload": workload, "min_ms": settings.min_ms}
+    request.update(files or {"inputs": [], "output": None})
+    answer = candidate.ask(request, settings.build_seconds)
+    sample = answer["number"] * answer["call_seconds"]
+    repeat = max(1, min(settings.repeat, int(settings.longest_visit / max(sample, 1e-9))))
+    return _Ready(candidate, answer["number"], repeat, []), answer["build_seconds"]
+
+
+def _visit_all(row: Row, runners: dict[str, _Ready], settings: Settings, deadline: float) -> None:
+    """Take the samples; what is lost on the way is noted and taken out."""
+    rng = np.random.default_rng(settings.seed)
+    moments: list[bool] = []
+    for turn in range(settings.rounds):
+        if turn and time.monotonic() > deadline:
+            break
+        for name in [list(runners)[place] for place in rng.permutation(len(runners))]:
+            quiet = wait_for_quiet(settings.quiet_seconds)
+            moments += [] if quiet is None else [quiet]
+            with _noting(row, name):
+                _visit(runners[name], settings)
+            if name in row.absent:
+                del runners[name]
+    row.quiet = (sum(moments), len(moments))
+
+
+def _visit(one: _Ready, settings: Settings) -> None:
+    request = {"do": "run", "number": one.number, "repeat": one.repeat}
+    one.samples.extend(one.candidate.ask(request, settings.build_seconds)["samples"])
+
+
+@contextmanager
+def _noting(row: Row, name: str) -> Iterator[None]:
+    """Why a candidate does not take part goes into the row."""
+    try:
+        yield
+    except Unavailable as why:
+        row.absent[name] = str(why)

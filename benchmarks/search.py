@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search: candidates a second, and what short searches find beside a long random one.
+
+`make bench-search`, or `make bench-search ARGS="--long 3600"` for an hour of random search. At the
+end the best schedules of all searches are measured once more, interleaved, in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+import xtc
+import xtc.ops as O
+from xtc.search import Session, Settings, Store
+
+ROUNDS = 20
+SAMPLERS = ("evolutionary", "model", "random")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found.
+
+    Attributes:
+        label: sampler and seconds.
+        rate: candidates compiled, checked and measured in a second, those of its end left out.
+        schedule: the best one.
+        failures: candidates that are not right.
+    """
+
+    label: str
+    rate: float
+    schedule: str
+    failures: int
+
+
+def product(rows: int, columns: int, terms: int) -> xtc.Graph:
+    """One float32 matrix product."""
+    a, b = O.tensor((rows, terms), name="A"), O.tensor((terms, columns), name="B")
+    with O.graph(name="product") as builder:
+        O.matmul(a, b, name="C")
+    return builder.graph
+
+
+def search(graph: xtc.Graph, store: Store, sampler: str, seconds: float, seed: int) -> Found:
+    """One search; the time until the first result is the start of its processes."""
+    session = Session(graph, store, Settings(sampler=sampler, budget=seconds, seed=seed))
+    run, progress = session.search()
+    times = [one.at for one in store.results(run.number) if one.kind == "search"]
+    rate = (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else 0.0
+    schedule = progress.best.schedule if progress.best else ""
+    return Found(f"{sampler}, {seconds:g} s", rate, schedule, progress.failures)
+
+
+def measured(graph: xtc.Graph, schedules: list[str]) -> list[float]:
+    """The best time of each schedule in seconds, in rounds that measure all of them."""
+    with ExitStack() as stack:
+        modules = [
+            stack.enter_context(xtc.compile(graph, schedule=one or None)) for one in schedules
+        ]
+        best = [float("inf")] * len(modules)
+        for _ in range(ROUNDS):
+            for index, module in enumerate(modules):
+                timing = module.measure(repeat=3, min_repeat_ms=2).timing
+                best[index] = min(best[index], timing.best)
+    return best
+
+
+def table(graph: xtc.Graph, found: list[Found]) -> Table:
+    """One row for each search, and one for the default schedule."""
+    default, *times = measured(graph, ["", *(one.schedule for one in found)])
+    shown = Table(title=f"{graph.flops / 1e6:.0f} MFLOP: best of {ROUNDS} interleaved rounds")
+    for column in ("search", "tried/s", "failed", "GFLOP/s", "of the longest", "schedule"):
+        shown.add_column(column, justify="left" if column in ("search", "schedule") else "right")
+    shown.add_row("default", "", "", f"{graph.flops / default / 1e9:.1f}", "", "")
+    for one, seconds in zip(found, times, strict=True):
+        shown.add_row(
+            one.label,
+            f"{one.rate:.1f}",
+            str(one.failures),
+            f"{graph.flops / seconds / 1e9:.1f}",
+            f"{times[-1] / seconds:.3f}",
+            one.schedule,
+        )
+    return shown
+
+
+def main() -> None:
+    """Run the searches and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, nargs=3, default=(256, 256, 512), metavar="N")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of the short searches")
+    parser.add_argument("--long", type=float, help="seconds of a random search beside them")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    graph, found = product(*args.size), []
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "tuning.db")) as store:
+        for sampler in SAMPLERS:
+            found.append(search(graph, store, sampler, args.budget, args.seed))
+        if args.long is not None:
+            found.append(search(graph, store, "random", args.long, args.seed + 1))
+    Console(width=160).print(table(graph, found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""expand-math: exp, tanh and erf of float32 as arithmetic that runs on vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import F32Type, InsertionPoint, Operation, Type, Value, VectorType
+from xtc.core.passes import Pass
+from xtc_passes._arith_writer import ArithWriter
+from xtc_passes._linalg import all_operations
+
+# Polynomials that come closest, by relative error of the function, on the range they are used on:
+# (exp(r) - 1 - r) / r^2 for |r| up to log(2) / 2, by powers of r: 3e-9
+_EXP = (0.49999994, 0.16666521, 0.041668389, 0.0083687175, 0.0013814596)
+# (tanh(x) - x) / x^3 for |x| up to 0.625, by powers of x^2: 4e-9
+_TANH = (-0.33333281, 0.13331442, -0.053739712, 0.020639079, -0.0057049785)
+# erf(x) / x for |x| up to 1, by powers of x^2: 1e-9
+_ERF = (
+    1.1283791065216064,
+    -0.3761262595653534,
+    0.1128358542919159,
+    -0.026853810995817184,
+    0.005188327748328447,
+    -0.0008010192541405559,
+    7.853857823647559e-05,
+)
+# log(1 - erf(x)) for x from 1 to 4, by powers of x
+_LOG_ERFC = (
+    0.00018846777675207704,
+    -1.1295802593231201,
+    -0.633216381072998,
+    -0.10842210054397583,
+    0.025210341438651085,
+    -0.0042052860371768475,
+    0.00044147291919216514,
+    -2.1697638658224605e-05,
+)
+_ROUNDER = 1.5 * (1 << 23)  # added to a float, leaves no place for a fraction
+_LOG2_HIGH = 0.693359375  # of ten bits: products with whole numbers are exact
+_LOG2_LOW = math.log(2) - _LOG2_HIGH
+_LARGEST, _LEAST = 89.0, -105.0  # exp is infinite, or 0, from here on
+_LESS, _GREATER = 4, 2  # arith.cmpf: ordered
+_SIGN = 1 << 31
+
+
+@dataclass(frozen=True)
+class ExpandMath(Pass):
+    """Compute exp, tanh and erf of float32 by polynomials, within two units of the last place.
+
+    LLVM calls the C library for each element and vectorises no loop that does. Overflow gives
+    infinity, what is too small 0, and a NaN stays one. Other types are left to the library.
+
+    Before:
+        %y = math.exp %x : f32
+    After:
+        %n = round(%x / log 2); %r = %x - %n * log 2
+        %y = (1 + %r + %r^2 * polynomial(%r)) * 2^%n    // of arith operations
+    """
+
+    name: ClassVar[str] = "expand-math"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in all_operations(module):
+                expansion = _EXPANSIONS.get(op.name)
+                if expansion and isinstance(_element(op.results[0].type), F32Type):
+                    with op.location:
+                        write = _FloatWriter(InsertionPoint(op), op.results[0].type)
+                        op.results[0].replace_all_uses_with(expansion(write, op.operands[0]))
+                    op.erase()
+
+
+def _element(type: Type) -> Type:
+    return type.element_type if isinstance(type, VectorType) else type
+
+
+class _FloatWriter(ArithWriter):
+    """Appends operations on float32, and on its bits."""
+
+    def compute(self, name: str, *operands: Value) -> Value:
+        return self.op(name, F32Type.get(), *operands)
+
+    def plus(self, a: Value, b: Value | float) -> Value:
+        return self.compute("addf", a, self._value(b))
+
+    def times(self, a: Value, b: Value | float) -> Value:
+        return self.compute("mulf", a, self._value(b))
+
+    def minus(self, a: Value, b: Value | float) -> Value:
+        return self.compute("subf", a, self._value(b))
+
+    def polynomial(self, factors: Sequence[float], x: Value) -> Value:
+        """The sum of factors times powers of x, from 0 on."""
+        total = self.float32(factors[-1])
+        for factor in reversed(factors[:-1]):
+            total = self.plus(self.times(total, x), factor)
+        return total
+
+    def bits(self, x: Value) -> Value:
+        return self.op("bitcast", 32, x)
+
+    def of_bits(self, bits: Value) -> Value:
+        return self.compute("bitcast", bits)
+
+    def masked(self, x: Value, mask: int) -> Value:
+        """Some of the bits of x."""
+        return self.op("andi", 32, self.bits(x), self.number(mask, 32))
+
+    def where(self, predicate: int, a: Value, b: float, then: Value, other: Value) -> Value:
+        """`then` where the comparison holds, which it does not where `a` is NaN."""
+        holds = self.op("cmpf", 1, a, self.float32(b), predicate=predicate)
+        return self.compute("select", holds, then, other)
+
+    def power_of_two(self, exponent: Value) -> Value:
+        biased = self.op("addi", 32, exponent, self.number(127, 32))
+        return self.of_bits(self.op("shli", 32, biased, self.number(23, 32)))
+
+    def _value(self, x: Value | float) -> Value:
+        return self.float32(x) if isinstance(x, float) else x
+
+
+def _exp(write: _FloatWriter, x: Value) -> Value:
+    x = write.where(_GREATER, x, _LARGEST, write.float32(_LARGEST), x)
+    x = write.where(_LESS, x, _LEAST, write.float32(_LEAST), x)
+    rounded = write.plus(write.times(x, 1 / math.log(2)), _ROUNDER)
+    whole = write.minus(rounded, _ROUNDER)
+    rest = write.plus(x, write.times(whole, -_LOG2_HIGH))
+    rest = write.plus(rest, write.times(whole, -_LOG2_LOW))
+    square = write.times(rest, rest)
+    power = write.plus(write.times(write.polynomial(_EXP, rest), square), rest)
+    # In two steps, as 2^128 is no float32, and a result below the normal ones is rounded once.
+    exponent = write.op("subi", 32, write.bits(rounded), write.bits(write.float32(_ROUNDER)))
+    half = write.op("shrsi", 32, exponent, write.number(1, 32))
+    other = write.op("subi", 32, exponent, half)
+    scaled = write.times(write.plus(power, 1.0), write.power_of_two(half))
+    return write.times(scaled, write.power_of_two(other))
+
+
+def _tanh(write: _FloatWriter, x: Value) -> Value:
+    size = write.of_bits(write.masked(x, _SIGN - 1))
+    square = write.times(size, size)
+    near = write.times(write.times(write.polynomial(_TANH, square), square), size)
+    power = write.plus(_exp(write, write.plus(size, size)), 1.0)
+    far = write.minus(write.float32(1.0), write.compute("divf", write.float32(2.0), power))
+    return _signed(write, write.where(_LESS, size, 0.625, write.plus(near, size), far), x)
+
+
+def _erf(write: _FloatWriter, x: Value) -> Value:
+    size = write.of_bits(write.masked(x, _SIGN - 1))
+    near = write.times(write.polynomial(_ERF, write.times(size, size)), size)
+    most = write.where(_GREATER, size, 4.0, write.float32(4.0), size)
+    far = write.minus(write.float32(1.0), _exp(write, write.polynomial(_LOG_ERFC, most)))
+    return _signed(write, write.where(_LESS, size, 1.0, near, far), x)
+
+
+def _signed(write: _FloatWriter, size: Value, x: Value) -> Value:
+    """`size`, which is not negative, with the sign of x."""
+    return write.of_bits(write.op("ori", 32, write.bits(size), write.masked(x, _SIGN)))
+
+
+_EXPANSIONS = {"math.exp": _exp, "math.tanh": _tanh, "math.erf": _erf}

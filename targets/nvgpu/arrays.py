@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GPU's arrays and those of other libraries: each uses the other's memory where it is.
+
+The protocols are the CUDA array interface, version 3, and DLPack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xtc.core.dlpack import GPU, tensor_in
+from xtc.core.errors import DeviceMemoryError, UserError
+from xtc.core.offload import BorrowedArray, DeviceArray, DriverDevice
+from xtc.core.types import element_type
+from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
+
+
+class GpuArray(DeviceArray):
+    """An array on a GPU, which other libraries can use where it is."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where it is, as CUDA's array interface has it; no stream has to be waited for.
+
+        Raises AttributeError on the simulator, whose memory is no GPU's, so that nothing takes it
+        for an address on one.
+        """
+        if self.device.is_modelled:  # type: ignore[attr-defined]
+            raise AttributeError(f"{self!r} is on a simulator, in no memory of a GPU")
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.address if self.size else 0, False),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
+
+
+@dataclass(frozen=True)
+class _Foreign:
+    """What a protocol says: address, sizes, bytes from one index to the next, element type."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    dtype: np.dtype[Any]
+    owner: object
+    read_only: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def is_dense(self) -> bool:
+        if self.strides is None or self.nbytes == 0:
+            return True
+        expected = self.dtype.itemsize
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != expected:
+                return False
+            expected *= size
+        return True
+
+
+def borrowed(device: DriverDevice, value: Any, simulated: bool) -> BorrowedArray | None:
+    """An array over the GPU memory that `value` has; None where it has none.
+
+    Raises UserError for memory that is not on `device`, or not dense, aligned and of an element
+    type that there is.
+    """
+    if not has_gpu_memory(value):
+        return None
+    kind = type(value).__name__
+    if simulated:
+        raise UserError(
+            f"{kind} is in the memory of a GPU, and {device.device_name} is a simulator",
+            hints=[f"copy it by the host: {device.device_name}.array(a NumPy array)"],
+        )
+    found = _described(value)
+    element_type(found.dtype)
+    _check(found, kind)
+    if found.nbytes:
+        _check_place(device, found, kind)
+    return BorrowedArray(
+        device, found.shape, found.dtype, found.address, found.owner, found.read_only
+    )
+
+
+def has_gpu_memory(value: Any) -> bool:
+    """Whether `value` says that its elements are on a GPU."""
+    if isinstance(value, np.ndarray | DeviceArray):
+        return False
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) == GPU
+    return isinstance(getattr(value, "__cuda_array_interface__", None), Mapping)
+
+
+def _described(value: Any) -> _Foreign:
+    if not hasattr(value, "__dlpack__"):
+        return _by_interface(value, value.__cuda_array_interface__)
+    try:
+        # What its library still does with it is waited for, whatever the stream.
+        capsule = value.__dlpack__(stream=-1)
+        tensor = tensor_in(capsule)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UserError(f"{type(value).__name__} does not give its memory: {error}") from None
+    dtype, strides = tensor.dtype, tensor.element_strides
+    return _Foreign(
+        tensor.address,
+        tensor.sizes,
+        strides and tuple(stride * dtype.itemsize for stride in strides),
+        dtype,
+        (capsule, value),
+    )
+
+
+def _by_interface(value: Any, interface: Mapping[str, Any]) -> _Foreign:
+    try:
+        address, read_only = interface["data"]
+        strides = interface.get("strides")
+        return _Foreign(
+            int(address),
+            tuple(interface["shape"]),
+            None if strides is None else tuple(strides),
+            np.dtype(interface["typestr"]),
+            value,
+            bool(read_only),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{type(value).__name__} has no usable __cuda_array_interface__: {error}"
+        ) from None
+
+
+def _check(found: _Foreign, kind: str) -> None:
+    problems = {
+        "not dense in row-major order": not found.is_dense,
+        f"not at a multiple of {BUFFER_ALIGNMENT} bytes": (
+            found.nbytes and found.address % BUFFER_ALIGNMENT
+        ),
+    }
+    for problem, present in problems.items():
+        if present:
+            raise UserError(
+                f"{kind} in a GPU's memory is {problem}",
+                hints=["pass a dense copy of it, at an address of its own"],
+            )
+
+
+def _check_place(device: DriverDevice, found: _Foreign, kind: str) -> None:
+    """It is all in one allocation on this GPU; what its library still does with it is done."""
+    try:
+        start, nbytes = device.opened().two_numbers("span", found.address)
+    except DeviceMemoryError as error:
+        raise UserError(f"{kind}: {error.what}", notes=error.notes) from None
+    if found.address + found.nbytes > start + nbytes:
+        raise UserError(
+            f"{kind} says that it has {found.nbytes} bytes at {found.address:#x}, which its "
+            f"allocation on {device.device_name} has not"
+        )

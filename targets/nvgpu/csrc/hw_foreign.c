@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that other libraries of the process have on this GPU: they use the same context.
+#include "hw_device.h"
+#include "xtc_error.h"
+
+static hw_result find(xtc_device *device, uint64_t address, hw_span *found, int *gpu)
+{
+    size_t nbytes = 0;
+    hw_result result = device->api.pointer_attribute(gpu, HW_POINTER_DEVICE_ORDINAL, address);
+    if (!result && *gpu == device->ordinal)
+        result = device->api.address_range(&found->address, &nbytes, address);
+    found->nbytes = nbytes;
+    return result;
+}
+
+static bool holds(hw_span span, uint64_t address, uint64_t nbytes)
+{
+    uint64_t offset = address - span.address;
+    return offset < span.nbytes && nbytes <= span.nbytes - offset;
+}
+
+int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, hw_span *found)
+{
+    int gpu = device->ordinal;
+    int32_t status = hw_enter(device);
+    if (status)
+        return status;
+    hw_result result = find(device, address, found, &gpu);
+    hw_leave(device);
+    if (gpu != device->ordinal)
+        return xtc_fail(XTC_MEMORY, "0x%llx is in the memory of GPU %d, not of GPU %d",
+                        (unsigned long long)address, gpu, device->ordinal);
+    if (result || !holds(*found, address, nbytes))
+        return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
+                        (unsigned long long)nbytes, (unsigned long long)address);
+    return XTC_OK;
+}
+
+int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes)
+{
+    hw_span found;
+    if (hw_memory_find(&device->memory, address, nbytes, &found) == XTC_OK)
+        return XTC_OK;
+    return hw_find_foreign(device, address, nbytes, &found);
+}
+
+int32_t hw_wait_for_others(xtc_device *device)
+{
+    int32_t status = hw_enter(device);
+    if (status)
+        return status;
+    status = hw_status(device, device->api.context_wait(), XTC_LOST, "cuCtxSynchronize");
+    hw_leave(device);
+    return status;
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of buffers that kernels have."""
+
+from __future__ import annotations
+
+import math
+
+from xtc.core.errors import CompileError
+from xtc.core.mlir import FloatType, IntegerType, MemRefType, Operation, Type
+
+_WORD_BITS = 64  # of an index
+
+
+def bytes_of(buffer: Operation) -> int:
+    """The size of what an operation allocates. Raises CompileError where it is not known."""
+    type = MemRefType(buffer.results[0].type)
+    if not type.has_static_shape:
+        raise CompileError(
+            f"the size of a kernel's buffer is not known: {type}", where=str(buffer.location)
+        )
+    return int(math.prod(type.shape)) * element_bytes(type.element_type)
+
+
+def element_bytes(type: Type) -> int:
+    """The size of an element in memory."""
+    bits = int(type.width) if isinstance(type, IntegerType | FloatType) else _WORD_BITS
+    return max(1, bits // 8)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""align-vectors: reads and writes of vectors say how they are aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.buffers import root
+from xtc.core.mlir import (
+    BlockArgument,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+    VectorType,
+)
+from xtc.core.passes import Pass
+from xtc_passes._accesses import Access, sum_of
+from xtc_passes._linalg import all_operations
+from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
+from xtc_targets.nvgpu.passes._device import kernels
+from xtc_targets.nvgpu.passes._sizes import element_bytes
+
+_WIDEST = 16  # bytes of one access
+
+
+@dataclass(frozen=True)
+class AlignVectors(Pass):
+    """Write down the alignment of vectors in global and shared memory, as far as it is known.
+
+    Before:
+        %v = vector.load %a[%i, %j] : memref<64x32xf32, 1>, vector<4xf32>
+    After, where `%j` is a multiple of 4:
+        %v = vector.load %a[%i, %j] {alignment = 16 : i64} : memref<64x32xf32, 1>, vector<4xf32>
+
+    Without it, an instruction for each element is generated. Buffers begin at multiples of 64
+    bytes; of an index it is known what it is a multiple of. What says its alignment keeps it.
+    """
+
+    name: ClassVar[str] = "align-vectors"
+
+    def run(self, module: Operation) -> None:
+        i64 = IntegerType.get_signless(64, module.context)
+        for kernel in kernels(module):
+            for op in all_operations(kernel):
+                access = None if "alignment" in op.attributes else Access.of(op)
+                if access and isinstance(access.value.type, VectorType) and _is_placed(access):
+                    op.attributes["alignment"] = IntegerAttr.get(i64, _alignment(access))
+
+
+def _is_placed(access: Access) -> bool:
+    """Whether it is known where the buffer begins: an argument, or one of the block's."""
+    buffer = root(access.memref)
+    has_space = MemRefType(buffer.type).memory_space is not None
+    return has_space and (isinstance(buffer, BlockArgument) or buffer.owner.name == "memref.alloc")
+
+
+def _alignment(access: Access) -> int:
+    """Bytes that the address is a multiple of, up to the widest that matters."""
+    type = MemRefType(access.memref.type)
+    nbytes = element_bytes(type.element_type)
+    strides, offset = type.get_strides_and_offset()
+    if any(one < 0 for one in (*strides, offset)):  # how MLIR writes what is not known
+        return nbytes
+    steps = [_power_of_two(offset)]
+    pairs = zip(access.indices, strides, strict=True)
+    steps += [_divisor(index) * _power_of_two(stride) for index, stride in pairs]
+    return min(_WIDEST, BUFFER_ALIGNMENT, *(step * nbytes for step in steps))
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two that divides a number; of 0, one that is large enough."""
+    return number & -number or BUFFER_ALIGNMENT
+
+
+def _divisor(index: Value) -> int:
+    """A power of two that an index is a multiple of."""
+    total = sum_of(index)
+    parts = [_power_of_two(total.constant)]
+    parts += [_power_of_two(f) * _own_divisor(value) for value, f in total.terms.items() if f]
+    return min(parts)
+
+
+def _own_divisor(value: Value) -> int:
+    """The same for an index that is no sum."""
+    if isinstance(value, OpResult):
+        operands: Sequence[Value] = list(value.owner.operands)
+        if value.owner.name == "arith.muli":
+            return _divisor(operands[0]) * _divisor(operands[1])
+        if value.owner.name == "arith.addi":
+            return min(_divisor(operands[0]), _divisor(operands[1]))
+        return 1
+    loop = value.owner.owner.operation
+    if loop.name == "scf.for" and value.arg_number == 0:
+        return min(_divisor(loop.operands[0]), _divisor(loop.operands[2]))
+    return 1

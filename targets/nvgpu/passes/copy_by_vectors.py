@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""copy-by-vectors: copies move several neighbouring elements at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import (
+    DenseI32ArrayAttr,
+    IndexType,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    Value,
+    VectorType,
+)
+from xtc.core.passes import Pass
+from xtc_passes._build import index_constant
+from xtc_passes._linalg import all_operations
+from xtc_passes._options import require_positive
+from xtc_targets.nvgpu.passes._sizes import element_bytes
+
+
+@dataclass(frozen=True)
+class CopyByVectors(Pass):
+    """Make a loop over vectors of each `linalg.copy` whose rows both buffers have the same way.
+
+    Before:
+        linalg.copy ins(%a : memref<16x128xf32, 1>) outs(%b : memref<16x128xf32, 3>)
+    After:
+        scf.parallel (%i, %j) = (0, 0) to (16, 128) step (1, 4) {
+          %v = vector.load %a[%i, %j] ; vector.store %v, %b[%i, %j] }
+
+    Rows are whole vectors, and lie apart by whole vectors, of the widest kind for which that is so.
+
+    Attributes:
+        bytes: of a vector, at most.
+    """
+
+    name: ClassVar[str] = "copy-by-vectors"
+    bytes: int = 16
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        for op in all_operations(module):
+            if op.name == "linalg.copy":
+                source, target = (MemRefType(value.type) for value in op.operands)
+                lanes = self._lanes(source, target)
+                if lanes > 1:
+                    with op.context, op.location:
+                        _rewrite(op, lanes)
+
+    def _lanes(self, source: MemRefType, target: MemRefType) -> int:
+        same = source.element_type == target.element_type
+        if not same or not source.rank or not source.has_static_shape:
+            return 1
+        lanes = self.bytes // element_bytes(source.element_type)
+        while lanes > 1 and not (_fits(source, lanes) and _fits(target, lanes)):
+            lanes //= 2
+        return lanes
+
+
+def _fits(type: MemRefType, lanes: int) -> bool:
+    """Whether each row is whole vectors, and begins where a vector may."""
+    strides, _ = type.get_strides_and_offset()
+    whole = type.shape[-1] % lanes == 0 and strides[-1] == 1
+    return whole and all(stride > 0 and stride % lanes == 0 for stride in strides[:-1])
+
+
+def _rewrite(copy: Operation, lanes: int) -> None:
+    source, target = copy.operands
+    type = MemRefType(source.type)
+    ip = InsertionPoint(copy)
+    steps = [1] * (type.rank - 1) + [lanes]
+    bounds = [index_constant(one, ip) for one in ([0] * type.rank + list(type.shape) + steps)]
+    loop = Operation.create(
+        "scf.parallel",
+        operands=bounds,
+        attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([type.rank] * 3 + [0])},
+        regions=1,
+        ip=ip,
+    )
+    body = loop.regions[0].blocks.append(*[IndexType.get()] * type.rank)
+    with InsertionPoint(body):
+        _move(source, target, list(body.arguments), VectorType.get([lanes], type.element_type))
+        Operation.create("scf.reduce")
+    copy.erase()
+
+
+def _move(source: Value, target: Value, places: list[Value], type: VectorType) -> None:
+    vector = Operation.create("vector.load", [type], [source, *places]).results[0]
+    Operation.create("vector.store", operands=[vector, target, *places])

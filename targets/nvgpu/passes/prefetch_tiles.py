@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""prefetch-tiles: the next tile comes from global memory while threads compute with this one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.buffers import root
+from xtc.core.mlir import (
+    Block,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+)
+from xtc.core.passes import Pass
+from xtc_passes._accesses import Access
+from xtc_passes._linalg import all_operations, dict_of
+from xtc_targets.nvgpu.passes._barriers import Effects
+from xtc_targets.nvgpu.passes._device import BARRIER, SHARED, kernels
+
+_LESS = 2  # arith.cmpi: slt
+_HARMLESS = ("arith.", "affine.", "memref.alloc")
+_MOST = 16
+"""Values that a thread has on their way, of at most 16 bytes each: a quarter of its registers."""
+
+
+@dataclass(frozen=True)
+class PrefetchTiles(Pass):
+    """Read what the next iteration copies to shared memory before computing with what is there.
+
+    Before:
+        scf.for %k { nvvm.barrier ; %v = vector.load %a[%k] ; vector.store %v, %tile
+          nvvm.barrier ; compute with %tile }
+    After:
+        %first = vector.load %a[0]
+        scf.for %k iter_args(%v = %first) { nvvm.barrier ; vector.store %v, %tile ; nvvm.barrier
+          %next = scf.if (there is one) { vector.load %a[%k + step] } else { %v }
+          compute with %tile ; scf.yield %next }
+
+    So it is done where nothing but such copies stands between the first two barriers of a loop, and
+    nothing in the loop writes what they read.
+    """
+
+    name: ClassVar[str] = "prefetch-tiles"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in kernels(module):
+                loops = [op for op in all_operations(kernel) if op.name == "scf.for"]
+                for loop in reversed(loops):
+                    loads = _loads(loop)
+                    if 0 < len(loads) <= _MOST:
+                        with loop.location:
+                            _rewrite(loop, loads)
+
+
+def _loads(loop: Operation) -> list[Operation]:
+    """Reads of global memory between the first barriers; none where anything else is there."""
+    body = [op.operation for op in loop.regions[0].blocks[0].operations]
+    barriers = [place for place, op in enumerate(body) if op.name == BARRIER]
+    if len(barriers) < 2 or not _runs(loop):
+        return []
+    filling = body[: barriers[0]] + body[barriers[0] + 1 : barriers[1]]
+    loads = [op for op in filling if (one := Access.of(op)) and not one.is_write]
+    stores = [one for op in filling if (one := Access.of(op)) and one.is_write]
+    other = [op for op in filling if Access.of(op) is None and not op.name.startswith(_HARMLESS)]
+    written = Effects.of(loop).writes
+    if other or any(root(load.operands[0]) in written for load in loads):
+        return []
+    copied = [store.value for store in stores if _is_shared(store.memref)]
+    moved = [load.results[0] for load in loads]
+    only = all(len(list(value.uses)) == 1 for value in moved)
+    return loads if only and len(stores) == len(copied) and set(copied) == set(moved) else []
+
+
+def _is_shared(memref: Value) -> bool:
+    space = MemRefType(root(memref).type).memory_space
+    return isinstance(space, IntegerAttr) and space.value == SHARED
+
+
+def _runs(loop: Operation) -> bool:
+    """Whether there is a first iteration, and another one."""
+    bounds = [_constant(value) for value in list(loop.operands)[:3]]
+    known = [number for number in bounds if number is not None]
+    return len(known) == 3 and len(range(*known)) > 1
+
+
+def _constant(value: Value) -> int | None:
+    if isinstance(value, OpResult) and value.owner.name == "arith.constant":
+        return int(IntegerAttr(value.owner.attributes["value"]).value)
+    return None
+
+
+def _rewrite(loop: Operation, loads: Sequence[Operation]) -> None:
+    first = [_copied(load, loop.operands[0], InsertionPoint(loop)) for load in loads]
+    new = Operation.create(
+        "scf.for",
+        [value.type for value in (*loop.results, *first)],
+        [*loop.operands, *first],
+        dict_of(loop),
+        regions=1,
+        ip=InsertionPoint(loop),
+    )
+    body = loop.regions[0].blocks[0]
+    body.append_to(new.regions[0])
+    carried = [body.add_argument(load.results[0].type, load.location) for load in loads]
+    following = _following(new, body, loads, carried)
+    for load, value in zip(loads, carried, strict=True):
+        load.results[0].replace_all_uses_with(value)
+        load.erase()
+    end = body.operations[len(body.operations) - 1].operation
+    Operation.create("scf.yield", operands=[*end.operands, *following], ip=InsertionPoint(end))
+    end.erase()
+    for old, result in zip(loop.results, new.results, strict=False):
+        old.replace_all_uses_with(result)
+    loop.erase()
+
+
+def _following(
+    loop: Operation, body: Block, loads: Sequence[Operation], carried: Sequence[Value]
+) -> list[Value]:
+    """What the next iteration stores, read behind the second barrier."""
+    barriers = [op.operation for op in body.operations if op.operation.name == BARRIER]
+    ip = InsertionPoint.after(barriers[1])
+    counter, bound, step = body.arguments[0], loop.operands[1], loop.operands[2]
+    index = IndexType.get()
+    place = Operation.create("arith.addi", [index], [counter, step], ip=ip).results[0]
+    less = {"predicate": IntegerAttr.get(IntegerType.get_signless(64), _LESS)}
+    i1 = IntegerType.get_signless(1)
+    inside = Operation.create("arith.cmpi", [i1], [place, bound], less, ip=ip).results[0]
+    types = [value.type for value in carried]
+    branch = Operation.create("scf.if", types, [inside], regions=2, ip=ip)
+    there, none = (Block.create_at_start(region) for region in branch.regions)
+    Operation.create("scf.yield", operands=list(carried), ip=InsertionPoint(none))
+    inner = InsertionPoint(there)
+    values = [_copied(load, place, inner) for load in loads]
+    Operation.create("scf.yield", operands=values, ip=inner)
+    return list(branch.results)
+
+
+def _copied(load: Operation, counter: Value, ip: InsertionPoint) -> Value:
+    """The read in the iteration with this counter, with all that its place is computed from."""
+    body = load.parent.regions[0].blocks[0]
+    values: dict[Value, Value] = {body.arguments[0]: counter}
+
+    def copy(op: Operation) -> None:
+        for operand in op.operands:
+            owner = operand.owner
+            inside = isinstance(operand, OpResult) and owner.parent == load.parent
+            if inside and operand not in values:
+                copy(owner.operation)
+        made = op.clone(ip=ip).operation
+        for number, operand in enumerate(made.operands):
+            made.operands[number] = values.get(operand, operand)
+        values.update(zip(op.results, made.results, strict=True))
+
+    copy(load)
+    return values[load.results[0]]

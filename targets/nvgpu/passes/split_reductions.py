@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""split-reductions: few long rows are cut into parts, for more blocks to work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import (
+    Attribute,
+    DenseI64ArrayAttr,
+    FloatAttr,
+    InsertionPoint,
+    IntegerAttr,
+    Operation,
+    OpResult,
+    RankedTensorType,
+    Value,
+)
+from xtc.core.passes import Pass
+from xtc_passes._build import empty, generic
+from xtc_passes._function_view import functions
+from xtc_passes._index import Index
+from xtc_passes._options import require_positive
+from xtc_passes._structured import DEVICE, Structured, body_operations, shape_of
+from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._reductions import Reduction, reduction_of
+
+_PART = 2048  # elements of a part, at least: eight for each thread of a block
+_TURNS = 4  # blocks for each multiprocessor, of which several run at once
+_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
+
+
+@dataclass(frozen=True)
+class SplitReductions(Pass):
+    """Sum up parts of rows first, and then the sums, where there are fewer rows than blocks.
+
+    Before:
+        linalg.generic {iterator_types = ["reduction", "reduction"]}
+          ins(%a : tensor<4096x4096xf32>) outs(%zero : tensor<f32>)
+    After:
+        %b = tensor.expand_shape %a : tensor<512x8x4096xf32>
+        %parts = linalg.generic {["parallel", "reduction", "reduction"]} ins(%b) outs(%zeros)
+        linalg.generic {["reduction"]} ins(%parts : tensor<512xf32>) outs(%zero)
+
+    The order of a sum changes. Parts are of equal size: where nothing divides a row into parts of
+    2048 elements or more, it stays as it is.
+
+    Attributes:
+        sms: multiprocessors that run a kernel.
+    """
+
+    name: ClassVar[str] = "split-reductions"
+    sms: int = H100.sms
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                for nest in list(view.nests.values()):
+                    reduction = reduction_of(nest)
+                    if reduction is not None and _starts_neutral(reduction):
+                        self._split(reduction)
+
+    def _split(self, reduction: Reduction) -> None:
+        nest = reduction.nest
+        most = min(-(-_TURNS * self.sms // reduction.rows), reduction.length // _PART)
+        for loop in nest.reductions:
+            extent = nest.extents[loop]
+            parts = next((n for n in range(most, 1, -1) if extent % n == 0), 1)
+            if parts > 1 and _is_plain(nest, loop):
+                with nest.op.location:
+                    _write(reduction, loop, parts)
+                nest.op.erase()
+                return
+
+
+def _starts_neutral(reduction: Reduction) -> bool:
+    """Whether every part may begin with what the whole begins with."""
+    nest = reduction.nest
+    start = nest.op.operands[nest.destination]
+    if not isinstance(start, OpResult) or start.owner.name != "linalg.fill":
+        return False
+    value = start.owner.operands[0]
+    if reduction.combine.name not in _NEUTRAL:  # the others do not mind a value that comes twice
+        return True
+    if not isinstance(value, OpResult) or value.owner.name != "arith.constant":
+        return False
+    given = value.owner.attributes["value"]
+    known = isinstance(given, FloatAttr | IntegerAttr)
+    return known and given.value == _NEUTRAL[reduction.combine.name]
+
+
+def _is_plain(nest: Structured, loop: int) -> bool:
+    """Whether the loop is an index by itself wherever it is part of one."""
+    return all(index.loop == loop for row in nest.indices for index in row if index.factor(loop))
+
+
+def _write(reduction: Reduction, loop: int, parts: int) -> None:
+    """The sums of parts, then their sum, before the operation."""
+    nest = reduction.nest
+    ip = InsertionPoint(nest.op)
+    count = len(nest.extents)
+    part = Index(((count, 1),), 0)
+    operands: list[tuple[Value, list[Index]]] = []
+    for value, old in list(zip(nest.op.operands, nest.indices, strict=True))[:-1]:
+        operands.append((_cut(value, old, loop, parts, ip), _cut_row(old, loop, part)))
+    start = nest.op.operands[nest.destination]
+    own = list(nest.indices[nest.destination])
+    device = {name: value for name, value in _attributes(nest.op).items() if name == DEVICE}
+    zeros = _wider(start, parts, ip)
+    first = generic([*operands, (zeros, [*own, part])], count + 1, nest.reductions, device, ip)
+    _copy_body(nest, first)
+    places = {one: place for place, one in enumerate(nest.out)}
+    row = [Index(((places[index.loop], 1),), 0) for index in own if index.loop is not None]
+    last = Index(((len(places), 1),), 0)
+    sums = [(first.results[0], [*row, last]), (start, row)]
+    second = generic(sums, len(places) + 1, [len(places)], _attributes(nest.op), ip)
+    _combine(reduction, second)
+    nest.op.results[0].replace_all_uses_with(second.results[0])
+
+
+def _attributes(op: Operation) -> dict[str, Attribute]:
+    """What says which node of the graph this is, and where it runs."""
+    kept = {name: op.attributes[name] for name in op.attributes}
+    return {name: value for name, value in kept.items() if name.startswith(("__", "xtc."))}
+
+
+def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
+    return [one for index in row for one in ([part, index] if index.loop == loop else [index])]
+
+
+def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: InsertionPoint) -> Value:
+    """An operand with a dimension of its own for parts, where `loop` walks it."""
+    if not any(index.loop == loop for index in row):
+        return value
+    shape: list[int] = []
+    groups = []
+    for index, size in zip(row, shape_of(value), strict=True):
+        sizes = [parts, size // parts] if index.loop == loop else [size]
+        groups.append(list(range(len(shape), len(shape) + len(sizes))))
+        shape += sizes
+    attributes = {
+        "reassociation": Attribute.parse(str(groups)),
+        "static_output_shape": DenseI64ArrayAttr.get(shape),
+    }
+    type = RankedTensorType.get(shape, value.type.element_type)
+    return Operation.create("tensor.expand_shape", [type], [value], attributes, ip=ip).results[0]
+
+
+def _wider(start: Value, parts: int, ip: InsertionPoint) -> Value:
+    """What the result begins with, for each part."""
+    fill = start.owner.operation
+    out = empty((*shape_of(start), parts), start, ip)
+    wide = fill.clone(ip=ip).operation
+    wide.operands[1] = out
+    wide.results[0].set_type(out.type)
+    return wide.results[0]
+
+
+def _copy_body(nest: Structured, op: Operation) -> None:
+    body = op.regions[0].blocks[0]
+    values = dict(zip(nest.body.arguments, body.arguments, strict=True))
+    ip = InsertionPoint(body)
+    for inner in body_operations(nest.op):
+        copy = inner.clone(ip=ip).operation
+        for number, operand in enumerate(copy.operands):
+            copy.operands[number] = values.get(operand, operand)
+        values.update(zip(inner.results, copy.results, strict=True))
+
+
+def _combine(reduction: Reduction, op: Operation) -> None:
+    body = op.regions[0].blocks[0]
+    ip = InsertionPoint(body)
+    total = reduction.combined(body.arguments[1], body.arguments[0], ip)
+    Operation.create("linalg.yield", operands=[total], ip=ip)

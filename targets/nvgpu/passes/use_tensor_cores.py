@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""use-tensor-cores: a kernel that is a matrix product becomes code of threads around mma.sync."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.buffers import VIEWS, root
+from xtc.core.errors import CompileError
+from xtc.core.mlir import (
+    InsertionPoint,
+    IntegerType,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+)
+from xtc.core.parts import symbol_of, top_level
+from xtc.core.passes import Pass
+from xtc_passes._effects import is_allocation
+from xtc_passes._linalg import all_operations
+from xtc_passes._options import require_positive
+from xtc_passes._structured import KERNEL, Structured, structured
+from xtc_targets.nvgpu.passes._code import Code, Number
+from xtc_targets.nvgpu.passes._device import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._panel import Panel, Strided
+from xtc_targets.nvgpu.passes._product import Product, epilogue_of, product_of
+from xtc_targets.nvgpu.passes._product_loop import ProductLoop, ThreadPlace
+from xtc_targets.nvgpu.passes._product_write import Result, keep_sums, write_result
+from xtc_targets.nvgpu.passes._shared import shared_memory
+from xtc_targets.nvgpu.passes._tiling import Tiling, choose_tiling
+from xtc_targets.nvgpu.passes.group_products import is_zero
+
+_PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
+_TALLEST_GROUP = 8
+_GLOBAL = 1  # memory space
+
+
+@dataclass(frozen=True)
+class UseTensorCores(Pass):
+    """Write the code of a thread for each kernel that is a product as group-products made it.
+
+    Before:
+        %s = memref.alloc() ; linalg.fill 0.0 outs(%s) ; linalg.matmul ins(%a, %b) outs(%s)
+        linalg.generic ins(%s, %bias) outs(%c)
+    After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
+        cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
+        sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store to %c }
+
+    Attributes:
+        tf32: whether factors in float32 may be rounded to TF32.
+        sms: SMs of the GPU, of which each shall have work.
+        shared_bytes: shared memory of an SM.
+    """
+
+    name: ClassVar[str] = "use-tensor-cores"
+    tf32: bool = False
+    sms: int = 108
+    shared_bytes: int = 164 << 10
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in top_level(module):
+                if kernel.name != "func.func" or not kernel.regions[0].blocks:
+                    continue
+                work = _work(kernel, self.tf32)
+                if work is not None:
+                    self._write(kernel, work)
+                elif any(KERNEL in op.attributes for op in all_operations(kernel)):
+                    raise CompileError(
+                        f"kernel '{symbol_of(kernel)}' is no matrix product any more",
+                        where=str(kernel.location),
+                    )
+
+    def _write(self, kernel: Operation, work: _Work) -> None:
+        product = work.product
+        m, n = product.extent(product.m), product.extent(product.n)
+        batch = [product.extent(loop) for loop in product.batch]
+        tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes)
+        block = kernel.regions[0].blocks[0]
+        with product.nest.op.location:
+            code = Code(InsertionPoint(block.operations[len(block.operations) - 1]))
+            _write_thread(kernel, work, tiling, code)
+        for op in reversed(work.ops):
+            op.erase()
+        set_apart(kernel)
+        set_shape(kernel, [tiling.blocks(m, n) * math.prod(batch)], [tiling.threads])
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A kernel's product; `ops` is all that it does, to be replaced."""
+
+    product: Product
+    ops: list[Operation]
+    result: Value
+    epilogue: tuple[Structured, int] | None
+
+
+def _work(kernel: Operation, tf32: bool) -> _Work | None:
+    ops = [op.operation for op in kernel.regions[0].blocks[0].operations][:-1]
+    acting = [op for op in ops if op.name not in _PASSIVE]
+    if len(acting) not in (2, 3) or acting[0].name != "linalg.fill":
+        return None
+    fill, contraction = acting[:2]
+    product = product_of(contraction, tf32)
+    sums = contraction.operands[len(contraction.operands) - 1]
+    if product is None or fill.operands[1] != sums or not is_zero(fill.operands[0]):
+        return None
+    if len(acting) == 2:
+        return _Work(product, acting, sums, None)
+    nest = structured(acting[2])
+    if nest is None or not epilogue_of(nest, sums):
+        return None
+    operands = list(nest.op.operands)
+    number, result = operands.index(sums), operands[nest.destination]
+    others = [one for place, one in enumerate(operands[: nest.destination]) if place != number]
+    if any(root(one) == root(result) for one in [*list(contraction.operands)[:2], *others]):
+        return None  # blocks would read what others have written
+    if sums == result:
+        return _Work(product, acting, result, (nest, number))
+    if not isinstance(sums, OpResult) or len(list(sums.uses)) != len(acting):
+        return None
+    made = sums.owner.operation
+    return _Work(product, [made, *acting], result, (nest, number)) if is_allocation(made) else None
+
+
+def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) -> None:
+    product = work.product
+    shared = shared_memory(kernel, tiling.shared_bytes, code)
+    thread, block = (_place(code, name) for name in (THREAD_ID, BLOCK_ID))
+    batch, row, column = _tile(code, product, tiling, block)
+    panels = (
+        Panel(_strided(code, product, 0, batch), product.kind, tiling.m, tiling.k_bytes, row, 0),
+        Panel(
+            _strided(code, product, 1, batch),
+            product.kind,
+            tiling.n,
+            tiling.k_bytes,
+            column,
+            tiling.m * tiling.k_bytes,
+        ),
+    )
+    place = _thread_place(code, tiling, thread)
+    sums = ProductLoop(code, tiling, panels, place).write(shared)
+    # All have left the last tile, before which they met: its place is free.
+    keep_sums(code, tiling, shared, place, sums)
+    code.op(BARRIER)
+    result = Result(work.result, batch, row, column, work.epilogue)
+    write_result(code, tiling, shared, thread, result)
+
+
+def _place(code: Code, name: str) -> Value:
+    return code.value(name, IntegerType.get_signless(32))
+
+
+def _thread_place(code: Code, tiling: Tiling, thread: Value) -> ThreadPlace:
+    lane, warp = code.rem(thread, 32), code.div(thread, 32)
+    rows, columns = tiling.warps
+    row = code.mul(code.rem(warp, rows), tiling.m // rows)
+    column = code.mul(code.div(warp, rows), tiling.n // columns)
+    return ThreadPlace(thread, code.known(lane), row, column)
+
+
+def _tile(
+    code: Code, product: Product, tiling: Tiling, block: Value
+) -> tuple[tuple[Number, ...], Number, Number]:
+    """Indices of the batch, first row and first column of a block's part of the result.
+
+    Blocks that run at the same time have tiles of a few rows, below which they share columns: what
+    they read comes from the second-level cache.
+    """
+    m, n = product.extent(product.m), product.extent(product.n)
+    rows, columns = -(-m // tiling.m), -(-n // tiling.n)
+    group = max(one for one in range(1, _TALLEST_GROUP + 1) if rows % one == 0)
+    rest, tile = code.div(block, rows * columns), code.rem(block, rows * columns)
+    inside = code.rem(tile, group * columns)
+    row = code.add(code.mul(code.div(tile, group * columns), group), code.rem(inside, group))
+    column = code.div(inside, group)
+    batch: list[Number] = []
+    for loop in reversed(product.batch):
+        batch.insert(0, code.rem(rest, product.extent(loop)))
+        rest = code.div(rest, product.extent(loop))
+    return tuple(batch), code.mul(row, tiling.m), code.mul(column, tiling.n)
+
+
+def _strided(code: Code, product: Product, operand: int, batch: Sequence[Number]) -> Strided:
+    """A factor as this block sees it."""
+    memref = product.nest.op.operands[operand]
+    type = MemRefType(memref.type)
+    strides, offset = type.get_strides_and_offset()
+    loops = [index.loop for index in product.nest.indices[operand]]
+    by_loop = dict(zip(loops, strides, strict=True))
+    nbytes = product.kind.nbytes
+    own = product.n if operand else product.m
+    parts = [
+        code.wide_times(number, by_loop[loop] * nbytes)
+        for loop, number in zip(product.batch, batch, strict=True)
+        if loop in by_loop
+    ]
+    address = code.moved(code.address(memref, _GLOBAL), offset * nbytes)
+    return Strided(
+        code.moved(address, code.wide_sum(parts)) if parts else address,
+        product.extent(own),
+        by_loop[own],
+        product.extent(product.k),
+        by_loop[product.k],
+        _width(type, strides, offset, nbytes),
+    )
+
+
+def _width(type: MemRefType, strides: Sequence[int], offset: int, nbytes: int) -> int:
+    """Bytes that can be copied at a time: aligned, and all inside the factor or all outside.
+
+    Buffers begin at multiples of 16 bytes.
+    """
+    if 1 not in strides:
+        return nbytes
+    along = max(place for place, stride in enumerate(strides) if stride == 1)
+    others = [stride for place, stride in enumerate(strides) if place != along]
+    packed = 16 // nbytes
+    while any(number % packed for number in (offset, type.shape[along], *others)):
+        packed //= 2
+    return packed * nbytes

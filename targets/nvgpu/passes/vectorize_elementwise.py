@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vectorize-elementwise: a thread does as many neighbouring elements as it loads at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.loops import Axis, Nest, NestLoop, Space, nest_data
+from xtc.core.loops.attribute_text import NAME as SCHEDULE
+from xtc.core.mlir import ArrayAttr, Operation, StringAttr
+from xtc.core.passes import Pass
+from xtc_passes._function_view import functions
+from xtc_passes._options import require_positive
+from xtc_passes._scheduled import DIMS
+from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped
+from xtc_targets.nvgpu.description import H100
+
+_ACCESS_BITS = 128
+_BUSY = 256  # threads of a multiprocessor that hide each other's latency
+_PURE = ("arith.", "math.", "linalg.yield")
+
+
+@dataclass(frozen=True)
+class VectorizeElementwise(Pass):
+    """Give operations without sums a schedule with vectors, where enough threads are left.
+
+    Before:
+        linalg.generic {iterator_types = ["parallel", "parallel"]} ins(%a : tensor<512x1024xf32>)
+    After:
+        linalg.generic {loop.dims = ["d0", "d1"], loop.schedule = "{d0: {parallelize: true},
+          d1: {parallelize: true}, d1#4: {vectorize: true}}", ..}
+
+    Vectors are of 16 bytes of the widest elements. All operands that walk along the vector have
+    neighbouring elements there, and its loop is whole vectors.
+
+    Attributes:
+        sms: multiprocessors that run a kernel.
+    """
+
+    name: ClassVar[str] = "vectorize-elementwise"
+    sms: int = H100.sms
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                for nest in view.nests.values():
+                    if not nest.reductions:
+                        self._schedule(nest)
+
+    def _schedule(self, nest: Structured) -> None:
+        loop, lanes = nest.vector_loop, _lanes(nest)
+        if loop is None or lanes < 2 or nest.extents[loop] % lanes:
+            return
+        if math.prod(nest.extents) < lanes * _BUSY * self.sms:
+            return
+        names = [f"d{number}" for number in range(len(nest.extents))]
+        nest.op.attributes[DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
+        space = Space(tuple(map(Axis, names, nest.extents)), len(nest.indices) - 1)
+        steps = [lanes if number == loop else 1 for number in range(len(names))]
+        sizes = zip(names, nest.extents, steps, strict=True)
+        loops = [NestLoop(name, parallelize=True) for name, size, step in sizes if size > step]
+        tile = lanes if nest.extents[loop] > lanes else None
+        inner = NestLoop(names[loop], tile, vectorize=True)
+        nest.op.attributes[SCHEDULE] = StringAttr.get(nest_data(Nest(space, (*loops, inner))))
+
+
+def _lanes(nest: Structured) -> int:
+    """Elements of a vector; 1 where the body, or a type, has no form on vectors."""
+    ops = body_operations(nest.op)
+    if any(op.regions or not op.name.startswith(_PURE) for op in ops):
+        return 1
+    widths = [element_bits(value) for value in nest.op.operands if is_shaped(value)]
+    return 1 if min(widths) < 8 else _ACCESS_BITS // max(widths)

@@ -1,0 +1,36 @@
+// RUN: xtc-opt %s --expand-math | FileCheck %s
+
+// No call of the C library is left for float32, whether on scalars or on vectors.
+
+// CHECK-LABEL: func.func @scalars
+// CHECK-NOT: math.
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+// CHECK: arith.shli %{{.*}} : i32
+// CHECK: arith.divf %{{.*}} : f32
+// CHECK: return
+func.func @scalars(%x: f32) -> (f32, f32, f32) {
+  %e = math.exp %x : f32
+  %t = math.tanh %x : f32
+  %f = math.erf %x : f32
+  return %e, %t, %f : f32, f32, f32
+}
+
+// CHECK-LABEL: func.func @vectors
+// CHECK: arith.constant dense<8.900000e+01> : vector<16xf32>
+// CHECK-NOT: math.
+// CHECK: arith.addi %{{.*}} : vector<16xi32>
+func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
+  %e = math.exp %x : vector<16xf32>
+  return %e : vector<16xf32>
+}
+
+// The library has the others.
+
+// CHECK-LABEL: func.func @left_alone
+// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.log %{{.*}} : f32
+func.func @left_alone(%x: f64, %y: f32) -> (f64, f32) {
+  %e = math.exp %x : f64
+  %l = math.log %y : f32
+  return %e, %l : f64, f32
+}

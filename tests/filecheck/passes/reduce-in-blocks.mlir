@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --reduce-in-blocks | FileCheck %s
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// 256 threads for each row, which read four elements at once; then eight warps' sums.
+// CHECK-LABEL: func.func @rows(
+// CHECK:       scf.parallel (%[[ROW:.*]]) = (%c0{{.*}}) to (%c8{{.*}}) step
+// CHECK:         %[[PARTIAL:.*]] = memref.alloc() : memref<8xf32>
+// CHECK:         scf.parallel (%[[T:.*]]) = (%c0{{.*}}) to (%c256{{.*}}) step
+// CHECK:           affine.delinearize_index %[[T]] into (1024)
+// CHECK-COUNT-4:   memref.load %arg0
+// CHECK:           %[[LAST:.*]] = scf.for {{.*}} to %c1024{{.*}} step %c256{{.*}} iter_args
+// CHECK-COUNT-4:     memref.load %arg0
+// CHECK:             scf.yield
+// CHECK-COUNT-5:   nvvm.shfl.sync {{.*}}bfly
+// CHECK:           scf.if
+// CHECK-NEXT:        memref.store %{{.*}}, %[[PARTIAL]]
+// CHECK:         } {mapping = [#gpu.thread<linear_dim_0>]}
+// CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c32{{.*}}) step
+// CHECK:           memref.load %[[PARTIAL]]
+// CHECK-COUNT-3:   nvvm.shfl.sync {{.*}}bfly
+// CHECK:           scf.if
+// CHECK:             memref.load %arg1
+// CHECK:             arith.addf
+// CHECK:             memref.store %{{.*}}, %arg1
+// CHECK:       } {mapping = [#gpu.block<linear_dim_0>]}
+func.func @rows(%a: memref<8x4096xf32, 1>, %r: memref<8xf32, 1>) {
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x4096xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+
+// A word is exchanged at once: two for 64 bits. One warp does a row of 40, by one element.
+// CHECK-LABEL: func.func @wide(
+// CHECK:         memref.alloc() : memref<1xi64>
+// CHECK:         scf.parallel (%[[T:.*]]) = (%c0{{.*}}) to (%c32{{.*}}) step
+// CHECK:           memref.load %arg0
+// CHECK-COUNT-10:  nvvm.shfl.sync {{.*}}bfly
+// CHECK-NOT:       nvvm.shfl.sync
+// CHECK:           memref.store
+func.func @wide(%a: memref<8x40xi64, 1>, %r: memref<8xi64, 1>) {
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x40xi64, 1>) outs(%r : memref<8xi64, 1>) {
+  ^bb0(%x: i64, %s: i64):
+    %t = arith.maxsi %s, %x : i64
+    linalg.yield %t : i64
+  }
+  return
+}
+
+// Left alone: short rows; many columns, which neighbouring threads read side by side; what is not
+// combined in any order; kernels that have a grid.
+// CHECK-NOT: nvvm.shfl.sync
+func.func @short(%a: memref<8x31xf32, 1>, %r: memref<8xf32, 1>) {
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x31xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+func.func @columns(%a: memref<512x65536xf32, 1>, %r: memref<65536xf32, 1>) {
+  linalg.generic {indexing_maps = [#in, #column], iterator_types = ["reduction", "parallel"]}
+    ins(%a : memref<512x65536xf32, 1>) outs(%r : memref<65536xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+func.func @ordered(%a: memref<8x4096xf32, 1>, %r: memref<8xf32, 1>) {
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x4096xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.subf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+func.func @twice(%a: memref<8x4096xf32, 1>, %r: memref<8xf32, 1>) {
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x4096xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %p = arith.mulf %s, %x : f32
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+func.func @placed(%a: memref<8x4096xf32, 1>, %r: memref<8xf32, 1>)
+    attributes {nvgpu.block = array<i64: 32, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>} {
+  linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%a : memref<8x4096xf32, 1>) outs(%r : memref<8xf32, 1>) {
+  ^bb0(%x: f32, %s: f32):
+    %t = arith.addf %s, %x : f32
+    linalg.yield %t : f32
+  }
+  return
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --use-tensor-cores | FileCheck %s
+// RUN: xtc-opt %s --use-tensor-cores{tf32=true} | FileCheck %s --check-prefix=TF32
+// RUN: xtc-opt %s --use-tensor-cores{sms=4} | FileCheck %s --check-prefix=LARGE
+
+#whole = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+
+// 16 x 16 tiles of 32 x 32, each by 4 warps; 3 stages of 2 x 32 rows of 128 bytes.
+// CHECK:       memref.global @xtc_shared : memref<0xi8, 3> {alignment = 1024 : i64}
+// CHECK-NOT:   memref.global
+// CHECK-LABEL: func.func @half(
+// CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
+// CHECK-SAME:  nvgpu.shared_bytes = 24576 : i64
+// CHECK-NOT:   linalg
+// Two tiles are on their way before the loop.
+// CHECK-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK:       nvvm.cp.async.commit.group
+// CHECK-COUNT-4: nvvm.cp.async.shared.global
+// CHECK:       nvvm.cp.async.commit.group
+// CHECK-NEXT:  nvvm.cp.async.wait.group 1
+// CHECK-NEXT:  nvvm.barrier
+// A has its rows along K, B across.
+// CHECK:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4 : i32
+// CHECK:       nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4 : i32
+// CHECK:       scf.for
+// CHECK:         scf.if
+// CHECK-COUNT-4:   nvvm.cp.async.shared.global
+// CHECK:         nvvm.cp.async.commit.group
+// CHECK:         nvvm.ldmatrix
+// CHECK:         nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync {{.*}} shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK:         nvvm.cp.async.wait.group 1
+// CHECK-NEXT:    nvvm.barrier
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK:         scf.yield
+// CHECK-COUNT-4: llvm.store {{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
+// CHECK:       nvvm.barrier
+// CHECK:       scf.for
+// CHECK-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK:         vector.load {{.*}} {alignment = 16 : i64} : memref<512xf16, 1>, vector<8xf16>
+// CHECK-COUNT-8: arith.truncf
+// CHECK:         vector.store {{.*}} {alignment = 16 : i64} : memref<512x512xf16, 1>, vector<8xf16>
+
+// Enough tiles of 128 x 128 for 4 SMs.
+// LARGE-LABEL: func.func @half(
+// LARGE-SAME:  nvgpu.block = array<i64: 128, 1, 1>
+// LARGE-SAME:  nvgpu.grid = array<i64: 16, 1, 1>
+// LARGE-SAME:  nvgpu.shared_bytes = 69632 : i64
+func.func @half(%a: memref<512x512xf16, 1>, %b: memref<512x512xf16, 1>, %x: memref<512xf16, 1>, %c: memref<512x512xf16, 1>) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<512x512xf32, 1>
+  linalg.fill {xtc.kernel = 0 : i64} ins(%zero : f32) outs(%s : memref<512x512xf32, 1>)
+  linalg.matmul {xtc.kernel = 0 : i64}
+    ins(%a, %b : memref<512x512xf16, 1>, memref<512x512xf16, 1>) outs(%s : memref<512x512xf32, 1>)
+  linalg.generic {indexing_maps = [#whole, #row, #whole], iterator_types = ["parallel", "parallel"]}
+    ins(%s, %x : memref<512x512xf32, 1>, memref<512xf16, 1>) outs(%c : memref<512x512xf16, 1>)
+    attrs = {xtc.kernel = 0 : i64} {
+  ^bb0(%in: f32, %bias: f16, %out: f16):
+    %n = arith.truncf %in : f32 to f16
+    %v = arith.addf %n, %bias : f16
+    linalg.yield %v : f16
+  }
+  return
+}
+
+// Odd sizes, both transposed, a batch: what is outside becomes 0. Rows of B have 10 bytes to the
+// next, of which 2 can be copied at a time, those of A 40, in steps of 8.
+// CHECK-LABEL: func.func @odd(
+// CHECK-SAME:  nvgpu.grid = array<i64: 6, 1, 1>
+// CHECK:       nvvm.cp.async.shared.global {{.*}}, 8, cache = ca, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
+// CHECK:       llvm.store {{.*}} : i16, !llvm.ptr<3>
+// CHECK:       scf.if
+// CHECK:         llvm.load {{.*}} : !llvm.ptr<1> -> i16
+// CHECK:       scf.for
+// CHECK:         nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<bf16>
+// CHECK:       nvvm.barrier
+// CHECK:       arith.cmpi ult
+// CHECK:       scf.if
+// CHECK:         memref.store {{.*}} : memref<3x20x33xf32, 1>
+func.func @odd(%a: memref<3x17x20xbf16, 1>, %b: memref<3x33x17xbf16, 1>, %c: memref<3x20x33xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<3x20x33xf32, 1>)
+  linalg.batch_matmul indexing_maps = [affine_map<(b, i, j, k) -> (b, k, i)>,
+      affine_map<(b, i, j, k) -> (b, j, k)>, affine_map<(b, i, j, k) -> (b, i, j)>]
+    ins(%a, %b : memref<3x17x20xbf16, 1>, memref<3x33x17xbf16, 1>) outs(%c : memref<3x20x33xf32, 1>)
+  return
+}
+
+// ldmatrix cannot transpose elements of 32 bits: those of B are read one by one.
+// CHECK-LABEL: func.func @wide(
+// CHECK:       linalg.matmul
+// TF32-LABEL:  func.func @wide(
+// TF32-NOT:    linalg
+// TF32:        nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>
+// TF32:        nvvm.convert.float.to.tf32 {{.*}} {rnd = #nvvm.fp_rnd_mode<rna>}
+// TF32-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> i32
+// TF32:        nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}} k = 8>
+func.func @wide(%a: memref<32x64xf32, 1>, %b: memref<64x32xf32, 1>, %c: memref<32x32xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<32x32xf32, 1>)
+  linalg.matmul ins(%a, %b : memref<32x64xf32, 1>, memref<64x32xf32, 1>) outs(%c : memref<32x32xf32, 1>)
+  return
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of products on tensor cores share: graphs, GPUs with few SMs, counted events."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+
+import pytest
+
+import xtc
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc_targets.nvgpu import NvgpuDevice, config, description
+
+EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """A product's: sizes, which factors are transposed, and the leading dimensions of both."""
+
+    m: int
+    n: int
+    k: int
+    transpose_a: bool = False
+    transpose_b: bool = False
+    batch_a: tuple[int, ...] = ()
+    batch_b: tuple[int, ...] = ()
+
+
+def product(shape: Shape, dtype: str, then: Callable[[Tensor], Tensor] | None = None) -> xtc.Graph:
+    """A product, and what is done with it."""
+    rows = (shape.k, shape.m) if shape.transpose_a else (shape.m, shape.k)
+    columns = (shape.n, shape.k) if shape.transpose_b else (shape.k, shape.n)
+    a = O.tensor((*shape.batch_a, *rows), dtype, name="A")
+    b = O.tensor((*shape.batch_b, *columns), dtype, name="B")
+    with O.graph(name="product") as graph:
+        c = O.matmul(a, b, transpose_a=shape.transpose_a, transpose_b=shape.transpose_b, name="C")
+        if then is not None:
+            then(c)
+    return graph.graph
+
+
+def bias_and_relu(c: Tensor) -> Tensor:
+    """What follows in a layer of a network."""
+    bias = O.tensor(c.shape[-1:], str(c.dtype), name="bias")
+    return O.relu(O.add(c, bias, name="D"), name="E")
+
+
+def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
+    """GPUs have so few SMs that small products get large tiles."""
+    machines = {
+        arch: dataclasses.replace(machine, sms=sms)
+        for arch, machine in description.MACHINES.items()
+    }
+    monkeypatch.setattr(config, "MACHINES", MappingProxyType(machines))
+
+
+@contextmanager
+def counted(device: NvgpuDevice) -> Iterator[dict[str, int]]:
+    """The events of what happens inside, once it is over."""
+    found: dict[str, int] = {}
+    before = device.counters()
+    yield found
+    after = device.counters()
+    found.update({name: int(after[name] - before[name]) for name in after})

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long rows on a GPU: the threads of a block share each, several blocks the only one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import xtc
+import xtc.ops as O
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
+from tests.unit.test_nvgpu_tiles import counted
+from xtc.graph.tensor import Tensor
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+
+Operator = Callable[[Tensor], Tensor]
+TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64")
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[NvgpuDevice]:
+    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+        yield device
+
+
+def graph(operator: Operator, shape: tuple[int, ...], dtype: str = "float32") -> xtc.Graph:
+    x = O.tensor(shape, dtype, name="X")
+    with O.graph(name="f") as made:
+        operator(x)
+    return made.graph
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_type_is_exchanged_between_lanes(simulator: NvgpuDevice, dtype: str) -> None:
+    sums = graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, 70), dtype)
+    maxima = graph(lambda x: O.reduce_max(x, axes=[1], name="Y"), (5, 300), dtype)
+    for one in (sums, maxima):
+        assert counted(simulator, one)["SHUFFLES"] > 0
+
+
+@pytest.mark.parametrize("length", [32, 33, 63, 64, 127, 128, 255, 256, 1000, 1033, 1024, 4000])
+def test_any_length_is_shared(simulator: NvgpuDevice, length: int) -> None:
+    events = counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, length)))
+    words = 3 * length + 3  # and what is added to
+    assert events["GLOBAL_READ_BYTES"] == 4 * words
+    assert events["SHUFFLES"] > 0
+
+
+@pytest.mark.parametrize(
+    ("operator", "shape"),
+    [
+        (lambda x: O.softmax(x, name="Y"), (3, 500)),
+        (lambda x: O.layer_norm(x, name="Y"), (3, 500)),
+        (lambda x: O.reduce_mean(x, axes=[0], name="Y"), (500, 3)),
+        (lambda x: O.reduce_min(x, axes=[0, 2], name="Y"), (40, 3, 6)),
+        (lambda x: O.reduce_sum(O.mul(x, x), name="Y"), (60, 60)),
+    ],
+)
+def test_operators_with_rows(
+    simulator: NvgpuDevice, operator: Operator, shape: tuple[int, ...]
+) -> None:
+    assert counted(simulator, graph(operator, shape))["SHUFFLES"] > 0
+
+
+def test_the_sum_of_everything_runs_on_many_blocks(simulator: NvgpuDevice) -> None:
+    events = counted(simulator, graph(lambda x: O.reduce_sum(x, name="Y"), (256, 512)))
+    # 64 parts of 2048 elements, their sum, and zeros for both.
+    assert (events["LAUNCHES"], events["BLOCKS"]) == (4, 64 + 1 + 2)
+    assert events["GLOBAL_READ_BYTES"] == 4 * (256 * 512 + 64 + 64 + 1)
+
+
+def test_short_rows_have_a_thread_each(simulator: NvgpuDevice) -> None:
+    events = counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (100, 31)))
+    assert (events["SHUFFLES"], events["BARRIERS"]) == (0, 0)
+
+
+@needs_ptxas
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
+    ptx = ptx_of(graph(lambda x: O.softmax(x, name="Y"), (64, 4096)), gpu(arch))
+    assert ptx.count("shfl.sync.bfly.b32") == 2 * (5 + 3)
+    assert "ld.global.nc.v4" in ptx
+    machine_code(ptx, arch, tmp_path)

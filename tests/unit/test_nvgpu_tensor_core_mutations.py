@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator sees what a kernel on tensor cores cannot do without: each wait, each barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import xtc
+from tests.unit.tensor_core_products import Shape, product
+from xtc.core.errors import DeviceFault
+from xtc.core.mlir import IntegerAttr, IntegerType, Operation
+from xtc.evaluate import MismatchError
+from xtc_passes._linalg import all_operations
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice, pipeline
+from xtc_targets.nvgpu.passes._device import BARRIER
+from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
+
+COPY, COMMIT, WAIT = (
+    f"nvvm.cp.async.{name}" for name in ("shared.global", "commit.group", "wait.group")
+)
+LOAD, MMA = "nvvm.ldmatrix", "nvvm.mma.sync"
+NUMBERS = {BARRIER: 3, COPY: 12, COMMIT: 3, WAIT: 2, LOAD: 10, MMA: 8}
+"""How many of each there are in the kernel with the smallest tiles: before, in and after a loop."""
+
+SHAPE = Shape(64, 64, 6 * 64)
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[NvgpuDevice]:
+    with NvgpuDevice(NvgpuConfig()) as device:
+        yield device
+
+
+def drop(op: Operation) -> None:
+    """Leave an instruction away."""
+    for result in op.results:
+        for use in list(result.uses):
+            drop(use.owner.operation)
+    op.erase()
+
+
+def wait_for_less(op: Operation) -> None:
+    i32 = IntegerType.get_signless(32, op.context)
+    op.attributes["n"] = IntegerAttr.get(i32, IntegerAttr(op.attributes["n"]).value + 1)
+
+
+def found(module: Operation, name: str) -> list[Operation]:
+    return [op for op in all_operations(module) if op.name == name]
+
+
+def damage(monkeypatch: pytest.MonkeyPatch, change: Callable[[Operation], None]) -> None:
+    """Let `change` have the device's module once kernels are written."""
+
+    class Damaged(UseTensorCores):
+        def run(self, module: Operation) -> None:
+            super().run(module)
+            change(module)
+
+    monkeypatch.setattr(pipeline, "UseTensorCores", Damaged)
+
+
+def test_the_kernel_is_what_is_damaged_below(
+    gpu: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: dict[str, int] = {}
+    damage(monkeypatch, lambda module: counts.update({n: len(found(module, n)) for n in NUMBERS}))
+    with xtc.compile(product(SHAPE, "float16"), target=gpu) as module:
+        module.check()
+    assert counts == NUMBERS
+
+
+MUTATIONS = [
+    *((BARRIER, number, drop) for number in range(NUMBERS[BARRIER])),
+    *((COMMIT, number, drop) for number in range(NUMBERS[COMMIT])),
+    *((WAIT, number, drop) for number in range(NUMBERS[WAIT])),
+    *((WAIT, number, wait_for_less) for number in range(NUMBERS[WAIT])),
+    *((COPY, number, drop) for number in (0, NUMBERS[COPY] - 1)),
+]
+
+
+@pytest.mark.parametrize(("name", "number", "change"), MUTATIONS)
+def test_nothing_can_be_left_away(
+    gpu: NvgpuDevice,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    number: int,
+    change: Callable[[Operation], None],
+) -> None:
+    damage(monkeypatch, lambda module: change(found(module, name)[number]))
+    with (
+        xtc.compile(product(SHAPE, "float16"), target=gpu) as module,
+        pytest.raises((MismatchError, DeviceFault)),
+    ):
+        module.check()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PTX of products on tensor cores: ptxas keeps all of a thread's sums in registers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import xtc
+from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas
+from tests.unit.tensor_core_products import Shape, bias_and_relu, product
+from xtc.driver import prepare
+from xtc_targets.nvgpu.description import MACHINES
+
+PRODUCTS = [
+    ("float16", Shape(2048, 2048, 2048), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+    ("bfloat16", Shape(2041, 2043, 2047), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ("float32", Shape(2048, 2048, 2048), "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+    ("float16", Shape(1000, 500, 300, True, True), "ldmatrix.sync.aligned.m8n8.x4.trans"),
+    ("bfloat16", Shape(2048, 2048, 512, False, True), "ldmatrix.sync.aligned.m8n8.x4.shared"),
+]
+
+
+def ptx(dtype: str, shape: Shape, arch: str) -> str:
+    graph: xtc.Graph = product(shape, dtype, bias_and_relu)
+    text = prepare(graph, target=gpu(arch), tf32=True).stage_text("code")
+    return text[text.index(".version") :]
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_two_blocks_share_the_memory_of_an_sm(arch: str) -> None:
+    words = re.search(r"_launch\[32\] = \{(.*)\};", ptx(*PRODUCTS[0][:2], arch))
+    assert words is not None
+    numbers = bytes(int(number) for number in words[1].split(","))
+    nbytes = int.from_bytes(numbers[24:28], "little")
+    machine = MACHINES[arch]
+    # A block takes 1 KiB beside what it asks for.
+    assert 48 << 10 < nbytes <= machine.shared_bytes_block
+    assert 2 * (nbytes + 1024) <= machine.shared_bytes_sm
+
+
+@needs_ptxas
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize(("dtype", "shape", "instruction"), PRODUCTS)
+def test_nothing_is_spilled(
+    arch: str, dtype: str, shape: Shape, instruction: str, tmp_path: Path
+) -> None:
+    text = ptx(dtype, shape, arch)
+    assert instruction in text
+    told = machine_code(text, arch, tmp_path).said
+    assert re.findall(r"(\d+) bytes stack frame", told) == ["0"]
+    assert re.findall(r"(\d+) bytes spill", told) == ["0", "0"]

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products on the simulated GPU's tensor cores: results against NumPy, and exact numbers of mma."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import xtc
+import xtc.ops as O
+from tests.unit.tensor_core_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
+from xtc.evaluate import MismatchError
+from xtc.graph.tensor import Tensor
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+
+COUNT = max(5, settings().max_examples // 10)
+KINDS = {"float16": ("MMA_F16", 16), "bfloat16": ("MMA_BF16", 16), "float32": ("MMA_TF32", 8)}
+"""The counter of an element type, and the terms that one mma adds."""
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[NvgpuDevice]:
+    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+        yield device
+
+
+def mma_count(shape: Shape, dtype: str, tile: int) -> int:
+    """What whole tiles of the result take, with tiles of the sum of 128 bytes."""
+    step = KINDS[dtype][1]
+    blocks = math.ceil(shape.m / tile) * math.ceil(shape.n / tile)
+    batch = math.prod(np.broadcast_shapes(shape.batch_a, shape.batch_b))
+    steps = math.ceil(shape.k / (4 * step)) * 4
+    return batch * blocks * (tile // 16) * (tile // 8) * steps
+
+
+def run(gpu: NvgpuDevice, graph: xtc.Graph, shape: Shape, dtype: str, tile: int) -> None:
+    """The graph is right, in one launch, with as many mma as tiles need."""
+    with (
+        xtc.compile(graph, target=gpu, tf32=dtype == "float32", opt_level=1) as module,
+        counted(gpu) as events,
+    ):
+        module.check()
+    name = KINDS[dtype][0]
+    expected = {f"nvgpu.{one}": 0 for one in EVENTS}
+    expected |= {f"nvgpu.{name}": mma_count(shape, dtype, tile), "nvgpu.LAUNCHES": 1}
+    assert {name: events[name] for name in expected} == expected
+    assert gpu.memory_info()[0] == 0
+
+
+sizes = st.one_of(st.integers(16, 80), st.sampled_from((16, 32, 64)))
+batches = st.sampled_from((((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 1), (3,)), ((), (2,))))
+
+
+@st.composite
+def shapes(draw: st.DrawFn) -> Shape:
+    m, n, k = draw(sizes), draw(sizes), draw(sizes)
+    batch_a, batch_b = draw(batches)
+    return Shape(m, n, k, draw(st.booleans()), draw(st.booleans()), batch_a, batch_b)
+
+
+@settings(
+    max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(shape=shapes(), dtype=st.sampled_from(tuple(KINDS)), epilogue=st.booleans())
+def test_a_product_of_any_shape(gpu: NvgpuDevice, shape: Shape, dtype: str, epilogue: bool) -> None:
+    graph = product(shape, dtype, bias_and_relu if epilogue else None)
+    run(gpu, graph, shape, dtype, 32)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "tile", "sms"),
+    [
+        ("float16", Shape(128, 128, 192), 128, 1),
+        ("bfloat16", Shape(200, 136, 80, True, False), 128, 1),
+        ("float32", Shape(136, 140, 50, False, False), 128, 1),
+        ("float16", Shape(70, 65, 161, True, True, (2,), (2,)), 64, 5),
+        ("float32", Shape(64, 128, 40, True, True), 64, 2),
+    ],
+)
+def test_larger_tiles(
+    gpu: NvgpuDevice,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    shape: Shape,
+    tile: int,
+    sms: int,
+) -> None:
+    with_sms(monkeypatch, sms)
+    run(gpu, product(shape, dtype, bias_and_relu), shape, dtype, tile)
+
+
+def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
+    """A residual, a column of factors, and a whole-array function."""
+    shape = Shape(48, 40, 64)
+    residual, factors = O.tensor((48, 40), "float16"), O.tensor((48, 1), "float16")
+
+    def then(c: Tensor) -> Tensor:
+        return O.add(O.mul(O.tanh(c), factors), residual)
+
+    run(gpu, product(shape, "float16", then), shape, "float16", 32)
+
+
+def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None:
+    def then(c: Tensor) -> Tensor:
+        O.exp(c, name="D")
+        return O.relu(c, name="E")
+
+    with (
+        xtc.compile(product(Shape(32, 32, 32), "float16", then), target=gpu) as module,
+        counted(gpu) as events,
+    ):
+        module.check()
+    assert events["nvgpu.MMA_F16"] == mma_count(Shape(32, 32, 32), "float16", 32)
+
+
+def test_products_of_products(gpu: NvgpuDevice) -> None:
+    x, w = O.tensor((40, 64), "bfloat16"), O.tensor((64, 64), "bfloat16")
+    with O.graph(name="f") as graph:
+        y = O.relu(O.matmul(x, w))
+        O.add(O.matmul(y, w), O.matmul(x, w, transpose_b=True))
+    with xtc.compile(graph, target=gpu) as module, counted(gpu) as events:
+        module.check()
+    assert events["nvgpu.MMA_BF16"] == 3 * mma_count(Shape(40, 64, 64), "bfloat16", 32)
+    assert events["nvgpu.LAUNCHES"] == 3
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [
+        ("float32", Shape(32, 32, 32)),
+        ("float64", Shape(32, 32, 32)),
+        ("float16", Shape(15, 64, 64)),
+        ("float16", Shape(64, 15, 64)),
+        ("bfloat16", Shape(64, 64, 15)),
+    ],
+)
+def test_others_take_the_general_path(gpu: NvgpuDevice, dtype: str, shape: Shape) -> None:
+    with xtc.compile(product(shape, dtype), target=gpu) as module, counted(gpu) as events:
+        module.check()
+    assert [events[f"nvgpu.{name}"] for name in EVENTS] == [0, 0, 0]
+
+
+def test_a_schedule_of_the_users_is_followed(gpu: NvgpuDevice) -> None:
+    graph = product(Shape(32, 32, 32), "float16")
+    schedule = xtc.Schedule(graph)
+    schedule["C"].parallelize("i")
+    with xtc.compile(graph, target=gpu, schedule=schedule) as module, counted(gpu) as events:
+        module.check()
+    assert events["nvgpu.MMA_F16"] == 0
+
+
+def test_tf32_rounds_factors_to_the_nearest(gpu: NvgpuDevice) -> None:
+    """1 + 2^-11 is halfway from 1 to the next number that TF32 has."""
+    a = np.full((16, 16), 1 + 2**-11 + 2**-20, np.float32)
+    largest = np.finfo(np.float32).max
+    with xtc.compile(product(Shape(16, 16, 16), "float32"), target=gpu, tf32=True) as module:
+        up = module(a, np.eye(16, dtype=np.float32))
+        down = module(a - np.float32(2**-19), np.eye(16, dtype=np.float32))
+        huge = module(np.diag(np.float32([largest, np.inf, np.nan] + [0] * 13)), a)
+    assert (up == 1 + 2**-10).all()
+    assert (down == 1).all()
+    assert np.isinf(huge[:2]).all()
+    assert np.isnan(huge[2]).all()
+
+
+def test_tf32_is_checked_by_what_it_promises(gpu: NvgpuDevice) -> None:
+    graph = product(Shape(32, 32, 256), "float32")
+    with xtc.compile(graph, target=gpu, tf32=True) as module:
+        (rounded,) = module.check()
+        rtol = rounded.rtol
+        with pytest.raises(MismatchError):
+            module.check(rtol=1e-5, atol=1e-5)
+    with xtc.compile(graph, target=gpu) as module:
+        (exact,) = module.check()
+    assert exact.rtol < rtol == pytest.approx(2**-7, rel=0.01)
+
+
+def test_sums_are_in_float32(gpu: NvgpuDevice) -> None:
+    """2048 ones after 2048: float16 has no 2049, and its largest number is below 2048 * 64."""
+    a = np.ones((16, 4096), np.float16)
+    a[:, :2048] *= 32
+    b = np.ones((4096, 16), np.float16)
+    b[:2048] /= 32
+    with xtc.compile(product(Shape(16, 16, 4096), "float16"), target=gpu) as module:
+        assert (module(a, b) == 4096).all()

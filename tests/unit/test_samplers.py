@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samplers: no point twice, the same for the same seed, and better than chance where they learn."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.unit.test_search_strategy import BLOCKED, space_of
+from xtc.core.errors import UserError
+from xtc.search.samplers import SAMPLERS, sampler
+from xtc.search.space import Point, SearchSpace, key
+
+LARGE = """\
+parameters: {iR: {range: [1, 64]}, jR: {range: [1, 64]}, kB: {range: [1, 47]}}
+constraints: ["iR * jR <= 512"]
+nests: [[i, j, k, k#kB, i#iR=unroll, j#jR]]
+"""
+
+
+@pytest.fixture
+def small() -> SearchSpace:
+    return space_of(BLOCKED)
+
+
+@pytest.fixture
+def large() -> SearchSpace:
+    from tests.unit.test_search_strategy import product
+
+    return space_of(LARGE, product(128, 128, 48))
+
+
+def seconds(point: Point) -> float:
+    """A landscape with one best point, and no time where the tile is odd."""
+    distance = (math.log2(point["iR"]) - 3) ** 2 + (math.log2(point["jR"]) - 5) ** 2
+    return 1.0 + distance + 0.1 * (math.log2(point["kB"]) - 4) ** 2
+
+
+def searched(name: str, space: SearchSpace, seed: int, count: int) -> list[Point]:
+    """Points in the order of a search that is told how good they are."""
+    one = sampler(name, space, seed)
+    found: list[Point] = []
+    for _ in range(count):
+        point = one.ask()
+        if point is None:
+            break
+        found.append(point)
+        one.tell(point, seconds(point) if point["iR"] != 3 else None)
+    return found
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_every_point_comes_once(name: str, small: SearchSpace) -> None:
+    every = {key(point) for point in small.points()}
+    found = searched(name, small, 0, len(every) + 10)
+    assert len(found) == len(every)
+    assert {key(point) for point in found} == every
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_seed_gives_the_same_search_again(name: str, large: SearchSpace) -> None:
+    first, again, other = (searched(name, large, seed, 60) for seed in (5, 5, 6))
+    assert first == again
+    assert (first == other) == (name == "exhaustive")
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_points_hold_the_constraints_of_large_spaces(name: str, large: SearchSpace) -> None:
+    found = searched(name, large, 1, 80)
+    assert len({key(point) for point in found}) == 80
+    assert all(large.allows(point) for point in found)
+
+
+@pytest.mark.parametrize("name", ["evolutionary", "model"])
+def test_learning_beats_chance(name: str, large: SearchSpace) -> None:
+    def best(kind: str) -> float:
+        runs = (searched(kind, large, seed, 120) for seed in range(3))
+        return sum(min(map(seconds, points)) for points in runs) / 3
+
+    assert best(name) < best("random")
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_what_was_told_is_not_asked_for_again(name: str, small: SearchSpace) -> None:
+    done = searched("random", small, 3, 40)
+    one = sampler(name, small, 0)
+    for point in done:
+        one.tell(point, seconds(point))
+    rest = [one.ask() for _ in range(30)]
+    assert not {key(p) for p in rest if p is not None} & {key(p) for p in done}
+
+
+def test_samplers_ask_for_several_before_they_are_told(large: SearchSpace) -> None:
+    for name in SAMPLERS:
+        one = sampler(name, large, 0)
+        asked = [one.ask() for _ in range(40)]
+        assert len({key(point) for point in asked if point is not None}) == 40
+
+
+def test_an_unknown_sampler_is_named(small: SearchSpace) -> None:
+    with pytest.raises(UserError, match="did you mean 'random'"):
+        sampler("randon", small, 0)

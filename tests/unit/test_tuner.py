@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search's loop, with candidates whose times are made up."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.search_support import a_run
+from tests.unit.test_search_strategy import BLOCKED, space_of
+from xtc.search import Store
+from xtc.search.evaluator import Evaluator
+from xtc.search.lane import Candidate, Outcome
+from xtc.search.records import STATUSES
+from xtc.search.samplers import sampler
+from xtc.search.tuner import FINALISTS, Tuner
+
+
+class MadeUp(Evaluator):
+    """Candidates end in the order of their coming, or, `backwards`, the last one first."""
+
+    capacity = 3
+
+    def __init__(self, *, backwards: bool = False) -> None:
+        self.waiting: deque[Candidate] = deque()
+        self.given: list[str] = []
+        self.bests: list[float | None] = []
+        self._backwards = backwards
+
+    def submit(self, candidate: Candidate) -> None:
+        self.given.append(candidate.schedule)
+        self.bests.append(self.best)
+        self.waiting.append(candidate)
+
+    def next(self, seconds: float) -> Outcome | None:
+        if not self.waiting:
+            return None
+        one = self.waiting.pop() if self._backwards else self.waiting.popleft()
+        return outcome_of(one)
+
+    def close(self) -> None:
+        self.waiting.clear()
+
+
+def outcome_of(one: Candidate) -> Outcome:
+    if not one.schedule:
+        return Outcome(one, "ok", samples=(9.0,))
+    if one.parameters["iR"] % 5 == 0:
+        return Outcome(one, "wrong", "it is wrong", samples=(1e-9,))
+    time = 1 + abs(math.log2(one.parameters["iR"]) - 3) + abs(one.parameters["jR"] - 32) / 16
+    return Outcome(one, "ok", samples=(time * 1.5, time))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "tuning.db") as store:
+        yield store
+
+
+def tuner(
+    store: Store, number: int, evaluator: Evaluator, trials: int | None, **more: object
+) -> Tuner:
+    run = store.run(number)
+    one = sampler(str(more.pop("kind", "random")), space_of(BLOCKED), run.seed)
+    return Tuner(store, run, one, evaluator, seconds=None, trials=trials, **more)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
+    run = store.add_run(a_run()).number
+    evaluator = MadeUp(backwards=backwards)
+    progress = tuner(store, run, evaluator, None).search()
+    assert progress.best is not None
+    assert progress.best.parameters["iR"] == 8
+    assert progress.best.seconds == 1.0
+    results = store.results(run)
+    searched = [one for one in results if one.kind == "search"]
+    assert len({one.schedule for one in searched}) == len(searched)
+    space = space_of(BLOCKED)
+    assert {one.schedule for one in searched} == {"", *map(space.schedule, space.points())}
+    assert progress.default is not None
+    assert progress.failures == sum(one.status == "wrong" for one in results) > 0
+    assert store.run(run).finished
+    assert [one.kind for one in results[-FINALISTS:]] == ["replay"] * FINALISTS
+    assert evaluator.bests[-1] == 1.0
+    assert not evaluator.waiting
+
+
+def test_a_limit_of_trials_holds(store: Store) -> None:
+    run = store.add_run(a_run()).number
+    tuner(store, run, MadeUp(), 10).search()
+    kinds = [one.kind for one in store.results(run) if one.parameters]
+    assert kinds.count("search") == 10
+
+
+def test_a_time_that_is_over_ends_the_search(store: Store) -> None:
+    run = store.add_run(a_run()).number
+    one = sampler("random", space_of(BLOCKED), 0)
+    progress = Tuner(store, store.run(run), one, MadeUp(), seconds=0.0, trials=None).search()
+    assert sum(progress.statuses.values()) <= 1
+    assert store.run(run).finished
+
+
+class KilledError(Exception):
+    """What ends a search in the middle of these tests."""
+
+
+@pytest.mark.parametrize("kind", ["random", "exhaustive", "evolutionary"])
+def test_a_search_goes_on_where_it_was_left(store: Store, kind: str) -> None:
+    run = store.add_run(replace(a_run(), sampler=kind)).number
+
+    def stop(progress: object) -> None:
+        if len(store.results(run)) == 20:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        tuner(store, run, MadeUp(), None, report=stop, kind=kind).search()
+    assert len(store.results(run)) == 20
+    assert not store.run(run).finished
+    evaluator = MadeUp()
+    second = tuner(store, run, evaluator, 60, kind=kind)
+    assert sum(second.progress.statuses.values()) == 20
+    second.search()
+    searched = [one.schedule for one in store.results(run) if one.kind == "search"]
+    assert len(set(searched)) == len(searched) == 61  # and the default schedule
+    assert "" not in evaluator.given[:-FINALISTS]
+
+
+def test_times_go_on_where_they_were(store: Store) -> None:
+    run = store.add_run(replace(a_run(), seconds=50.0)).number
+    tuner(store, run, MadeUp(), 3).search()
+    assert all(one.at >= 50.0 for one in store.results(run))
+    assert store.run(run).seconds >= 50.0
+
+
+def test_a_replay_measures_again(store: Store) -> None:
+    run = store.add_run(a_run()).number
+    tuner(store, run, MadeUp(), 20).search()
+    before, best = len(store.results(run)), store.best(run, 3)
+    tuner(store, run, MadeUp(), 20).replay(best)
+    again = store.results(run)[before:]
+    assert [one.schedule for one in again] == [one.schedule for one in best]
+    assert {one.kind for one in again} == {"replay"}
+
+
+def test_statuses_are_those_that_are_kept(store: Store) -> None:
+    run = store.add_run(a_run()).number
+    tuner(store, run, MadeUp(), None).search()
+    assert {one.status for one in store.results(run)} <= set(STATUSES)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tuning database: what is put there comes back, and what is no such database is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import xtc.ops as O
+from tests.unit.search_support import a_run, ok, wrong
+from xtc.core.errors import UserError
+from xtc.driver.tuned import TuningKey, graph_hash, options_text, tuned_schedule
+from xtc.graph.graph import Graph
+from xtc.search import Result, Store
+from xtc_targets.host import HostOptions
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tuning.db"
+
+
+def product(name: str = "product", size: int = 8) -> Graph:
+    a, b = O.tensor((4, 16), name="A"), O.tensor((16, size), name="B")
+    with O.graph(name=name) as builder:
+        O.matmul(a, b, name="C")
+    return builder.graph
+
+
+def test_what_is_kept_is_read_again(path: Path) -> None:
+    with Store(path) as store:
+        run = store.add_run(a_run())
+        kept = [store.add_result(run.number, one) for one in (ok("C: [i]", 2e-3), wrong("C: [j]"))]
+    with Store(path, create=False) as store:
+        assert store.run() == replace(run, seconds=kept[-1].at)
+        assert store.results(run.number) == kept
+        assert [one.number for one in kept] == [0, 1]
+        store.finish_run(run.number, 9.5)
+        assert store.runs() == [replace(run, seconds=9.5, finished=True)]
+
+
+def test_the_best_are_right_and_each_once(path: Path) -> None:
+    with Store(path) as store:
+        run = store.add_run(a_run()).number
+        for one in (ok("slow", 3e-3), ok("fast", 2e-3), wrong("wrong"), ok("fast", 1e-3)):
+            store.add_result(run, one)
+        assert [(one.schedule, one.seconds) for one in store.best(run, 5)] == [
+            ("fast", 1e-3),
+            ("slow", 3e-3),
+        ]
+        assert len(store.best(run)) == 1
+
+
+def test_a_wrong_result_has_no_time() -> None:
+    assert wrong("x").seconds is None
+    assert Result("x", {}, "wrong", samples=(1e-3,)).seconds is None
+    assert ok("x", 2e-3, 1e-3).seconds == 1e-3
+
+
+def test_two_stores_write_at_the_same_time(path: Path) -> None:
+    with Store(path) as one, Store(path) as other:
+        first, second = one.add_run(a_run()).number, other.add_run(a_run()).number
+        one.add_result(first, ok("a", 1.0))
+        other.add_result(second, ok("b", 1.0))
+        assert [len(one.results(run)) for run in (first, second)] == [1, 1]
+
+
+def test_other_files_are_refused(path: Path) -> None:
+    with pytest.raises(UserError, match="there is no tuning database"):
+        Store(path, create=False)
+    path.write_text("this is no database at all, whatever its name says\n" * 50)
+    with pytest.raises(UserError, match="file is not a database"):
+        Store(path)
+    path.unlink()
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE other (x)")
+    base.close()
+    with pytest.raises(UserError, match="not one of schedules"):
+        Store(path)
+
+
+def test_a_newer_format_is_refused(path: Path) -> None:
+    Store(path).close()
+    with sqlite3.connect(path) as base:
+        base.execute("PRAGMA user_version = 99")
+    base.close()
+    with pytest.raises(UserError, match="format 99"):
+        Store(path)
+
+
+def test_the_key_is_what_is_computed_not_its_name() -> None:
+    assert graph_hash(product("one")) == graph_hash(product("two"))
+    assert graph_hash(product()) != graph_hash(product(size=4))
+    assert options_text(HostOptions()) == ""
+    assert options_text(HostOptions(threads=1, opt_level=2)) == "opt_level=2 threads=1"
+
+
+def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
+    graph = product()
+    key = TuningKey.of(graph, "host", HostOptions())
+    same = {"graph": key.graph, "target": "host", "options": "", "machine": key.machine}
+    with Store(path) as store:
+        here = store.add_run(replace(a_run(), **same)).number
+        elsewhere = store.add_run(replace(a_run(), **same | {"machine": "another"})).number
+        store.add_result(here, ok("C: [i]", 2e-3))
+        store.add_result(here, ok("C: [j]", 1e-3))
+        store.add_result(here, wrong("C: [k]"))
+        store.add_result(elsewhere, ok("C: [i, j]", 1e-4))
+    assert tuned_schedule(graph, "host", HostOptions(), path) == "C: [j]"
+    with pytest.raises(UserError, match="has been tuned on this machine") as caught:
+        tuned_schedule(graph, "host", HostOptions(threads=1), path)
+    assert any("on another" in note for note in caught.value.notes)
+
+
+def test_without_a_database_the_error_says_how_to_tune(path: Path) -> None:
+    with pytest.raises(UserError, match="hint: search for one with `xtc-tune`"):
+        tuned_schedule(product(), "host", HostOptions(), path)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `xtc-tune` prints and exports: the outcome of a run, the runs there are, results as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+
+from xtc.evaluate.units import time_unit
+from xtc.search.records import Result, Run
+from xtc.search.store import Store
+
+_COLUMNS = (
+    "number",
+    "kind",
+    "status",
+    "seconds",
+    "median",
+    "gflops",
+    "compile_seconds",
+    "at",
+    "worker",
+    "schedule",
+    "message",
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def time_text(seconds: float) -> str:
+    """A time with four digits and its unit."""
+    length, symbol = time_unit(seconds)
+    return f"{seconds / length:.4g} {symbol}"
+
+
+def outcome_text(run: Run, results: Sequence[Result]) -> str:
+    """How a run ended: its counts, the default schedule, and the best one."""
+    counts = Counter(one.status for one in results)
+    failed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()) if status != "ok")
+    rate = len(results) / run.seconds if run.seconds else 0.0
+    lines = [
+        f"run {run.number}: {len(results)} measurements in {run.seconds:.1f} s ({rate:.1f}/s)"
+        f"; failed: {failed or 'none'}"
+    ]
+    right = [one for one in results if one.seconds is not None]
+    default = min((one.seconds for one in right if not one.schedule and one.seconds), default=None)
+    if default is not None:
+        lines.append(f"default  {_rate_text(run, default)}")
+    if not right:
+        lines.append("no candidate is right")
+        return "\n".join(lines) + "\n"
+    best = min(right, key=lambda one: one.seconds or 0.0)
+    gain = f"  {default / best.seconds:.2f} x default" if default and best.seconds else ""
+    lines.append(f"best     {_rate_text(run, best.seconds or 0.0)}{gain}")
+    lines.append(best.schedule or "the default schedule is the best")
+    lines.append('use it: xtc.compile(graph, schedule="tuned"), or --schedule tuned')
+    return "\n".join(lines) + "\n"
+
+
+def replay_text(run: Run, results: Sequence[Result]) -> str:
+    """What was measured again in a run, beside the best that the search had measured."""
+    lines = [f"run {run.number}: best sample of the search, best and median of the replay"]
+    replayed = [one for one in results if one.kind == "replay"]
+    for schedule in dict.fromkeys(one.schedule for one in replayed):
+        of_it = [one for one in results if one.schedule == schedule]
+        searched = [one.seconds for one in of_it if one.kind == "search" and one.seconds]
+        last = [one for one in of_it if one.kind == "replay"][-1]
+        before = time_text(min(searched)) if searched else "-"
+        if last.seconds is None or last.median is None:
+            now = last.status
+        else:
+            now = f"{time_text(last.seconds)}, {time_text(last.median)}"
+        lines.append(f"  {before} -> {now}  {schedule or 'default'}")
+    return "\n".join(lines) + "\n"
+
+
+def runs_text(store: Store) -> str:
+    """One line for each run."""
+    lines = []
+    for run in store.runs():
+        results = store.results(run.number)
+        times = [one.seconds for one in results if one.seconds is not None]
+        best = time_text(min(times)) if times else "nothing right"
+        state = "" if run.finished else ", not finished"
+        lines.append(
+            f"{run.number}: {run.name} on {run.target} {run.options or '(no options)'}, "
+            f"{run.strategy}, {run.sampler} seed {run.seed}, {run.started}: "
+            f"{len(results)} measurements in {run.seconds:.0f} s, best {best}{state}"
+        )
+    return "".join(f"{line}\n" for line in lines) or "no runs\n"
+
+
+def csv_text(run: Run, results: Sequence[Result]) -> str:
+    """The results as CSV with a column per parameter; no cell is what spreadsheets compute."""
+    names = sorted({name for one in results for name in one.parameters})
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_cell(one) for one in (*_COLUMNS, *names)])
+    for one in results:
+        seconds = one.seconds
+        values = {
+            **{name: getattr(one, name) for name in _COLUMNS if name != "gflops"},
+            "gflops": run.flops / seconds / 1e9 if seconds else None,
+        }
+        row = [values[name] for name in _COLUMNS]
+        writer.writerow([_cell(v) for v in (*row, *(one.parameters.get(n) for n in names))])
+    return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """The value, or text behind an apostrophe where a spreadsheet would compute it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _rate_text(run: Run, seconds: float) -> str:
+    parts = [f"{time_text(seconds):<9}"]
+    if run.flops:
+        rate = run.flops / seconds
+        parts.append(f"{rate / 1e9:.4g} GFLOP/s")
+        if run.peak:
+            parts.append(f"{rate / run.peak:.2f} of the FMA peak")
+    return "  ".join(parts)

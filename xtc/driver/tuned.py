@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the best schedule that a search has measured: by graph, target, options and machine.
+
+`xtc.search.store` writes the database; here is all that the driver needs of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import platform
+import re
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from xtc.core import knobs
+from xtc.core.errors import UserError
+from xtc.graph.graph import Graph
+
+TUNED = "tuned"
+"""What `schedule=` is for the best schedule found so far."""
+_CPUINFO = Path("/proc/cpuinfo")
+_NAME = re.compile(r"\Agraph [^(]*")
+_BEST = (
+    "SELECT schedule FROM tuned WHERE graph = ? AND target = ? AND options = ? AND machine = ? "
+    "ORDER BY seconds LIMIT 1"
+)
+_NEAR = "SELECT DISTINCT target, options, machine FROM tuned WHERE graph = ?"
+
+
+@dataclass(frozen=True)
+class TuningKey:
+    """What a schedule was measured for.
+
+    Attributes:
+        graph: SHA-256 of the graph's text without its name; values of constants play no part.
+        target: name of the target.
+        options: options of the target that are not the defaults, as `name=value` words.
+        machine: what it was measured on.
+    """
+
+    graph: str
+    target: str
+    options: str
+    machine: str
+
+    @staticmethod
+    def of(graph: Graph, target: str, options: Any) -> TuningKey:
+        """The key of `graph`, whose dimensions are fixed, for options of a target, here."""
+        return TuningKey(graph_hash(graph), target, options_text(options), machine_name())
+
+
+def database_path() -> Path:
+    """The database in XTC_TUNING_DB or the user's folder for data; nothing is made yet."""
+    chosen = knobs.TUNING_DB.get()
+    return chosen or Path(platformdirs.user_data_dir("xtc", appauthor=False), "tuning.db")
+
+
+def graph_hash(graph: Graph) -> str:
+    """SHA-256 of what the graph computes, whatever it is called."""
+    return hashlib.sha256(_NAME.sub("graph ", str(graph)).encode()).hexdigest()
+
+
+def options_text(options: Any) -> str:
+    """The options that are not the defaults, by name: `opt_level=2 threads=1`."""
+    if not dataclasses.is_dataclass(options):
+        return ""
+    fields = sorted(dataclasses.fields(options), key=lambda field: field.name)
+    values = [(field.name, getattr(options, field.name), field.default) for field in fields]
+    return " ".join(f"{name}={value}" for name, value, usual in values if value != usual)
+
+
+def machine_name() -> str:
+    """The processor's name, its cores and the system, as the system tells them."""
+    return f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+
+
+def _processor() -> str:
+    try:
+        lines = _CPUINFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unnamed processor"
+
+
+def tuned_schedule(graph: Graph, target: str, options: Any, path: Path | None = None) -> str:
+    """The text of the fastest schedule measured for `graph` on this machine.
+
+    Raises UserError, with how to search for one, where there is none.
+    """
+    import sqlite3
+
+    key = TuningKey.of(graph, target, options)
+    database = path or database_path()
+    if not database.is_file():
+        raise _nothing_tuned(graph, [f"there is no database {database}"])
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as base:
+            found = base.execute(_BEST, dataclasses.astuple(key)).fetchone()
+            others = [] if found else base.execute(_NEAR, (key.graph,)).fetchall()
+    except sqlite3.Error as error:
+        raise UserError(f"cannot read {database}: {error}") from None
+    if found is None:
+        notes = [f"{database} has none of this graph for {_place(target, key.options)} here"]
+        notes += [f"it has one for {_place(*one[:2])} on {one[2]}" for one in others]
+        raise _nothing_tuned(graph, notes)
+    return str(found[0])
+
+
+def _place(target: str, options: str) -> str:
+    return f"{target} {options}".strip()
+
+
+def _nothing_tuned(graph: Graph, notes: list[str]) -> UserError:
+    return UserError(
+        f"no schedule of '{graph.name}' has been tuned on this machine",
+        notes=notes,
+        hints=["search for one with `xtc-tune`, or leave schedule='tuned' away"],
+    )

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search for fast schedules: strategies, samplers, guarded measuring, and what is kept of it."""
+
+from xtc.search.records import STATUSES, Result, Run
+from xtc.search.session import Session, Settings, tune
+from xtc.search.store import Store
+
+__all__ = ["STATUSES", "Result", "Run", "Session", "Settings", "Store", "tune"]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which operators of a graph are tuned, each with which strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.types import element_type
+from xtc.driver.compile import Compilation
+from xtc.graph.graph import Graph
+from xtc.schedule import Schedule
+from xtc.search.builtin import builtin, family
+from xtc.search.space import Part, SearchSpace
+from xtc.search.strategy import Strategy
+
+_MOST_PARTS = 3
+_SHARE = 0.1  # of the graph's work: what has less is not tuned beside what has more
+
+
+def make_space(
+    compilation: Compilation, strategy: str | Path | list[Strategy], operator: str | None = None
+) -> SearchSpace:
+    """What a search of the compilation's graph chooses from.
+
+    Args:
+        compilation: of the graph, with its target and options.
+        strategy: the name of a built-in one, the path of a file, or strategies.
+        operator: tune this operator alone; None chooses those with most of the work.
+
+    Raises UserError where nothing fits.
+    """
+    graph = compilation.graph
+    facts = compilation.target.facts(compilation.options)
+    schedule = Schedule(graph)
+    if operator is not None and operator not in schedule.names:
+        raise UserError(
+            f"'{operator}' of graph '{graph.name}' has no loops to tune",
+            hints=did_you_mean(operator, schedule.names),
+        )
+    chosen = _chosen(graph, schedule, strategy, operator)
+    parts = []
+    for name, one in chosen:
+        space = schedule[name].space
+        known = _facts(graph, name, facts)
+        if not isinstance(one, Strategy):
+            one = builtin(one, graph.node(name).op.name, space, known)
+        prefix = f"{name}." if len(chosen) > 1 else ""
+        parts.append(Part.of(one, name, space, known, prefix))
+    return SearchSpace(parts)
+
+
+def _chosen(
+    graph: Graph, schedule: Schedule, strategy: str | Path | list[Strategy], operator: str | None
+) -> list[tuple[str, Strategy | str]]:
+    """Names of operators with strategies, or the names of these."""
+    if isinstance(strategy, str):
+        names = [operator] if operator else _heavy(graph, schedule)
+        return [(name, strategy) for name in names]
+    read = Strategy.several(strategy) if isinstance(strategy, Path) else strategy
+    if len(read) > 1:
+        return [(str(one.operator), one) for one in read]
+    return [(operator or read[0].operator or _fitting(graph, schedule, read[0]), read[0])]
+
+
+def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
+    """The operator with most work that has the axes of a strategy."""
+    fitting = [one for one in schedule.names if strategy.axes <= set(schedule[one].dims)]
+    if not fitting:
+        raise UserError(
+            f"no operator of '{graph.name}' has the axes of strategy '{strategy.name}'",
+            where=strategy.where,
+            notes=[f"they are {', '.join(sorted(strategy.axes))}"],
+        )
+    return max(fitting, key=lambda name: graph.node(name).flops)
+
+
+def _heavy(graph: Graph, schedule: Schedule) -> list[str]:
+    """The products with most of the work; where there is none, the operator with most work, of
+    several the last: the others are computed inside of it."""
+    names = schedule.names
+    if not names:
+        raise UserError(f"graph '{graph.name}' has no operator with loops: nothing to tune")
+    flops = {name: graph.node(name).flops for name in names}
+    most = max(flops.values())
+    products = [
+        name
+        for name in names
+        if family(graph.node(name).op.name, schedule[name].space) == "contraction"
+        and flops[name] >= _SHARE * most
+    ]
+    if not products:
+        return [max(reversed(names), key=lambda name: flops[name])]
+    heaviest = sorted(products, key=lambda name: -flops[name])[:_MOST_PARTS]
+    return [name for name in products if name in heaviest]
+
+
+def _facts(graph: Graph, name: str, facts: Mapping[str, int]) -> dict[str, int]:
+    """Facts of the target, and how many elements of the operator's result a vector has."""
+    nbytes = element_type(graph.node(name).output.dtype).nbytes
+    return {**facts, "V": max(1, facts.get("VECTOR_BYTES", 1) // nbytes)}

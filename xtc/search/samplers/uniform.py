@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Points drawn evenly, none twice."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xtc.search.samplers.base import Sampler
+from xtc.search.space import Point
+
+
+class RandomSampler(Sampler):
+    """Learns nothing; hard to beat where many points are good."""
+
+    name: ClassVar[str] = "random"
+
+    def _choose(self) -> Point | None:
+        return self._random_new()

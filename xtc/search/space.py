@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search chooses from: parameters with their values, for one operator of a graph or several.
+
+A point is a value for each parameter. Points are only made here, and hold all constraints.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.loops import Space as LoopSpace
+from xtc.search.expression import Expression
+from xtc.search.strategy import NEST, Strategy, strategies_text
+
+Point = dict[str, int]
+_TRIES = 2000
+
+
+@dataclass(frozen=True)
+class Part:
+    """A strategy for one operator, with the values that its parameters have there.
+
+    Attributes:
+        operator: name in the graph.
+        strategy: whose nests are used.
+        values: of each parameter, ascending.
+        known: sizes of the axes and facts of the machine, by name.
+        prefix: what the parameters' names begin with in points, "" for an only operator.
+    """
+
+    operator: str
+    strategy: Strategy
+    values: Mapping[str, tuple[int, ...]]
+    known: Mapping[str, int]
+    prefix: str = ""
+
+    @staticmethod
+    def of(
+        strategy: Strategy,
+        operator: str,
+        space: LoopSpace,
+        facts: Mapping[str, int],
+        prefix: str = "",
+    ) -> Part:
+        """The strategy on an operator. Raises UserError where it does not fit its axes."""
+        sizes = {axis.name: axis.size for axis in space.axes}
+        for name in sorted(strategy.axes - set(sizes)):
+            raise UserError(
+                f"strategy '{strategy.name}' has loops over '{name}', and {operator} no such axis",
+                where=strategy.where,
+                hints=did_you_mean(name, sizes),
+            )
+        known = {**facts, **sizes}
+        for name in strategy.parameters:
+            if name in known:
+                raise UserError(
+                    f"parameter '{name}' of strategy '{strategy.name}' has the name of "
+                    f"{'an axis' if name in sizes else 'a fact of the machine'}",
+                    where=strategy.where,
+                )
+        values = {}
+        if len(strategy.nests) > 1:
+            values[NEST] = tuple(range(len(strategy.nests)))
+        for name, domain in strategy.parameters.items():
+            for one in (*domain.numbers, domain.low, domain.high):
+                if one is not None:
+                    one.check_names(known)
+            values[name] = domain.values(known)
+        for constraint in strategy.constraints:
+            constraint.check_names({*known, *values})
+        return Part(operator, strategy, values, known, prefix)
+
+    def own(self, point: Mapping[str, int]) -> Point:
+        """The part of a point that is of this operator, under the strategy's own names."""
+        return {name: point[self.prefix + name] for name in self.values}
+
+    def unused(self, point: Mapping[str, int]) -> frozenset[str]:
+        """Own names of the parameters that the nest which `point` chooses does not have."""
+        return self.strategy.unused(point.get(self.prefix + NEST, 0))
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A constraint, and the names of points that it is about."""
+
+    part: Part
+    constraint: Expression
+    own_names: frozenset[str]
+
+    @property
+    def names(self) -> set[str]:
+        return {self.part.prefix + name for name in self.own_names}
+
+    def holds(self, point: Mapping[str, int]) -> bool:
+        """Whether it holds, or is about a parameter that plays no part."""
+        if not self.own_names.isdisjoint(self.part.unused(point)):
+            return True
+        values = dict(self.part.known)
+        values.update((name, point[self.part.prefix + name]) for name in self.own_names)
+        return bool(self.constraint.value(values))
+
+
+class SearchSpace:
+    """The points of one or several parts."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Raises UserError where nothing is to be chosen."""
+        self.parts = tuple(parts)
+        self.values: dict[str, tuple[int, ...]] = {
+            part.prefix + name: values for part in parts for name, values in part.values.items()
+        }
+        if not self.values:
+            raise UserError("the strategy has no parameters: there is nothing to choose")
+        self._rules = [
+            _Rule(part, one, one.names & set(part.values))
+            for part in parts
+            for one in part.strategy.constraints
+        ]
+        self._order = list(self.values)
+        self._due = self._rules_by_step()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(self._order)
+
+    @property
+    def size(self) -> int:
+        """How many points there were without constraints."""
+        return math.prod(len(values) for values in self.values.values())
+
+    def allows(self, point: Mapping[str, int]) -> bool:
+        """Whether all constraints hold."""
+        return all(rule.holds(point) for rule in self._rules)
+
+    def points(self) -> Iterator[Point]:
+        """Every point, in the order of the parameters and their values."""
+        yield from self._extend({}, 0)
+
+    def canonical(self, point: Mapping[str, int]) -> Point:
+        """The point with the first value for parameters that its nests do not have."""
+        result = dict(point)
+        for part in self.parts:
+            for name in part.unused(point):
+                result[part.prefix + name] = part.values[name][0]
+        return result
+
+    def random_point(self, rng: random.Random) -> Point | None:
+        """A point drawn at random, or None where none was found in many draws."""
+        for _ in range(_TRIES):
+            drawn = {name: rng.choice(values) for name, values in self.values.items()}
+            point = self.canonical(drawn)
+            if self.allows(point):
+                return point
+        return None
+
+    def neighbour(self, point: Mapping[str, int], rng: random.Random) -> Point:
+        """The point with one parameter changed, to a value beside it or to any; constraints are
+        not looked at."""
+        changed = dict(point)
+        idle = {part.prefix + name for part in self.parts for name in part.unused(point)}
+        several = [n for n, values in self.values.items() if len(values) > 1 and n not in idle]
+        if not several:
+            return changed
+        name = rng.choice(several)
+        values = self.values[name]
+        at = values.index(changed[name])
+        beside = [i for i in (at - 1, at + 1) if 0 <= i < len(values)]
+        others = [i for i in range(len(values)) if i != at]
+        changed[name] = values[rng.choice(beside if rng.random() < 0.7 else others)]
+        return self.canonical(changed)
+
+    @property
+    def text(self) -> str:
+        """The strategies of all parts as YAML, which `Strategy.several` reads."""
+        return strategies_text([part.strategy.data(part.operator) for part in self.parts])
+
+    def schedule(self, point: Mapping[str, int]) -> str:
+        """The schedule that a point means, as YAML that `xtc.Schedule.of` reads."""
+        lines = []
+        for part in self.parts:
+            items = ", ".join(
+                f'"{item}"' for item in part.strategy.nest(part.own(point), part.known)
+            )
+            lines.append(f'"{part.operator}": [{items}]')
+        return "\n".join(lines)
+
+    def _rules_by_step(self) -> list[list[_Rule]]:
+        """For each parameter, the constraints that can be tested once it has its value."""
+        due: list[list[_Rule]] = [[] for _ in self._order]
+        for rule in self._rules:
+            last = max((self._order.index(name) for name in rule.names), default=0)
+            due[last].append(rule)
+        return due
+
+    def _extend(self, point: Point, step: int) -> Iterator[Point]:
+        if step == len(self._order):
+            yield dict(point)
+            return
+        name = self._order[step]
+        fixed = any(name == part.prefix + one for part in self.parts for one in part.unused(point))
+        for value in self.values[name][: 1 if fixed else None]:
+            point[name] = value
+            if all(rule.holds(point) for rule in self._due[step]):
+                yield from self._extend(point, step + 1)
+        point.pop(name, None)
+
+
+def some_points(space: SearchSpace, most: int) -> list[Point] | None:
+    """All points where they are no more than `most`, else None."""
+    if space.size > most * 16:
+        return None
+    found = list(itertools.islice(space.points(), most + 1))
+    return found if len(found) <= most else None
+
+
+def key(point: Mapping[str, int]) -> tuple[int, ...]:
+    """What tells points of one space apart."""
+    return tuple(point.values())

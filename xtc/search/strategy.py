@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A set of schedules of one operator as data: parameters, constraints, and nests that use them.
+
+    name: blocked
+    operator: C                       # or left out: the one with most work that has these axes
+    parameters:
+      iR: {range: [1, 16]}            # see xtc/search/domain.py
+      jR: {multiples: V, to: 4 * V}
+      kB: {tiles: k, from: 16}
+    constraints: ["iR * jR <= 28 * V"]
+    nests:
+      - [j, k=pack:1, i, k#kB, i#iR=unroll, j#jR=vectorize]
+
+A nest is written as in the data form of schedules, with parameters in the places of numbers. Where
+there are several, which of them is used is one more parameter, `nest`; constraints on parameters
+that this nest does not have play no part.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from xtc.core.errors import UserError, did_you_mean, located, shown
+from xtc.core.location import SourceLocation
+from xtc.core.loops.yaml_text import Located, parse_yaml, plain
+from xtc.search.domain import Domain, read_domain
+from xtc.search.expression import Expression, parse_expression
+from xtc.search.nest import Item, nest_items, read_item
+
+NEST = "nest"
+"""The parameter that chooses between nests."""
+_FIELDS = ("name", "operator", "parameters", "constraints", "nests")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+_MAX_PARAMETERS = 32
+_MAX_NESTS = 256
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A set of schedules of one operator, see the module.
+
+    Attributes:
+        name: for people.
+        operator: name of the operator in the graph, or None.
+        parameters: domains by name.
+        constraints: what holds for every schedule of the set.
+        nests: at least one.
+        where: where it is written.
+    """
+
+    name: str
+    parameters: Mapping[str, Domain]
+    constraints: tuple[Expression, ...]
+    nests: tuple[tuple[Item, ...], ...]
+    operator: str | None = None
+    where: SourceLocation | None = None
+    _data: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(data: object) -> Strategy:
+        """The strategy in a mapping, YAML text, or the file of a Path. Raises UserError."""
+        found = Strategy.several(data)
+        if len(found) != 1:
+            raise UserError(f"one strategy is wanted; here are {len(found)}", where=found[0].where)
+        return found[0]
+
+    @staticmethod
+    def several(data: object) -> list[Strategy]:
+        """The strategies in a list of mappings, or in one mapping; as `of` otherwise."""
+        tree = _tree(data)
+        found = [_read(one) for one in (tree.value if isinstance(tree.value, list) else [tree])]
+        if not found:
+            raise UserError("there is no strategy", where=tree.where)
+        for one in found:
+            if one.operator is None and len(found) > 1:
+                raise UserError(
+                    f"strategy '{one.name}' is one of several and names no operator",
+                    where=one.where,
+                    hints=["operator: C"],
+                )
+        return found
+
+    @property
+    def axes(self) -> set[str]:
+        """Names of the axes that its nests run over."""
+        return {item.axis for nest in self.nests for item in nest}
+
+    @functools.cached_property
+    def _unused(self) -> tuple[frozenset[str], ...]:
+        used = ({name for item in nest for name in item.parameters} for nest in self.nests)
+        return tuple(frozenset(self.parameters) - one for one in used)
+
+    def unused(self, nest: int) -> frozenset[str]:
+        """Names of the parameters that a nest does not have; constraints on them play no part."""
+        return self._unused[nest]
+
+    def data(self, operator: str) -> dict[str, Any]:
+        """The strategy as plain data, for an operator."""
+        first = {"name": self.name, "operator": operator}
+        return first | {key: one for key, one in self._data.items() if key not in first}
+
+    def nest(self, values: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
+        """The nest that values of the parameters make, as `xtc.Schedule.of` takes it."""
+        return nest_items(self.nests[values.get(NEST, 0)], values, sizes)
+
+
+def _tree(data: object) -> Located:
+    if isinstance(data, Path):
+        try:
+            return parse_yaml(data.read_text(), str(data))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"cannot read {data}: {error}") from None
+    return parse_yaml(data, "<strategy>") if isinstance(data, str) else plain(data)
+
+
+def strategies_text(strategies: Sequence[Mapping[str, Any]]) -> str:
+    """Strategies as YAML, which `Strategy.several` reads."""
+    data = strategies[0] if len(strategies) == 1 else list(strategies)
+    return yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+
+
+def _read(tree: Located) -> Strategy:
+    if not isinstance(tree.value, dict):
+        raise UserError("a strategy has parameters and nests", where=tree.where)
+    fields = {str(key.value): (key, value) for key, value in tree.value.items()}
+    for name, (key, _) in fields.items():
+        if name not in _FIELDS:
+            hints = did_you_mean(name, _FIELDS)
+            raise UserError(f"a strategy has no '{name}'", where=key.where, hints=hints)
+    strategy = _strategy(tree, {name: value for name, (_, value) in fields.items()})
+    _check_used(strategy)
+    return strategy
+
+
+def _strategy(tree: Located, fields: Mapping[str, Located]) -> Strategy:
+    parameters = _mapping(fields.get("parameters"), "parameters", _MAX_PARAMETERS)
+    domains = {}
+    for key, value in parameters.items():
+        name = str(key.value)
+        if not _NAME.fullmatch(name) or name == NEST:
+            raise UserError(f"{shown(name)} is no name of a parameter", where=key.where)
+        with located(key.where):
+            domains[name] = read_domain(value)
+    constraints = _list(fields.get("constraints"), "constraints")
+    nests = _list(fields.get("nests"), "nests")
+    if not 1 <= len(nests) <= _MAX_NESTS:
+        raise UserError(
+            f"a strategy has 1 to {_MAX_NESTS} nests; here are {len(nests)}", where=tree.where
+        )
+    return Strategy(
+        name=_text(fields.get("name"), "user"),
+        operator=_text(fields["operator"], "") if "operator" in fields else None,
+        parameters=domains,
+        constraints=tuple(parse_expression(one.value, one.where) for one in constraints),
+        nests=tuple(_nest(one) for one in nests),
+        where=tree.where,
+        _data=_unlocated(tree),
+    )
+
+
+def _check_used(strategy: Strategy) -> None:
+    """Raise UserError for a nest with an unknown parameter, and a parameter that nothing uses."""
+    used = {name for nest in strategy.nests for item in nest for name in item.parameters}
+    for name in sorted(used - set(strategy.parameters)):
+        raise UserError(
+            f"a nest of strategy '{strategy.name}' has the unknown parameter '{name}'",
+            where=strategy.where,
+            hints=did_you_mean(name, strategy.parameters),
+        )
+    for name in sorted(set(strategy.parameters) - used):
+        raise UserError(
+            f"no nest of strategy '{strategy.name}' has the parameter '{name}'",
+            where=strategy.where,
+        )
+
+
+def _nest(data: Located) -> tuple[Item, ...]:
+    items = _list(data, "nest")
+    if not items:
+        raise UserError("a nest has loops", where=data.where)
+    return tuple(read_item(one) for one in items)
+
+
+def _mapping(data: Located | None, what: str, most: int) -> dict[Located, Located]:
+    if data is None or data.value is None:
+        return {}
+    if not isinstance(data.value, dict) or len(data.value) > most:
+        raise UserError(f"{what} are a mapping of {most} entries at most", where=data.where)
+    return data.value
+
+
+def _list(data: Located | None, what: str) -> list[Located]:
+    if data is None or data.value is None:
+        return []
+    if not isinstance(data.value, list):
+        raise UserError(f"{what} of a strategy: a list", where=data.where)
+    return data.value
+
+
+def _text(data: Located | None, usual: str) -> str:
+    if data is None:
+        return usual
+    if not isinstance(data.value, str) or not data.value or len(data.value) > 256:
+        raise UserError(f"{shown(data.value)} is no name", where=data.where)
+    return data.value
+
+
+def _unlocated(data: Located) -> Any:
+    if isinstance(data.value, dict):
+        return {str(key.value): _unlocated(value) for key, value in data.value.items()}
+    if isinstance(data.value, list):
+        return [_unlocated(one) for one in data.value]
+    return data.value

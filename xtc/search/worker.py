@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The servers behind `xtc.search.lane`: each child compiles or measures one candidate."""
+
+from __future__ import annotations
+
+import gc
+import json
+
+from xtc.core.guard import Job, serve
+from xtc.search.bench import bench_of
+
+_warm: set[str] = set()
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    serve(_work, _prepare)
+
+
+def _prepare(job: Job) -> None:
+    """Do in this process what every child needs, and no candidate can spoil."""
+    bench = bench_of(job["problem"])
+    kind = f"{job['do']} {job['problem']}"
+    if kind in _warm:
+        return
+    _warm.add(kind)
+    if job["do"] == "compile":
+        bench.warm_up()
+    else:
+        bench.load()
+    gc.collect()
+    gc.freeze()  # or children would copy the pages of what is never freed
+
+
+def _work(job: Job) -> str:
+    return json.dumps(_DO[job["do"]](bench_of(job["problem"]), job))
+
+
+_DO = {
+    "compile": lambda bench, job: bench.compile(job["schedule"]),
+    "measure": lambda bench, job: bench.measure(job["compiled"], job["best"], job["repeat"]),
+}
