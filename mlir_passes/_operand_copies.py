@@ -22,6 +22,7 @@ from xtc.core.mlir import (
 from xtc_passes._build import empty, generic, insert_slice, tensor_type
 from xtc_passes._index import Index
 from xtc_passes._linalg import owner
+from xtc_passes._product_bodies import BodyWriter
 from xtc_passes._structured import shape_of
 
 
@@ -30,7 +31,7 @@ class Body:
     """What a copy does to each element.
 
     Attributes:
-        name: an operation of one operand, or of two where there is a constant; "" only copies.
+        name: one of the dialect arith, of two operands where there is a constant; "" only copies.
         element: the new type, in MLIR's spelling; "" keeps the old.
         constant: the second operand.
     """
@@ -89,15 +90,12 @@ def copied(
     rows = [[axis(places[loop]) for loop in order] for order in (loops, wanted)]
     operands = list(zip((value, target), rows, strict=True))
     op = generic(operands, len(wanted), (), {}, ip)
-    block = op.regions[0].blocks[0]
-    end = InsertionPoint(block)
-    result = block.arguments[0]
+    write = BodyWriter.of(op)
+    result = write.block.arguments[0]
     if body.name:
-        values = [result]
-        if body.constant is not None:
-            values.append(constant(result.type, body.constant, end))
-        result = Operation.create(body.name, [element], values, ip=end).results[0]
-    Operation.create("linalg.yield", operands=[result], ip=end)
+        second = [] if body.constant is None else [constant(result.type, body.constant, write.end)]
+        result = write.create(body.name, element, result, *second)
+    write.finish(result)
     return op.results[0]
 
 
@@ -113,9 +111,8 @@ def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
     """A tensor of zeros, of the elements of `like`."""
     target = empty(sizes, like, ip)
     op = generic([(target, [axis(n) for n in range(len(sizes))])], len(sizes), (), {}, ip)
-    end = InsertionPoint(op.regions[0].blocks[0])
-    zero = constant(like.type.element_type, 0, end)
-    Operation.create("linalg.yield", operands=[zero], ip=end)
+    write = BodyWriter.of(op)
+    write.finish(constant(like.type.element_type, 0, write.end))
     return op.results[0]
 
 

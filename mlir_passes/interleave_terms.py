@@ -10,21 +10,14 @@ from typing import ClassVar
 from xtc.core.loops import Nest, nest_data
 from xtc.core.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
 from xtc.core.passes import Pass
-from xtc_passes._build import empty, extract_slice, generic
+from xtc_passes._build import extract_slice, generic
 from xtc_passes._dots import DOT, Dot, dot_for
 from xtc_passes._grouped_terms import group_loops, refusal, with_inner_loop
-from xtc_passes._linalg import owner, remove_attributes
+from xtc_passes._linalg import remove_attributes
 from xtc_passes._narrow_product import NarrowProduct, narrow_product
-from xtc_passes._operand_copies import (
-    Body,
-    axis,
-    constant,
-    copied,
-    padded,
-    split,
-    untransposed,
-    zeros,
-)
+from xtc_passes._offset_sums import OFFSET, without_offset
+from xtc_passes._operand_copies import Body, axis, copied, padded, split, untransposed
+from xtc_passes._product_bodies import write_multiply_add
 from xtc_passes._scheduled import Scheduled
 from xtc_passes._structured import LOOP_NAMES, SCHEDULE_MARK, labels, shape_of, structured
 from xtc_passes.apply_schedules import NODE, ApplySchedules
@@ -105,7 +98,7 @@ class _Rewrite:
         factor, panel, sums = nest.op.operands
         panel, loops = untransposed(panel, self.product.loops(_PANEL))
         if self.dot.offset:
-            sums = self._without_offset(self._column_sums(panel, loops), sums)
+            sums = without_offset(self.product, panel, loops, sums, self.ip)
         sums = padded(sums, self._sizes(self.product.loops(2)), self.ip)
         operands = [self._factor(factor), self._panel(panel, loops), sums]
         result = self._dots(operands)
@@ -154,54 +147,14 @@ class _Rewrite:
 
     def _body(self, operand: int) -> Body:
         if self.dot.offset and operand == 0:
-            return Body("arith.xori", constant=-128)
+            return Body("xori", constant=-OFFSET)
         if self.dot.element != self.product.element:
-            return Body("arith.extsi", element=self.dot.element)
+            return Body("extsi", element=self.dot.element)
         return Body()
 
     @property
     def _panel_loops(self) -> list[int]:
         return self.product.inner_last(_PANEL, self.product.term, self.product.column)
-
-    def _without_offset(self, column_sums: Value, sums: Value) -> Value:
-        """`sums` less 128 times what the panel's columns add up to."""
-        batch = [loop for loop in self._panel_loops if loop != self.product.term]
-        out = self.product.loops(2)
-        places = {loop: place for place, loop in enumerate(out)}
-        maker, element = owner(sums), sums.type.element_type
-        is_fill = maker is not None and maker.name == "linalg.fill"
-        first = maker.operands[0] if maker is not None and is_fill else None
-        target = empty(shape_of(sums), sums, self.ip) if is_fill else sums
-        rows = [axis(places[loop]) for loop in batch], [axis(n) for n in range(len(out))]
-        op = generic(list(zip((column_sums, target), rows, strict=True)), len(out), (), {}, self.ip)
-        block = op.regions[0].blocks[0]
-        total, old = block.arguments
-        end = InsertionPoint(block)
-        times = constant(element, -128, end)
-        less = Operation.create("arith.muli", [element], [total, times], ip=end).results[0]
-        start = old if first is None else first
-        new = Operation.create("arith.addi", [element], [start, less], ip=end).results[0]
-        Operation.create("linalg.yield", operands=[new], ip=end)
-        return op.results[0]
-
-    def _column_sums(self, panel: Value, loops: Sequence[int]) -> Value:
-        term = self.product.term
-        sizes = dict(zip(loops, shape_of(panel), strict=True))
-        kept = [loop for loop in self._panel_loops if loop != term]
-        element = self.product.nest.result.type.element_type
-        like = self.product.nest.op.operands[2]
-        start = zeros([sizes[loop] for loop in kept], like, self.ip)
-        places = {loop: place for place, loop in enumerate([*kept, term])}
-        rows = [axis(places[loop]) for loop in loops], [axis(n) for n in range(len(kept))]
-        operands = list(zip((panel, start), rows, strict=True))
-        op = generic(operands, len(loops), [len(kept)], {}, self.ip)
-        block = op.regions[0].blocks[0]
-        end = InsertionPoint(block)
-        wide = Operation.create("arith.extsi", [element], [block.arguments[0]], ip=end).results[0]
-        operands = [block.arguments[1], wide]
-        total = Operation.create("arith.addi", [element], operands, ip=end).results[0]
-        Operation.create("linalg.yield", operands=[total], ip=end)
-        return op.results[0]
 
     def _dots(self, operands: Sequence[Value]) -> Value:
         """The product with the loop over the terms of one instruction innermost."""
@@ -220,22 +173,6 @@ class _Rewrite:
         op = generic(
             list(zip(operands, rows, strict=True)), self._last + 1, reductions, attributes, self.ip
         )
-        self._multiply_add(op)
+        signed = "extf" if self.dot.total == "f32" else "extsi"
+        write_multiply_add(op, ("extui" if self.dot.offset else signed, signed))
         return op.results[0]
-
-    def _multiply_add(self, op: Operation) -> None:
-        """The body: the sum and the product of both factors, widened."""
-        block = op.regions[0].blocks[0]
-        first, second, total = block.arguments
-        end = InsertionPoint(block)
-        is_float = self.dot.total == "f32"
-        signed = "arith.extf" if is_float else "arith.extsi"
-        words = ("arith.extui" if self.dot.offset else signed, signed)
-        wide = [
-            Operation.create(word, [total.type], [value], ip=end).results[0]
-            for word, value in zip(words, (first, second), strict=True)
-        ]
-        for word in ("mul", "add"):
-            name = f"arith.{word}{'f' if is_float else 'i'}"
-            wide = [Operation.create(name, [total.type], wide, ip=end).results[0], total]
-        Operation.create("linalg.yield", operands=wide[:1], ip=end)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xtc.core.loops import Nest, nest_data
-from xtc.core.mlir import InsertionPoint, Operation, StringAttr, Value
+from xtc.core.mlir import InsertionPoint, Operation, StringAttr
 from xtc.core.passes import Pass
 from xtc_passes._build import generic
 from xtc_passes._grouped_terms import computing, group_loops
 from xtc_passes._linalg import remove_attributes
 from xtc_passes._narrow_product import NarrowProduct, narrow_product
 from xtc_passes._operand_copies import Body, axis, copied, untransposed
+from xtc_passes._product_bodies import write_multiply_add
 from xtc_passes._scheduled import Scheduled
 from xtc_passes._structured import SCHEDULE_MARK, labels, structured
 from xtc_passes.apply_schedules import NODE, ApplySchedules
@@ -69,7 +70,7 @@ def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
     factor, panel, sums = nest.op.operands
     orders = [product.loops(_FACTOR), product.inner_last(_PANEL, product.term, product.column)]
     panel, before = untransposed(panel, product.loops(_PANEL))
-    widening = Body("arith.extf", element=_WIDE)
+    widening = Body("extf", element=_WIDE)
     operands = [
         copied(factor, orders[_FACTOR], orders[_FACTOR], widening, ip),
         copied(panel, before, orders[_PANEL], widening, ip),
@@ -85,18 +86,6 @@ def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
         labels(nest.op) | {SCHEDULE_MARK: schedule},
         ip,
     )
-    _multiply_add(op)
+    write_multiply_add(op)
     nest.result.replace_all_uses_with(op.results[0])
     nest.op.erase()
-
-
-def _multiply_add(op: Operation) -> None:
-    block = op.regions[0].blocks[0]
-    first, second, total = block.arguments
-    end = InsertionPoint(block)
-
-    def create(name: str, *operands: Value) -> Value:
-        return Operation.create(name, [total.type], list(operands), ip=end).results[0]
-
-    product = create("arith.mulf", first, second)
-    Operation.create("linalg.yield", operands=[create("arith.addf", total, product)], ip=end)

@@ -22,6 +22,7 @@ from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
 from xtc_passes.split_vectors import SplitVectors
+from xtc_passes.transpose_by_blocks import TransposeByBlocks
 from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.transpose_row_sums import TransposeRowSums
 from xtc_passes.unroll_loops import UnrollLoops
@@ -104,6 +105,7 @@ def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
             # LLVM's own way with vectors of odd lengths is element by element.
             SplitVectors(bits=HostDescription.of(machine).vector_bits),
             UseDotProducts(dots),
+            TransposeByBlocks(HostDescription.of(machine).vector_bits),
             # An accumulator's address is seen not to change once it is computed outside of loops.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",

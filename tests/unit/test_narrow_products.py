@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,13 +25,14 @@ from xtc_targets.host.description import HostDescription
 
 BATCH = 4
 COUNT = max(2, settings().max_examples // 12 - 2)
-"""Batches of each type on each processor: 24 products of a type, 1968 in a long run."""
+"""Batches of each type on each processor: 32 products of a type, 2624 in a long run."""
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 33, 47, 64, 67, 97, 128, 131, 200)
 DTYPES = ("bfloat16", "float16", "int8", "int16")
 IS_X86 = Machine.host().triple.startswith("x86_64")
-PROCESSORS: dict[str, dict[str, str]] = {
+PROCESSORS: dict[str, dict[str, Any]] = {
     "own": {},
+    "panels": {"l2_bytes": 16384, "threads": 2},
     **({"avx2": {"features": "-avx512f,-avxvnni"}, "avx": {"features": "-avx2"}} if IS_X86 else {}),
 }
 WIDE = {"bfloat16": "vdpbf16ps", "int8": "vpdpbusd", "int16": "vpdpwssd"}

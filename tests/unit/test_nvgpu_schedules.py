@@ -142,6 +142,11 @@ def test_a_kernel_that_lost_its_barriers_is_caught(
         counted(gpu, product(128), {"C": TILED})
 
 
+def test_sums_in_a_buffer_of_the_block_wait_for_it(gpu: NvgpuDevice) -> None:
+    tile = {"parallelize": True, "buffer": True}
+    counted(gpu, product(128), {"C": TILED | {"j": tile, "k": {"pack": [0]}, "k#16": {}}})
+
+
 def test_a_buffer_that_no_block_has_room_for_is_refused(gpu: NvgpuDevice) -> None:
     schedule = {"i": {"parallelize": True, "pack": 1}, "j": "parallelize", "k": {}, "i#64": {}}
     with pytest.raises(UserError, match="needs 262144 bytes of shared memory"):

@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
@@ -156,11 +158,14 @@ GRAPHS = {
 }
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_auto_fits_every_operator(name: str) -> None:
+def test_auto_fits_every_operator(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xtc.search.builtin._PARALLEL_FLOPS", 0)
     with O.graph(name="graph") as builder:
         GRAPHS[name](lambda *shape: O.tensor(shape))
-    space, rng = space_of("auto", builder), seeded(2)
+    space = make_space(prepare(builder, threads=threads), "auto")
+    rng = seeded(2)
     for _ in range(20):
         point = space.random_point(rng)
         assert point is not None
@@ -228,3 +233,19 @@ def test_names_of_strategies_are_checked() -> None:
         Strategy.several("[{nests: [[i]]}, {nests: [[i]]}]")
     with pytest.raises(UserError, match="nothing to choose"):
         space_of("nests: [[i, j, k]]")
+
+
+@given(
+    st.integers(0, len(BLOCKED) - 1),
+    st.integers(0, 6),
+    st.sampled_from(" #=:,{}[]-*%V0k9\n\t\"'&!"),
+)
+def test_a_damaged_text_is_a_strategy_or_an_error(at: int, drop: int, put: str) -> None:
+    text = BLOCKED[:at] + put + BLOCKED[at + drop :]
+    try:
+        space = space_of(text)
+        point = space.random_point(seeded(0))
+        if point is not None:
+            space.schedule(point)
+    except UserError:
+        pass

@@ -68,13 +68,12 @@ def test_ten_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -
         run, (best,) = store.run(), store.best(1)
         results = store.results(1)
     assert run.finished
-    assert 8 < run.seconds < 30
     assert run.versions["xtc"] == xtc.__version__
     assert run.bandwidth is not None
     assert run.bandwidth > 0
     assert run.machine.endswith(os.uname().machine)
-    assert results[0].schedule == "" or any(not one.schedule for one in results)
-    assert best.schedule in out or "default" in out
+    assert "" in {one.schedule for one in results}
+    assert (best.schedule or "the default schedule is the best") in out
     with database.with_suffix(".csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["schedule"] for row in rows] == [one.schedule for one in results]

@@ -89,6 +89,8 @@ class LocalEvaluator(Evaluator):
     def _compile(self, candidate: Candidate) -> None:
         try:
             with self._gate.compiling():
+                if self._closed:
+                    return
                 found = self._lane.compile(candidate)
                 if not isinstance(found, Outcome):
                     self._gate.announce()
@@ -102,6 +104,8 @@ class LocalEvaluator(Evaluator):
     def _measure(self, compiled: Compiled) -> None:
         try:
             with self._gate.measuring():
+                if self._closed:
+                    return
                 outcome = self._lane.measure(compiled, self.best)
             self._outcomes.put(outcome)
         except BaseException as error:

@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.core.ownership import make_private
 from xtc.driver.tuned import TuningKey, database_path
 from xtc.search.records import Result, Run
 from xtc.search.schema import APPLICATION, SCHEMA, UPGRADES, VERSION
@@ -43,8 +42,8 @@ class Store:
                 f"there is no tuning database {self.path}", hints=["`xtc-tune` makes it"]
             )
         with self._errors():
-            if path is None and create:
-                make_private(self.path.parent)
+            if create:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._base = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
