@@ -30,12 +30,13 @@ Members = tuple[Member, ...]
 
 @dataclass(frozen=True)
 class Limits:
-    """Rows of a tile, bytes between members, bytes that all tiles read, threads: see FuseRows."""
+    """What limits tiles: see FuseRows."""
 
     rows: int
     bytes: int
     shared: int
     parallel: bool = False
+    lanes: int = 1
 
 
 def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
@@ -143,7 +144,8 @@ class _Planner:
         root = members[-1]
         extents = [root.nest.extents[loop] for loop in root.loops]
         work = max(math.prod(one.nest.extents) // _rows(one) for one in members)
-        rows = max(self.limits.rows, -(-_TILE_WORK // work))
+        lanes = self.limits.lanes if any(one.nest.crosses_rows for one in members) else 1
+        rows = max(self.limits.rows, lanes, -(-_TILE_WORK // work))
         most = min(rows, extents[-1], max(1, self.limits.bytes // _row_bytes(members)))
         if math.prod(extents) == most or not _gains(members):
             return ()

@@ -39,6 +39,7 @@ class FuseRows(Pass):
             they stay in a second-level cache.
         parallel: whether threads share the tiles of large tensors, those too of an operation on
             its own.
+        lanes: rows of a tile at least where it sums along them, as each is a lane of a vector.
     """
 
     name: ClassVar[str] = "fuse-rows"
@@ -46,12 +47,13 @@ class FuseRows(Pass):
     bytes: int = 65536
     shared: int = 1 << 20
     parallel: bool = False
+    lanes: int = 1
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        limits = Limits(self.rows, self.bytes, self.shared, self.parallel)
+        limits = Limits(self.rows, self.bytes, self.shared, self.parallel, self.lanes)
         with module.context:
             for view in functions(module):
                 for group in row_groups(view, limits):

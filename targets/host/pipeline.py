@@ -39,6 +39,8 @@ from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLo
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
+_FLOAT_BITS = 32
+
 
 def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], parallel: bool) -> Stage:
     description = HostDescription.of(machine)
@@ -69,7 +71,7 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             ApplySchedules(),
             "canonicalize",
             # What follows decides for operations that still have none.
-            FuseRows(parallel=parallel),
+            FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
             "canonicalize",
