@@ -175,7 +175,9 @@ def test_a_softmax_in_single_operators_is_one_loop() -> None:
         O.div(powers, O.reduce_sum(powers, axes=1, keepdims=True))
     text = scheduled(gb.graph)
     assert loops(text) == 1
-    assert re.findall(r"tensor.empty\(\) : (\S+)", text) == ["tensor<64x256xf32>", "tensor<8xf32>"]
+    whole, row = re.findall(r"tensor.empty\(\) : (\S+)", text)
+    assert whole == "tensor<64x256xf32>"
+    assert row in ("tensor<8xf32>", "tensor<16xf32>")  # 16 where a vector has as many lanes
     check(gb.graph)
 
 
