@@ -35,16 +35,11 @@ class NarrowProduct:
 
     @property
     def pays(self) -> bool:
-        """Whether copies of the operands cost less than they save.
-
-        Sums of integers along a row of the panel, which nobody transposed for want of rows, are
-        vectors already.
-        """
+        """Whether copies of the operands cost less than they save."""
         extents, panel = self.nest.extents, self.loops(1)
         rows = math.prod(extents[loop] for loop in self.loops(0) if loop not in panel)
         enough = rows >= FEW_ROWS and self.columns >= FEW_COLUMNS
-        along_rows = panel[-1] == self.term and self.total == "i32"
-        return enough and not along_rows and math.prod(extents) >= SMALL_WORK
+        return enough and math.prod(extents) >= SMALL_WORK
 
     @property
     def element(self) -> str:
