@@ -13,6 +13,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -52,21 +53,23 @@ def product(rows: int, columns: int, terms: int) -> xtc.Graph:
     return builder.graph
 
 
-def search(graph: xtc.Graph, store: Store, sampler: str, seconds: float, seed: int) -> Found:
+def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str, Any]) -> Found:
     """One search; the time until the first result is the start of its processes."""
-    session = Session(graph, store, Settings(sampler=sampler, budget=seconds, seed=seed))
+    session = Session(graph, store, settings, options=options)
     run, progress = session.search()
     times = [one.at for one in store.results(run.number) if one.kind == "search"]
     rate = (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else 0.0
     schedule = progress.best.schedule if progress.best else ""
-    return Found(f"{sampler}, {seconds:g} s", rate, schedule, progress.failures)
+    label = f"{settings.sampler}, {settings.budget:g} s"
+    return Found(label, rate, schedule, progress.failures)
 
 
-def measured(graph: xtc.Graph, schedules: list[str]) -> list[float]:
+def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, Any]) -> list[float]:
     """The best time of each schedule in seconds, in rounds that measure all of them."""
     with ExitStack() as stack:
         modules = [
-            stack.enter_context(xtc.compile(graph, schedule=one or None)) for one in schedules
+            stack.enter_context(xtc.compile(graph, schedule=one or None, **options))
+            for one in schedules
         ]
         best = [float("inf")] * len(modules)
         for _ in range(ROUNDS):
@@ -76,9 +79,9 @@ def measured(graph: xtc.Graph, schedules: list[str]) -> list[float]:
     return best
 
 
-def table(graph: xtc.Graph, found: list[Found]) -> Table:
+def table(graph: xtc.Graph, found: list[Found], options: dict[str, Any]) -> Table:
     """One row for each search, and one for the default schedule."""
-    default, *times = measured(graph, ["", *(one.schedule for one in found)])
+    default, *times = measured(graph, ["", *(one.schedule for one in found)], options)
     shown = Table(title=f"{graph.flops / 1e6:.0f} MFLOP: best of {ROUNDS} interleaved rounds")
     for column in ("search", "tried/s", "failed", "GFLOP/s", "of the longest", "schedule"):
         shown.add_column(column, justify="left" if column in ("search", "schedule") else "right")
@@ -102,14 +105,16 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of the short searches")
     parser.add_argument("--long", type=float, help="seconds of a random search beside them")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
-    graph, found = product(*args.size), []
+    graph, options, found = product(*args.size), {"threads": args.threads}, []
+    searches = [Settings(sampler=one, budget=args.budget, seed=args.seed) for one in SAMPLERS]
+    if args.long is not None:
+        searches.append(Settings(sampler="random", budget=args.long, seed=args.seed + 1))
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "tuning.db")) as store:
-        for sampler in SAMPLERS:
-            found.append(search(graph, store, sampler, args.budget, args.seed))
-        if args.long is not None:
-            found.append(search(graph, store, "random", args.long, args.seed + 1))
-    Console(width=160).print(table(graph, found))
+        for settings in searches:
+            found.append(search(graph, store, settings, options))
+    Console(width=160).print(table(graph, found, options))
 
 
 if __name__ == "__main__":

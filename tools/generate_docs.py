@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what documents say of the code: whole pages, and blocks that show what commands print.
+"""Writes what documents say of the code: pages, pictures, and blocks of what commands print.
 
 Usage: generate_docs.py [ROOT].
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.document_blocks import renew_documents
+from tools.nest_pictures import PICTURES
 from xtc.core import discover
 from xtc.core.knobs import KNOBS
 from xtc.core.passes import Pass
@@ -69,7 +70,11 @@ def default_text(field: dataclasses.Field[Any]) -> str:
     return "required" if field.default is dataclasses.MISSING else f"`{field.default}`"
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/knobs.md": knobs_page, "docs/passes.md": passes_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/knobs.md": knobs_page,
+    "docs/passes.md": passes_page,
+    **PICTURES,
+}
 
 
 def stale_pages(root: Path) -> list[str]:
@@ -84,6 +89,7 @@ def stale_pages(root: Path) -> list[str]:
 def main(root: Path = ROOT) -> None:
     """Write the pages and blocks that are stale."""
     for name in stale_pages(root):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(PAGES[name]())
         print(f"wrote {name}")
     for path in renew_documents(root):

@@ -14,7 +14,7 @@ from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime
 from xtc.interfaces.target import BuildRequest, ProgramTarget
-from xtc_targets.host.threads import check_threads
+from xtc_targets.host.threads import check_threads, threads_to_use
 
 if TYPE_CHECKING:
     from xtc.core.llvm import Machine
@@ -124,7 +124,7 @@ class HostTarget(ProgramTarget):
             "REGISTERS": host.vector_registers,
             "L1": options.caches.l1_bytes,
             "L2": options.caches.l2_bytes,
-            "THREADS": options.threads or 1,
+            "THREADS": threads_to_use(self.toolchain(options)),
         }
 
     def code(self, lowered: Operation, request: BuildRequest, options: HostOptions) -> str:
@@ -156,7 +156,7 @@ class HostTarget(ProgramTarget):
         machine = options.machine
         if not machine.is_host:
             raise DeviceNotFound(f"code for {machine.triple} cannot run in this process")
-        return LocalHost(machine)
+        return LocalHost(machine, options.threads or 1)
 
     def unavailable(self) -> str | None:
         return None

@@ -96,9 +96,10 @@ def _closed(*_arguments: object) -> NoReturn:
 
 @dataclass(eq=False)
 class LocalHost(HostRuntime):
-    """This process and its processor."""
+    """This process and its processor; `threads`: of code, where none is loaded yet."""
 
     machine: Machine
+    threads: int = 1
     _id: int = field(default_factory=_numbers.take)
     _loaded: set[HostModule] = field(default_factory=set)
 
@@ -142,8 +143,17 @@ class LocalHost(HostRuntime):
         """The measured peak of as many cores as the loaded code uses threads."""
         from xtc_targets.host.peak import peak_flops
 
-        threads = max((module.threads for module in self._loaded), default=1)
-        return peak_flops(dtype, min(threads, usable_cores()))
+        return peak_flops(dtype, self._cores())
+
+    def memory_bandwidth(self) -> float:
+        """The measured rate of as many cores reading at the same time."""
+        from xtc_targets.host.bandwidth import memory_bandwidth
+
+        return memory_bandwidth(self._cores())
+
+    def _cores(self) -> int:
+        threads = max((module.threads for module in self._loaded), default=self.threads)
+        return min(threads, usable_cores())
 
     def close(self) -> None:
         for module in tuple(self._loaded):

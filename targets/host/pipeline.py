@@ -24,6 +24,7 @@ from xtc_passes.order_loops import OrderLoops
 from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_by_blocks import TransposeByBlocks
 from xtc_passes.transpose_operands import TransposeOperands
+from xtc_passes.transpose_row_sums import TransposeRowSums
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_passes.unroll_reductions import UnrollReductions
 from xtc_passes.use_dot_products import UseDotProducts
@@ -111,6 +112,8 @@ def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # Rows next to each other, so that sums along them need no other order.
+            TransposeRowSums(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
             "convert-linalg-to-loops",

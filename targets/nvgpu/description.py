@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+ACCESS_BYTES = 16
+"""What one instruction of a thread loads or stores, at most [I]."""
 BUFFER_ALIGNMENT = 64
 """Bytes; kernels count on it that the addresses of all their buffers are multiples of it."""
 

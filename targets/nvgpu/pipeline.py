@@ -14,6 +14,7 @@ from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_operands import TransposeOperands
 from xtc_passes.unroll_loops import UnrollLoops
 from xtc_targets.nvgpu.config import Platform
+from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.passes.align_vectors import AlignVectors
 from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
@@ -33,8 +34,6 @@ from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
-
-_ACCESS_BYTES = 16  # what one instruction of a thread loads or stores, at most
 
 
 def scheduled(options: NvgpuOptions) -> Stage:
@@ -71,7 +70,7 @@ BUFFERIZED = Stage(
         UnrollLoops(),
         "canonicalize",
         "cse",
-        SplitVectors(bits=8 * _ACCESS_BYTES),
+        SplitVectors(bits=8 * ACCESS_BYTES),
     ),
 )
 
@@ -88,7 +87,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
             ReduceInBlocks(machine.sms),
             # Copies are loops too, which threads share.
             CopyByLoops(whole=True),
-            CopyByVectors(_ACCESS_BYTES),
+            CopyByVectors(ACCESS_BYTES),
             "convert-linalg-to-parallel-loops",
             "scf-forall-to-parallel",
             "canonicalize",

@@ -16,7 +16,7 @@ import lit.formats
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64")
-COMMANDS = ("opt", "compile", "run", "loop", "tune")
+COMMANDS = ("opt", "compile", "run", "loop", "tune", "plot")
 XTC_COMMANDS = (*COMMANDS, "cache", "devices")
 
 

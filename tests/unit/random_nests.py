@@ -128,6 +128,9 @@ def random_blocks(rng: Random, space: Space) -> Data:
     data |= {name: {} for name in inner}
     for words in [data[name] for name in (*list(tiles)[-1:], *between, *inner)]:
         _put_inside(rng, words, space, 0.3)
+    for name in inner[:-1]:
+        if rng.random() < 0.4:
+            data[name]["unroll"] = True
     if inner and not data[inner[-1]] and rng.random() < 0.6:
         data[inner[-1]] = {rng.choice(("vectorize", "vectorize", "unroll")): True}
     return data

@@ -27,6 +27,7 @@ def a_run() -> Run:
         nbytes=4000,
         dtype="float32",
         peak=1e11,
+        bandwidth=1e10,
         started="2026-01-01T00:00:00+00:00",
     )
 

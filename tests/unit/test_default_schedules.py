@@ -84,6 +84,30 @@ def _pool(rng: Random) -> Tensor:
     return pool(x, window, stride=stride, padding=padding)
 
 
+def _normalisation(rng: Random) -> Tensor:
+    sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 3))))
+    x = O.tensor(sizes, rng.choice(FLOATS), name="x")
+    if rng.random() < 0.5:
+        return O.softmax(x, axis=rng.randrange(-1, 1))
+    names = ("gamma", "beta")[: rng.randrange(3)]
+    row = [O.tensor(x.shape[-1:], x.dtype, name=name) for name in names]
+    return O.layer_norm(x, *row)
+
+
+def _reduction(rng: Random) -> Tensor:
+    sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 3))))
+    axes = sorted(rng.sample(range(len(sizes)), rng.randint(1, len(sizes))))
+    reduce = rng.choice((O.reduce_sum, O.reduce_sum, O.reduce_max, O.reduce_mean))
+    return reduce(O.tensor(sizes, rng.choice(FLOATS), name="x"), axes=axes)
+
+
+def _elementwise(rng: Random) -> Tensor:
+    sizes = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 3))))
+    x, y = (O.tensor(sizes, name=name) for name in "xy")
+    unary = rng.choice((O.exp, O.tanh, O.gelu, O.sigmoid, O.relu))
+    return O.add(unary(O.mul(x, y)), x)
+
+
 FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "product": _product,
     "few_rows": _few_rows,
@@ -91,6 +115,9 @@ FAMILIES: dict[str, Callable[[Random], Tensor]] = {
     "grouped_conv2d": _grouped_conv2d,
     "depthwise_conv2d": _depthwise_conv2d,
     "pool": _pool,
+    "normalisation": _normalisation,
+    "reduction": _reduction,
+    "elementwise": _elementwise,
 }
 
 

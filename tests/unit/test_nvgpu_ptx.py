@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
+from tests.unit.nvgpu_nests import blocked_schedule
 from tests.unit.random_graphs import graphs
 from tests.unit.random_operators import FAMILIES
 from tests.unit.test_random_schedules import legal_schedule
@@ -50,11 +52,14 @@ def test_ptxas_accepts_random_graphs(arch: str, data: st.DataObject, tmp_path: P
 
 
 @needs_ptxas
+@pytest.mark.parametrize("make", [legal_schedule, blocked_schedule])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_ptxas_accepts_random_schedules_without_spills(family: str, tmp_path: Path) -> None:
+def test_ptxas_accepts_random_schedules_without_spills(
+    family: str, make: Callable[[Random, str], xtc.Schedule], tmp_path: Path
+) -> None:
     rng = Random(family)  # noqa: S311  data of a test
     arch = rng.choice(ARCHITECTURES)
-    schedule = legal_schedule(rng, family)
+    schedule = make(rng, family)
     code = machine_code(ptx_of(schedule.graph, gpu(arch), schedule), arch, tmp_path)
     assert set(code.spilled_bytes.values()) == {0}
 

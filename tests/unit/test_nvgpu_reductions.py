@@ -12,8 +12,10 @@ import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from tests.unit.test_nvgpu_tiles import counted
+from xtc.evaluate.compare import MismatchError
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu.passes import distribute_blocks
 
 Operator = Callable[[Tensor], Tensor]
 TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64")
@@ -83,3 +85,11 @@ def test_rows_are_read_by_vectors(arch: str, tmp_path: Path) -> None:
     assert ptx.count("shfl.sync.bfly.b32") == 2 * (5 + 3)
     assert "ld.global.nc.v4" in ptx
     machine_code(ptx, arch, tmp_path)
+
+
+def test_rows_without_barriers_are_caught(
+    simulator: NvgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
+    with pytest.raises(MismatchError):
+        counted(simulator, graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, 1030)))

@@ -11,8 +11,8 @@ from hypothesis import settings
 
 import xtc
 import xtc.ops as O
-from tests.unit.random_nests import random_blocks
-from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
+from tests.unit.nvgpu_nests import blocked_schedule
+from tests.unit.random_operators import FAMILIES, random_inputs
 from tests.unit.test_random_schedules import legal_schedule
 from xtc.core.errors import UserError
 from xtc.evaluate.compare import MismatchError
@@ -37,18 +37,6 @@ def test_a_schedule_changes_how_but_not_what(gpu: NvgpuDevice, family: str, seed
     with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
         module.check(*random_inputs(rng, schedule.graph))
     assert gpu.memory_info()[0] == 0
-
-
-def blocked_schedule(rng: Random, family: str) -> xtc.Schedule:
-    """A schedule of a random graph, with loops over blocks and over threads."""
-    for _ in range(50):
-        graph = random_graph(rng, family)
-        space = xtc.Schedule(graph, "nvgpu")["C"].space
-        try:
-            return xtc.Schedule.of(graph, {"C": random_blocks(rng, space)}, "nvgpu")
-        except UserError:
-            continue
-    raise AssertionError(f"no legal schedule of {family} in 50")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -152,6 +140,11 @@ def test_a_kernel_that_lost_its_barriers_is_caught(
     monkeypatch.setattr(distribute_blocks, "insert_barriers", lambda _body: None)
     with pytest.raises(MismatchError):
         counted(gpu, product(128), {"C": TILED})
+
+
+def test_sums_in_a_buffer_of_the_block_wait_for_it(gpu: NvgpuDevice) -> None:
+    tile = {"parallelize": True, "buffer": True}
+    counted(gpu, product(128), {"C": TILED | {"j": tile, "k": {"pack": [0]}, "k#16": {}}})
 
 
 def test_a_buffer_that_no_block_has_room_for_is_refused(gpu: NvgpuDevice) -> None:

@@ -15,10 +15,10 @@ from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES
 
 PRODUCTS = [
-    ("float16", Shape(2048, 2048, 2048), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
-    ("bfloat16", Shape(2041, 2043, 2047), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
-    ("float32", Shape(2048, 2048, 2048), "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
-    ("float16", Shape(1000, 500, 300, True, True), "ldmatrix.sync.aligned.m8n8.x4.trans"),
+    ("float16", Shape(4096, 4096, 4096), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+    ("bfloat16", Shape(4091, 4093, 4095), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+    ("float32", Shape(4096, 4096, 512), "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+    ("float16", Shape(1000, 1000, 300, True, True), "ldmatrix.sync.aligned.m8n8.x4.trans"),
     ("bfloat16", Shape(2048, 2048, 512, False, True), "ldmatrix.sync.aligned.m8n8.x4.shared"),
 ]
 

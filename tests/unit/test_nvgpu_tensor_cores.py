@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import xtc
@@ -21,6 +21,8 @@ from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 COUNT = max(5, settings().max_examples // 10)
 KINDS = {"float16": ("MMA_F16", 16), "bfloat16": ("MMA_BF16", 16), "float32": ("MMA_TF32", 8)}
 """The counter of an element type, and the terms that one mma adds."""
+SMALLEST = 32, 32
+"""The tile of small products."""
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +31,19 @@ def gpu() -> Iterator[NvgpuDevice]:
         yield device
 
 
-def mma_count(shape: Shape, dtype: str, tile: int) -> int:
+def mma_count(shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST) -> int:
     """What whole tiles of the result take, with tiles of the sum of 128 bytes."""
     step = KINDS[dtype][1]
-    blocks = math.ceil(shape.m / tile) * math.ceil(shape.n / tile)
+    m, n = tile
+    blocks = math.ceil(shape.m / m) * math.ceil(shape.n / n)
     batch = math.prod(np.broadcast_shapes(shape.batch_a, shape.batch_b))
     steps = math.ceil(shape.k / (4 * step)) * 4
-    return batch * blocks * (tile // 16) * (tile // 8) * steps
+    return batch * blocks * (m // 16) * (n // 8) * steps
 
 
-def run(gpu: NvgpuDevice, graph: xtc.Graph, shape: Shape, dtype: str, tile: int) -> None:
+def run(
+    gpu: NvgpuDevice, graph: xtc.Graph, shape: Shape, dtype: str, tile: tuple[int, int] = SMALLEST
+) -> None:
     """The graph is right, in one launch, with as many mma as tiles need."""
     with (
         xtc.compile(graph, target=gpu, tf32=dtype == "float32", opt_level=1) as module,
@@ -66,20 +71,22 @@ def shapes(draw: st.DrawFn) -> Shape:
 @settings(
     max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@example(Shape(33, 17, 20, False, True, (2, 1), (3,)), "float16", True)
+@example(Shape(16, 32, 48, True, False, (), (2,)), "bfloat16", False)
 @given(shape=shapes(), dtype=st.sampled_from(tuple(KINDS)), epilogue=st.booleans())
 def test_a_product_of_any_shape(gpu: NvgpuDevice, shape: Shape, dtype: str, epilogue: bool) -> None:
     graph = product(shape, dtype, bias_and_relu if epilogue else None)
-    run(gpu, graph, shape, dtype, 32)
+    run(gpu, graph, shape, dtype)
 
 
 @pytest.mark.parametrize(
     ("dtype", "shape", "tile", "sms"),
     [
-        ("float16", Shape(128, 128, 192), 128, 1),
-        ("bfloat16", Shape(200, 136, 80, True, False), 128, 1),
-        ("float32", Shape(136, 140, 50, False, False), 128, 1),
-        ("float16", Shape(70, 65, 161, True, True, (2,), (2,)), 64, 5),
-        ("float32", Shape(64, 128, 40, True, True), 64, 2),
+        ("float16", Shape(128, 128, 192), (128, 128), 1),
+        ("bfloat16", Shape(200, 136, 80, True, False), (128, 128), 5),
+        ("float32", Shape(136, 140, 50, False, False), (128, 64), 1),
+        ("float16", Shape(70, 65, 161, True, True, (2,), (2,)), (128, 64), 5),
+        ("float32", Shape(64, 128, 40, True, True), (64, 64), 2),
     ],
 )
 def test_larger_tiles(
@@ -87,7 +94,7 @@ def test_larger_tiles(
     monkeypatch: pytest.MonkeyPatch,
     dtype: str,
     shape: Shape,
-    tile: int,
+    tile: tuple[int, int],
     sms: int,
 ) -> None:
     with_sms(monkeypatch, sms)
@@ -102,7 +109,7 @@ def test_what_follows_may_read_more(gpu: NvgpuDevice) -> None:
     def then(c: Tensor) -> Tensor:
         return O.add(O.mul(O.tanh(c), factors), residual)
 
-    run(gpu, product(shape, "float16", then), shape, "float16", 32)
+    run(gpu, product(shape, "float16", then), shape, "float16")
 
 
 def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None:
@@ -115,7 +122,7 @@ def test_a_product_that_two_read_is_a_kernel_by_itself(gpu: NvgpuDevice) -> None
         counted(gpu) as events,
     ):
         module.check()
-    assert events["nvgpu.MMA_F16"] == mma_count(Shape(32, 32, 32), "float16", 32)
+    assert events["nvgpu.MMA_F16"] == mma_count(Shape(32, 32, 32), "float16")
 
 
 def test_products_of_products(gpu: NvgpuDevice) -> None:
@@ -125,8 +132,29 @@ def test_products_of_products(gpu: NvgpuDevice) -> None:
         O.add(O.matmul(y, w), O.matmul(x, w, transpose_b=True))
     with xtc.compile(graph, target=gpu) as module, counted(gpu) as events:
         module.check()
-    assert events["nvgpu.MMA_BF16"] == 3 * mma_count(Shape(40, 64, 64), "bfloat16", 32)
+    assert events["nvgpu.MMA_BF16"] == 3 * mma_count(Shape(40, 64, 64), "bfloat16")
     assert events["nvgpu.LAUNCHES"] == 3
+
+
+def test_a_part_of_a_tensor_is_a_factor(gpu: NvgpuDevice) -> None:
+    """Its rows begin at odd elements, so they are copied one by one; those of W are not."""
+    x, w = O.tensor((64, 96), "float16"), O.tensor((40, 32), "float16")
+    with O.graph(name="f") as graph:
+        O.matmul(O.slice(x, (3, 5), (51, 45)), w)
+    with xtc.compile(graph, target=gpu) as module, counted(gpu) as events:
+        module.check()
+    assert events["nvgpu.MMA_F16"] == mma_count(Shape(48, 32, 40), "float16")
+    assert events["nvgpu.ASYNC_COPY_BYTES"] == 2 * w.type.size * 2
+
+
+def test_attention(gpu: NvgpuDevice) -> None:
+    q, k, v = (O.tensor((2, 2, 32, 64), "float16", name=name) for name in "QKV")
+    with O.graph(name="f") as graph:
+        O.matmul(O.softmax(O.matmul(q, k, transpose_b=True)), v)
+    with xtc.compile(graph, target=gpu, opt_level=1) as module, counted(gpu) as events:
+        module.check()
+    shapes = Shape(32, 32, 64, batch_a=(2, 2)), Shape(32, 64, 32, batch_a=(2, 2))
+    assert events["nvgpu.MMA_F16"] == sum(mma_count(one, "float16") for one in shapes)
 
 
 @pytest.mark.parametrize(

@@ -126,3 +126,20 @@ def test_nothing_spills(arch: str, size: int, dtype: str, tmp_path: Path) -> Non
         assert word in ptx
     told = machine_code(ptx, arch, tmp_path).said
     assert set(re.findall(r"(\d+) bytes spill", told)) == {"0"}
+
+
+@needs_ptxas
+def test_a_buffer_of_a_thread_is_registers(tmp_path: Path) -> None:
+    nest = {
+        "i": "parallelize",
+        "j": "parallelize",
+        "i#64": "parallelize",
+        "j#64": {"parallelize": True, "buffer": True},
+        "k": "unroll:2",
+        "i#8": "unroll",
+        "j#4": "vectorize",
+    }
+    graph = product((256, 256), (256, 256))
+    ptx = ptx_of(graph, gpu("sm_90a"), xtc.Schedule.of(graph, {"C": nest}, "nvgpu"))
+    assert ".local" not in ptx
+    assert set(machine_code(ptx, "sm_90a", tmp_path).spilled_bytes.values()) == {0}

@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
@@ -43,7 +45,7 @@ def product(rows: int = 24, columns: int = 64, terms: int = 48) -> GraphBuilder:
 
 def space_of(strategy: object, builder: GraphBuilder | None = None) -> SearchSpace:
     """The space of a strategy on a machine of sixteen elements in a vector."""
-    compilation = prepare(builder or product(), cpu="x86-64-v4", features="")
+    compilation = prepare(builder or product(), cpu="x86-64-v4", features="", threads=1)
     named = isinstance(strategy, str) and strategy in NAMES
     return make_space(compilation, strategy if named else Strategy.several(strategy))
 
@@ -156,11 +158,14 @@ GRAPHS = {
 }
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_auto_fits_every_operator(name: str) -> None:
+def test_auto_fits_every_operator(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xtc.search.builtin._PARALLEL_FLOPS", 0)
     with O.graph(name="graph") as builder:
         GRAPHS[name](lambda *shape: O.tensor(shape))
-    space, rng = space_of("auto", builder), seeded(2)
+    space = make_space(prepare(builder, threads=threads), "auto")
+    rng = seeded(2)
     for _ in range(20):
         point = space.random_point(rng)
         assert point is not None
@@ -181,10 +186,14 @@ def test_several_products_are_tuned_together() -> None:
 
 
 def test_threads_run_the_outermost_loop() -> None:
-    space = make_space(prepare(product(), threads=2), "tile3d")
-    point = space.random_point(seeded(0))
-    assert point is not None
-    assert "parallelize" in space.schedule(point)
+    def nests(rows: int, threads: int) -> list[bool]:
+        space = make_space(prepare(product(rows, 256, 256), threads=threads), "tile3d")
+        return ["parallelize" in nest[0].words for nest in space.parts[0].strategy.nests]
+
+    assert nests(256, 1) == [False, False]
+    assert nests(8, 2) == [False, False]
+    assert nests(64, 2) == [True, True, False, False]
+    assert nests(256, 2) == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -224,3 +233,19 @@ def test_names_of_strategies_are_checked() -> None:
         Strategy.several("[{nests: [[i]]}, {nests: [[i]]}]")
     with pytest.raises(UserError, match="nothing to choose"):
         space_of("nests: [[i, j, k]]")
+
+
+@given(
+    st.integers(0, len(BLOCKED) - 1),
+    st.integers(0, 6),
+    st.sampled_from(" #=:,{}[]-*%V0k9\n\t\"'&!"),
+)
+def test_a_damaged_text_is_a_strategy_or_an_error(at: int, drop: int, put: str) -> None:
+    text = BLOCKED[:at] + put + BLOCKED[at + drop :]
+    try:
+        space = space_of(text)
+        point = space.random_point(seeded(0))
+        if point is not None:
+            space.schedule(point)
+    except UserError:
+        pass

@@ -68,17 +68,20 @@ def test_ten_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -
         run, (best,) = store.run(), store.best(1)
         results = store.results(1)
     assert run.finished
-    assert 8 < run.seconds < 30
     assert run.versions["xtc"] == xtc.__version__
+    assert run.bandwidth is not None
+    assert run.bandwidth > 0
     assert run.machine.endswith(os.uname().machine)
-    assert results[0].schedule == "" or any(not one.schedule for one in results)
-    assert best.schedule in out or "default" in out
+    assert "" in {one.schedule for one in results}
+    assert (best.schedule or "the default schedule is the best") in out
     with database.with_suffix(".csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["schedule"] for row in rows] == [one.schedule for one in results]
     with xtc.compile(read_graph(graph), schedule="tuned") as module:
         module.check()
-        assert module.schedule.texts() == xtc.Schedule.of(module.graph, best.schedule).texts()
+        found = module.schedule.texts()
+    with xtc.compile(read_graph(graph), schedule=best.schedule or None) as module:
+        assert module.schedule.texts() == found
     assert "1: product on host" in printed("--list")
     assert "-> " in printed(graph, "--replay", "2", "--quiet")
 
@@ -169,6 +172,7 @@ def test_a_run_that_used_its_budget_is_not_resumed(graph: Path, database: Path) 
     run = replace(
         a_run(),
         graph=key.graph,
+        options=key.options,
         machine=key.machine,
         seconds=60.0,
         space="{parameters: {iR: [4]}, nests: [[i, i#iR]]}",

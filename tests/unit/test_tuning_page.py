@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.test_search_strategy import space_of
+from xtc.cli import plot
 from xtc.cli.tune import _parser
 from xtc.core.errors import UserError
 from xtc.search import STATUSES
@@ -59,10 +60,12 @@ def test_tables_are_whole() -> None:
     assert rows("| status |") == set(STATUSES)
     assert rows("| `--strategy` |") == {*NAMES, "FILE.yaml"}
     assert rows("| `--sampler` |") == set(SAMPLERS)
+    assert rows("| plot |") == set(plot.PLOTS)
 
 
 def test_every_option_is_spoken_of() -> None:
     usual = {"--help", "--quiet", "--target", "--dim", "--option", "--seed"}
-    options = {name for action in _parser()._actions for name in action.option_strings}
+    actions = [*_parser()._actions, *plot._parser()._actions]
+    options = {name for action in actions for name in action.option_strings}
     long = {name for name in options if name.startswith("--")} - usual
     assert {name for name in long if name not in PAGE} == set()

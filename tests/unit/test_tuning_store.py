@@ -15,7 +15,7 @@ from xtc.core.errors import UserError
 from xtc.driver.tuned import TuningKey, graph_hash, options_text, tuned_schedule
 from xtc.graph.graph import Graph
 from xtc.search import Result, Store
-from xtc_targets.host import HostOptions
+from xtc_targets.host import TARGET, HostOptions
 
 
 @pytest.fixture
@@ -91,17 +91,31 @@ def test_a_newer_format_is_refused(path: Path) -> None:
         Store(path)
 
 
-def test_the_key_is_what_is_computed_not_its_name() -> None:
+def test_an_older_format_is_brought_up_to_date(path: Path) -> None:
+    with Store(path) as store:
+        run = store.add_run(replace(a_run(), bandwidth=None))
+    with sqlite3.connect(path) as base:
+        base.execute("ALTER TABLE runs DROP COLUMN bandwidth")
+        base.execute("PRAGMA user_version = 1")
+    base.close()
+    with Store(path) as store:
+        assert store.runs() == [run]
+        assert store.add_run(a_run()).bandwidth == 1e10
+    Store(path).close()
+
+
+def test_the_key_is_what_is_computed_not_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert graph_hash(product("one")) == graph_hash(product("two"))
     assert graph_hash(product()) != graph_hash(product(size=4))
-    assert options_text(HostOptions()) == ""
-    assert options_text(HostOptions(threads=1, opt_level=2)) == "opt_level=2 threads=1"
+    monkeypatch.setenv("XTC_THREADS", "3")
+    assert options_text(TARGET, HostOptions()) == "threads=3"
+    assert options_text(TARGET, HostOptions(threads=1, opt_level=2)) == "opt_level=2 threads=1"
 
 
 def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
     graph = product()
-    key = TuningKey.of(graph, "host", HostOptions())
-    same = {"graph": key.graph, "target": "host", "options": "", "machine": key.machine}
+    key = TuningKey.of(graph, TARGET, HostOptions(threads=2))
+    same = {"graph": key.graph, "options": key.options, "machine": key.machine}
     with Store(path) as store:
         here = store.add_run(replace(a_run(), **same)).number
         elsewhere = store.add_run(replace(a_run(), **same | {"machine": "another"})).number
@@ -109,12 +123,12 @@ def test_the_fastest_schedule_is_found_by_its_key(path: Path) -> None:
         store.add_result(here, ok("C: [j]", 1e-3))
         store.add_result(here, wrong("C: [k]"))
         store.add_result(elsewhere, ok("C: [i, j]", 1e-4))
-    assert tuned_schedule(graph, "host", HostOptions(), path) == "C: [j]"
+    assert tuned_schedule(graph, TARGET, HostOptions(threads=2), path) == "C: [j]"
     with pytest.raises(UserError, match="has been tuned on this machine") as caught:
-        tuned_schedule(graph, "host", HostOptions(threads=1), path)
+        tuned_schedule(graph, TARGET, HostOptions(threads=1), path)
     assert any("on another" in note for note in caught.value.notes)
 
 
 def test_without_a_database_the_error_says_how_to_tune(path: Path) -> None:
     with pytest.raises(UserError, match="hint: search for one with `xtc-tune`"):
-        tuned_schedule(product(), "host", HostOptions(), path)
+        tuned_schedule(product(), TARGET, HostOptions(), path)

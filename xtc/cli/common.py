@@ -203,18 +203,23 @@ def write_output(text: str, path: Path | None) -> None:
     if path is None:
         sys.stdout.write(text)
         return
+    write_bytes(text.encode(), path)
+
+
+def write_bytes(data: bytes, path: Path) -> None:
+    """To a file, which is replaced whole. Raises UserError."""
     try:
-        _write(text, path)
+        _write(data, path)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _write(text: str, path: Path) -> None:
-    if path.exists() and not path.is_file():  # a pipe or a terminal takes the text as it comes
-        path.write_text(text)
+def _write(data: bytes, path: Path) -> None:
+    if path.exists() and not path.is_file():  # a pipe or a terminal takes it as it comes
+        path.write_bytes(data)
         return
     file = path.resolve()  # what a link stands for, not the link itself, is replaced
     with tempfile.TemporaryDirectory(prefix=f".{file.name[:50]}.", dir=file.parent) as folder:
         written = Path(folder, "written")
-        written.write_text(text)
+        written.write_bytes(data)
         written.replace(file)

@@ -42,6 +42,12 @@ def _tune(argv: Sequence[str]) -> int:
     return tune.run(argv)
 
 
+def _plot(argv: Sequence[str]) -> int:
+    from xtc.cli import plot
+
+    return plot.run(argv)
+
+
 def _cache(argv: Sequence[str]) -> int:
     from xtc.cli import cache
 
@@ -61,6 +67,7 @@ _COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "opt": (_opt, "run passes, or a target's stages, on MLIR"),
     "loop": (_loop, "apply the schedules in a file of MLIR; look, run, compare, time"),
     "tune": (_tune, "search for fast schedules of a graph"),
+    "plot": (_plot, "draw what a search has measured"),
     "cache": (_cache, "look at the cache of artefacts, or make room in it"),
     "devices": (_devices, "say which targets' code can run here"),
 }

@@ -84,7 +84,7 @@ def runs_text(store: Store) -> str:
         best = time_text(min(times)) if times else "nothing right"
         state = "" if run.finished else ", not finished"
         lines.append(
-            f"{run.number}: {run.name} on {run.target} {run.options or '(no options)'}, "
+            f"{run.number}: {run.name} on {run.target} {run.options}, "
             f"{run.strategy}, {run.sampler} seed {run.seed}, {run.started}: "
             f"{len(results)} measurements in {run.seconds:.0f} s, best {best}{state}"
         )

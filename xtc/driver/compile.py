@@ -221,7 +221,7 @@ def prepare(
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     parts = parts_of(plain.bind(dims), target, options)
     if isinstance(schedule, str) and schedule == TUNED:
-        schedule = tuned_schedule(parts.graph, parts.target.name, parts.options)
+        schedule = tuned_schedule(parts.graph, parts.target, parts.options)
     texts = schedule_texts(parts.graph, schedule)
     runner = (ir or IrOptions()).runner()
     return Compilation(parts.graph, parts.target, parts.options, runner, texts, parts.devices)

@@ -19,6 +19,7 @@ from xtc_passes.overlap_copies import OverlapCopies
 from xtc_passes.place_operations import PlaceOperations
 from xtc_passes.reuse_device_buffers import ReuseDeviceBuffers
 from xtc_passes.separate_devices import SeparateDevices
+from xtc_passes.separate_results import SeparateResults
 from xtc_passes.split_kernels import SplitKernels
 
 
@@ -58,7 +59,8 @@ class OffloadPipeline:
     def _bufferized(self) -> tuple[Step, ...]:
         return (
             *TO_MEMREFS,
-            # A device function writes its results where the caller says.
+            # A device function writes its results where the caller says, each by itself.
+            SeparateResults(),
             "buffer-results-to-out-params{hoist-static-allocs=true}",
             "canonicalize",
             "cse",

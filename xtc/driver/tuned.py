@@ -21,6 +21,7 @@ import platformdirs
 from xtc.core import knobs
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
+from xtc.interfaces.target import THREADS, ProgramTarget
 
 TUNED = "tuned"
 """What `schedule=` is for the best schedule found so far."""
@@ -40,7 +41,8 @@ class TuningKey:
     Attributes:
         graph: SHA-256 of the graph's text without its name; values of constants play no part.
         target: name of the target.
-        options: options of the target that are not the defaults, as `name=value` words.
+        options: the target's options that are not the defaults, as `name=value` words, and how
+            many threads it uses.
         machine: what it was measured on.
     """
 
@@ -50,9 +52,10 @@ class TuningKey:
     machine: str
 
     @staticmethod
-    def of(graph: Graph, target: str, options: Any) -> TuningKey:
+    def of(graph: Graph, target: ProgramTarget, options: Any) -> TuningKey:
         """The key of `graph`, whose dimensions are fixed, for options of a target, here."""
-        return TuningKey(graph_hash(graph), target, options_text(options), machine_name())
+        words = options_text(target, options)
+        return TuningKey(graph_hash(graph), target.name, words, machine_name())
 
 
 def database_path() -> Path:
@@ -66,13 +69,16 @@ def graph_hash(graph: Graph) -> str:
     return hashlib.sha256(_NAME.sub("graph ", str(graph)).encode()).hexdigest()
 
 
-def options_text(options: Any) -> str:
-    """The options that are not the defaults, by name: `opt_level=2 threads=1`."""
-    if not dataclasses.is_dataclass(options):
-        return ""
-    fields = sorted(dataclasses.fields(options), key=lambda field: field.name)
-    values = [(field.name, getattr(options, field.name), field.default) for field in fields]
-    return " ".join(f"{name}={value}" for name, value, usual in values if value != usual)
+def options_text(target: ProgramTarget, options: Any) -> str:
+    """The options that are not the defaults, by name, and the threads: `opt_level=2 threads=1`."""
+    fields = dataclasses.fields(options) if dataclasses.is_dataclass(options) else ()
+    values = {field.name: getattr(options, field.name) for field in fields}
+    usual = {field.name: field.default for field in fields}
+    changed = {name: value for name, value in values.items() if value != usual[name]}
+    threads = target.facts(options).get(THREADS)
+    if threads is not None:
+        changed[THREADS.lower()] = threads
+    return " ".join(f"{name}={changed[name]}" for name in sorted(changed))
 
 
 def machine_name() -> str:
@@ -89,7 +95,9 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or "unnamed processor"
 
 
-def tuned_schedule(graph: Graph, target: str, options: Any, path: Path | None = None) -> str:
+def tuned_schedule(
+    graph: Graph, target: ProgramTarget, options: Any, path: Path | None = None
+) -> str:
     """The text of the fastest schedule measured for `graph` on this machine.
 
     Raises UserError, with how to search for one, where there is none.
@@ -107,7 +115,7 @@ def tuned_schedule(graph: Graph, target: str, options: Any, path: Path | None = 
     except sqlite3.Error as error:
         raise UserError(f"cannot read {database}: {error}") from None
     if found is None:
-        notes = [f"{database} has none of this graph for {_place(target, key.options)} here"]
+        notes = [f"{database} has none of this graph for {_place(target.name, key.options)} here"]
         notes += [f"it has one for {_place(*one[:2])} on {one[2]}" for one in others]
         raise _nothing_tuned(graph, notes)
     return str(found[0])

@@ -32,7 +32,12 @@ def _em(character: str) -> float:
 
 def escaped(text: str) -> str:
     """`text` as character data of XML; what XML cannot hold becomes U+FFFD."""
-    return html.escape(_NOT_XML.sub("\ufffd", text))
+    return html.escape(storable(text))
+
+
+def storable(text: str) -> str:
+    """`text` with U+FFFD for what XML cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def number(value: float) -> str:

@@ -79,6 +79,10 @@ class CommonRuntimeInterface(ABC):
     def peak_flops(self, dtype: str) -> float:
         """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
 
+    def memory_bandwidth(self) -> float:
+        """The rate of reading main memory in bytes per second, measured; 0 where not known."""
+        return 0.0
+
     @abstractmethod
     def close(self) -> None:
         """Release everything; closing twice is allowed."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from xtc.core.mlir import Operation
 
 
+THREADS = "THREADS"
+"""The fact of a target that tells how many threads its code uses."""
 DEFAULT_TARGET = "host"
 """What a graph is compiled for where nothing else is said."""
 

@@ -7,23 +7,26 @@ target, as `REGISTERS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.loops import Space as LoopSpace
+from xtc.interfaces.target import THREADS
 from xtc.search.strategy import Strategy
 
 _SPARE = 4  # vector registers that hold no sums: a row of one operand and elements of the other
 _MOST_VECTORS = 4  # vectors beside each other in a register tile
 _MOST_ROWS = 16
+_PARALLEL_FLOPS = 1 << 21  # below, threads are not worth waking
+_SERIAL_FLOPS = 1 << 25  # from here on, they are
 Nest = list[str]
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of an operator by what they are good for.
+    """The axes of an operator by what they are good for; those of size 1 need no loops.
 
     Attributes:
         outer: axes of the result that only loops run over.
@@ -47,11 +50,13 @@ class Axes:
         free = [axis.name for axis in space.axes if not axis.reduction]
         if not free:
             return None
-        sums = tuple(axis.name for axis in space.axes if axis.reduction)
+        sums = [axis.name for axis in space.axes if axis.reduction]
         long = [name for name in free[:-1] if space.size(name) > 1]
+        long_sums = [name for name in sums if space.size(name) > 1] or sums[-1:]
         row = long[-1] if long else None
-        outer = tuple(name for name in free[:-1] if name != row)
-        return Axes(outer, row, free[-1], sums, space.computed, space.operands)
+        return Axes(
+            tuple(long[:-1]), row, free[-1], tuple(long_sums), space.computed, space.operands
+        )
 
     @property
     def rows(self) -> Nest:
@@ -73,8 +78,11 @@ class _Draft:
     constraints: list[str] = field(default_factory=list)
     nests: list[Nest] = field(default_factory=list)
 
-    def data(self, name: str, threads: int) -> dict[str, Any]:
-        nests = [_parallel(nest) for nest in self.nests] if threads > 1 else self.nests
+    def data(
+        self, name: str, sums: Sequence[str], *, parallel: bool, serial: bool
+    ) -> dict[str, Any]:
+        nests = [_parallel(nest, sums) for nest in self.nests] if parallel else []
+        nests += self.nests if serial else []
         used = {
             name
             for name in self.parameters
@@ -89,10 +97,13 @@ class _Draft:
         }
 
 
-def _parallel(nest: Nest) -> Nest:
-    """The nest with its outermost loop on threads."""
-    first, *rest = nest
-    return [f"{first}{',' if '=' in first else '='}parallelize", *rest]
+def _parallel(nest: Nest, sums: Sequence[str]) -> Nest:
+    """The nest with its outermost loop on threads, and with the next one, where both are plain."""
+    first, second, *rest = nest
+    marked = f"{first}{',' if '=' in first else '='}parallelize"
+    if not set("=#") & set(first + second) and second not in sums and rest:
+        second = f"{second}=parallelize"
+    return [marked, second, *rest]
 
 
 def _registers(axes: Axes) -> _Draft:
@@ -218,9 +229,13 @@ _MAKERS: dict[str, Callable[[Axes], _Draft]] = {
 NAMES = ("auto", *_MAKERS)
 
 
-def builtin(name: str, operator: str, space: LoopSpace, facts: Mapping[str, int]) -> Strategy:
-    """The strategy called `name` for an operator of that kind. Raises UserError for an unknown
-    name, and where the strategy has nothing for these axes."""
+def builtin(
+    name: str, operator: str, space: LoopSpace, facts: Mapping[str, int], flops: int
+) -> Strategy:
+    """The strategy called `name` for an operator of that kind, which has so much to do.
+
+    Raises UserError for an unknown name, and where the strategy has nothing for these axes.
+    """
     if name not in NAMES:
         raise UserError(
             f"there is no strategy '{name}'",
@@ -230,12 +245,14 @@ def builtin(name: str, operator: str, space: LoopSpace, facts: Mapping[str, int]
     chosen = family(operator, space) if name == "auto" else name
     axes = Axes.of(space)
     draft = _MAKERS[chosen](axes) if axes else _Draft()
-    if not draft.nests:
+    if axes is None or not draft.nests:
         raise UserError(
             f"strategy '{name}' has nothing for {operator} over {', '.join(space.names)}",
             hints=[] if name == "auto" else ["--strategy auto"],
         )
-    return Strategy.of(draft.data(chosen, facts.get("THREADS", 1)))
+    parallel = facts.get(THREADS, 1) > 1 and flops >= _PARALLEL_FLOPS
+    serial = not parallel or flops < _SERIAL_FLOPS
+    return Strategy.of(draft.data(chosen, axes.sums, parallel=parallel, serial=serial))
 
 
 def family(operator: str, space: LoopSpace) -> str:

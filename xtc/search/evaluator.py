@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
-import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from typing_extensions import Self
 
+from xtc.search.gate import Gate
 from xtc.search.lane import Candidate, Compiled, Lane, Outcome
 
 _AHEAD = 2  # compiled candidates that wait to be measured
@@ -59,7 +58,7 @@ class LocalEvaluator(Evaluator):
         """`exclusive`: nothing is compiled while something is measured, as for parallel code."""
         self.capacity = jobs + _AHEAD
         self._lane = lane
-        self._alone = threading.Lock() if exclusive else contextlib.nullcontext()
+        self._gate = Gate(exclusive=exclusive)
         self._compilers = ThreadPoolExecutor(jobs, "compile")
         self._runner = ThreadPoolExecutor(1, "measure")
         self._outcomes: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
@@ -79,6 +78,7 @@ class LocalEvaluator(Evaluator):
 
     def close(self) -> None:
         self._closed = True
+        self._gate.open()
         self._compilers.shutdown(wait=False, cancel_futures=True)
         self._runner.shutdown(wait=False, cancel_futures=True)
         self._lane.close()
@@ -88,8 +88,12 @@ class LocalEvaluator(Evaluator):
 
     def _compile(self, candidate: Candidate) -> None:
         try:
-            with self._alone:
+            with self._gate.compiling():
+                if self._closed:
+                    return
                 found = self._lane.compile(candidate)
+                if not isinstance(found, Outcome):
+                    self._gate.announce()
             if isinstance(found, Outcome):
                 self._outcomes.put(found)
             elif not self._closed:
@@ -99,7 +103,9 @@ class LocalEvaluator(Evaluator):
 
     def _measure(self, compiled: Compiled) -> None:
         try:
-            with self._alone:
+            with self._gate.measuring():
+                if self._closed:
+                    return
                 outcome = self._lane.measure(compiled, self.best)
             self._outcomes.put(outcome)
         except BaseException as error:

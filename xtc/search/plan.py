@@ -45,7 +45,7 @@ def make_space(
         space = schedule[name].space
         known = _facts(graph, name, facts)
         if not isinstance(one, Strategy):
-            one = builtin(one, graph.node(name).op.name, space, known)
+            one = builtin(one, graph.node(name).op.name, space, known, graph.node(name).flops)
         prefix = f"{name}." if len(chosen) > 1 else ""
         parts.append(Part.of(one, name, space, known, prefix))
     return SearchSpace(parts)

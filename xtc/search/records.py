@@ -34,6 +34,7 @@ class Run:
         nbytes: bytes of all arguments.
         dtype: element type of the first argument.
         peak: FMA peak in FLOP/s, measured in the same run; None where it is not known.
+        bandwidth: rate of reading memory in bytes per second, measured likewise.
         started: when, UTC, ISO 8601.
         seconds: how long it ran so far, over all resumptions, in seconds.
         finished: whether it came to its own end.
@@ -56,6 +57,7 @@ class Run:
     nbytes: int
     dtype: str
     peak: float | None
+    bandwidth: float | None
     started: str
     seconds: float = 0.0
     finished: bool = False

@@ -6,8 +6,11 @@ The view `tuned` is what `xtc.driver.tuned` reads: right results alone, with wha
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x78746374  # "xtct": tells this database from any other
+
+UPGRADES = {1: "ALTER TABLE runs ADD COLUMN bandwidth REAL"}
+"""What makes a database of the next format of one of this format."""
 
 SCHEMA = """
 CREATE TABLE runs (
@@ -28,6 +31,7 @@ CREATE TABLE runs (
   nbytes INTEGER NOT NULL,
   dtype TEXT NOT NULL,
   peak REAL,
+  bandwidth REAL,
   started TEXT NOT NULL,
   seconds REAL NOT NULL DEFAULT 0,
   finished INTEGER NOT NULL DEFAULT 0

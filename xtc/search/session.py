@@ -18,7 +18,7 @@ from xtc.core.workspace import private_folder
 from xtc.driver.compile import Compilation, prepare
 from xtc.driver.tuned import TuningKey
 from xtc.graph.graph import Graph
-from xtc.interfaces.target import DEFAULT_TARGET
+from xtc.interfaces.target import DEFAULT_TARGET, THREADS
 from xtc.search.cluster import ClusterEvaluator, cluster
 from xtc.search.evaluator import Evaluator, LocalEvaluator
 from xtc.search.lane import Lane
@@ -46,7 +46,8 @@ class Settings:
         seed: of the sampler.
         budget: seconds; None for as long as there are candidates.
         trials: candidates in all; None for as many as there is time for.
-        jobs: processes that compile; None for one less than the processor has cores, but at most
+        jobs: processes that compile; None for one less than the processor has cores, or as many
+            where code uses several threads and nothing is compiled while it is measured; at most
             four: compiling takes some three times as long as measuring.
         workers: None for this process; a number of local processes, or `dask://host:port`.
         compile_seconds: after which a compilation is given up.
@@ -93,7 +94,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.compilation: Compilation = prepare(self.graph, self.target, **self.options)
-        self.key = TuningKey.of(self.graph, self.compilation.target.name, self.compilation.options)
+        self.key = TuningKey.of(self.graph, self.compilation.target, self.compilation.options)
 
     def search(self, report: Report = lambda progress: None) -> tuple[Run, Progress]:
         """A new search. Returns its run and how it ended."""
@@ -192,16 +193,26 @@ class Session:
             nbytes=sum(tensor.type.nbytes for tensor in (*graph.inputs, *graph.outputs)),
             dtype=first.dtype,
             peak=self._peak(first.dtype) if machine == self.key.machine else None,
+            bandwidth=self._bandwidth() if machine == self.key.machine else None,
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
 
     def _peak(self, dtype: str) -> float | None:
-        """The machine's FMA peak, None where nothing here measures it."""
+        """The FMA peak of the threads, None where nothing here measures it."""
         compilation = self.compilation
         try:
             with compilation.target.runtime(compilation.options) as runtime:
                 return float(runtime.peak_flops(dtype)) or None
         except (UserError, DeviceNotFound):  # of another element type, or another machine
+            return None
+
+    def _bandwidth(self) -> float | None:
+        """The rate of reading memory, None where nothing here measures it."""
+        compilation = self.compilation
+        try:
+            with compilation.target.runtime(compilation.options) as runtime:
+                return float(runtime.memory_bandwidth()) or None
+        except DeviceNotFound:
             return None
 
     @contextmanager
@@ -230,8 +241,9 @@ class Session:
                 yield stack.enter_context(there), there.machine
                 return
             lane = Lane(problem, compile_limits, run_limits)
-            jobs = settings.jobs or max(1, min(_MOST_JOBS, (os.cpu_count() or 2) - 1))
-            alone = self.compilation.target.facts(self.compilation.options).get("THREADS", 1) > 1
+            alone = self.compilation.target.facts(self.compilation.options).get(THREADS, 1) > 1
+            cores = os.cpu_count() or 2
+            jobs = settings.jobs or max(1, min(_MOST_JOBS, cores if alone else cores - 1))
             here = LocalEvaluator(lane, jobs, exclusive=alone)
             yield stack.enter_context(here), self.key.machine
 

@@ -16,10 +16,9 @@ from types import TracebackType
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.core.ownership import make_private
 from xtc.driver.tuned import TuningKey, database_path
 from xtc.search.records import Result, Run
-from xtc.search.schema import APPLICATION, SCHEMA, VERSION
+from xtc.search.schema import APPLICATION, SCHEMA, UPGRADES, VERSION
 
 _BUSY_SECONDS = 30.0
 _RUN_FIELDS = [field.name for field in dataclasses.fields(Run) if field.name != "number"]
@@ -43,8 +42,8 @@ class Store:
                 f"there is no tuning database {self.path}", hints=["`xtc-tune` makes it"]
             )
         with self._errors():
-            if path is None and create:
-                make_private(self.path.parent)
+            if create:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._base = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -166,6 +165,10 @@ class Store:
                 self._base.execute(f"PRAGMA user_version = {VERSION}")
             (application,) = self._base.execute("PRAGMA application_id").fetchone()
             (version,) = self._base.execute("PRAGMA user_version").fetchone()
+            while application == APPLICATION and version in UPGRADES:
+                self._base.execute(UPGRADES[version])
+                version += 1
+                self._base.execute(f"PRAGMA user_version = {version}")
         if application != APPLICATION:
             raise UserError(f"{self.path} is a database, but not one of schedules")
         if version != VERSION:
@@ -189,7 +192,7 @@ class Store:
         """What SQLite or the file system says, as a UserError about the database."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, OverflowError) as error:
             raise UserError(
                 f"cannot use the tuning database {self.path}: {error}",
                 hints=["name another file with --db or XTC_TUNING_DB"],

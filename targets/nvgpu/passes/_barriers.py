@@ -48,7 +48,11 @@ def is_block_level(op: Operation) -> bool:
 
 
 def insert_barriers(body: Block) -> None:
-    """Part what a block does one after the other where it touches the same buffers."""
+    """Part what a block does one after the other where it touches the same buffers.
+
+    A loop is parted from what is around it as a whole, so that what is moved out of it, as the
+    first read of a sum and its last write, is on the right side of a barrier.
+    """
     _visit(body, Effects())
 
 
@@ -57,19 +61,22 @@ def _visit(body: Block, pending: Effects) -> Effects:
     for op in [one.operation for one in body.operations]:
         if op.name == BARRIER:
             pending = Effects()
-        elif is_block_level(op):
-            inner = pending
-            # An iteration follows another: the second visit knows what the first one left.
-            for _ in range(2 if op.name == "scf.for" else 1):
-                for region in op.regions:
-                    for block in region.blocks:
-                        inner = inner | _visit(block, pending)
-                pending = pending | inner
-        else:
-            own = Effects.of(op)
-            if pending.conflict(own):
-                with op.location:
-                    Operation.create(BARRIER, ip=InsertionPoint(op))
-                pending = Effects()
-            pending = pending | own
+            continue
+        own = Effects.of(op)
+        if pending.conflict(own):
+            with op.location:
+                Operation.create(BARRIER, ip=InsertionPoint(op))
+            pending = Effects()
+        if is_block_level(op):
+            _visit_inside(op)
+        pending = pending | own
     return pending
+
+
+def _visit_inside(op: Operation) -> None:
+    """Insert barriers between the parts of a loop or branch, and between iterations."""
+    for region in op.regions:
+        for block in region.blocks:
+            left = _visit(block, Effects())
+            if op.name == "scf.for":
+                _visit(block, left)

@@ -19,7 +19,7 @@ from xtc.core.mlir import (
 )
 from xtc_passes._build import empty, generic, index_constant
 from xtc_passes._index import Index
-from xtc_passes._structured import labels, shape_of
+from xtc_passes._structured import DEVICE, shape_of
 
 _LESS_UNSIGNED = 6  # arith.cmpi: ult
 
@@ -38,7 +38,7 @@ def padded(source: Value, sizes: Sequence[int], like: Operation) -> Value:
     row = [Index(((loop, 1),), 0) for loop in loops]
     if isinstance(source, OpResult) and source.owner.name == "linalg.fill":
         return _filled(source.owner.operation, sizes, ip)
-    kept = {name: value for name, value in labels(like).items() if name == "xtc.device"}
+    kept = {DEVICE: like.attributes[DEVICE]} if DEVICE in like.attributes else {}
     out = empty(sizes, source, ip)
     op = generic([(out, row)], len(shape), (), kept, ip)
     with InsertionPoint(op.regions[0].blocks[0]):

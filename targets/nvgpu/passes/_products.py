@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from xtc.core.mlir import Operation, Value
 from xtc_passes._structured import Structured, body_operations
+from xtc_targets.nvgpu.description import ACCESS_BYTES
 
 _ADDS, _MULTIPLIES = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
 _WIDENS = ("arith.extf", "arith.extsi", "arith.extui")
-_VECTOR_BYTES = 16  # what a thread loads at once
 _ROW_BYTES = 64  # of a tile along the sum: two sectors of 32 bytes
 _SUMS = 64  # of a thread, in registers
 _THREADS = (128, 256)  # of a block: four warps hide each other's latency, more take no more tile
@@ -151,7 +151,7 @@ def _tiles(product: Product) -> Iterator[Tile]:
     operands = product.nest.op.operands
     factor = max(_bytes(operands[product.a]), _bytes(operands[product.b]))
     depths = [depth for depth in (64, 32, 16, 8, 4) if depth * factor <= _ROW_BYTES]
-    lanes = max(1, _VECTOR_BYTES // _bytes(operands[product.nest.destination]))
+    lanes = max(1, ACCESS_BYTES // _bytes(operands[product.nest.destination]))
     words = max(1, _bytes(operands[product.nest.destination]) // 4)
     for rows, columns, own in itertools.product(_SIDES, _SIDES, (16, 8, 4, 2)):
         several = rows > own and columns > lanes

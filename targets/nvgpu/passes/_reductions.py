@@ -11,6 +11,7 @@ from xtc.core.mlir import DenseI64ArrayAttr, IndexType, InsertionPoint, Operatio
 from xtc_passes._build import Offset, index_constant, linear_offset
 from xtc_passes._index import Index
 from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped
+from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._device import WARP
 
 _COMBINING = frozenset(
@@ -21,7 +22,6 @@ _COMBINING = frozenset(
     )
 )
 _PURE = ("arith.", "math.")
-_ACCESS_BITS = 128  # of one instruction, at most
 _MOST = 256  # threads of a row: eight warps
 _EACH = 4  # elements of a row for each thread, at least, where there are more threads than a warp
 
@@ -78,11 +78,11 @@ class Reduction:
         """How many neighbouring elements of a row a thread reads at once."""
         last = self.nest.reductions[-1]
         inputs = [n for n in range(self.nest.destination) if self.nest.uses_loop(n, last)]
-        widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=_ACCESS_BITS)
-        lanes = _ACCESS_BITS // widest
+        widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=64)
+        lanes = min(_EACH, 8 * ACCESS_BYTES // widest)
         fits = self.nest.extents[last] % lanes == 0 and self.length >= lanes * WARP
         side_by_side = all(self.nest.is_contiguous(n, last) for n in inputs)
-        return lanes if lanes <= _EACH and fits and side_by_side else 1
+        return lanes if fits and side_by_side else 1
 
     def value(self, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
         """The element of a row, as the body makes it, at these counters of loops."""

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from xtc.core.errors import CompileError
 from xtc.core.mlir import InsertionPoint, IntegerAttr, Operation, Type, TypeAttr, Value
 from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
@@ -23,8 +25,13 @@ llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
-_MMA_KINDS = MappingProxyType({"f16": 0, "bf16": 2, "tf32": 6})
-"""The numbers in `CUDA_MMA_KINDS` of m16n8k16 for 16 bits and m16n8k8 for TF32."""
+_MMA_KINDS = MappingProxyType(
+    {"m16n8k16.f16": 0, "m16n8k16.bf16": 2, "m16n8k8.tf32": 6},
+)
+"""Shapes and types of factors, with sums in float32: their numbers in `CUDA_MMA_KINDS`."""
+
+_SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
+_TYPE = re.compile(r"<(\w+)>")
 
 _EXCLUSIVE_OR = 2
 """The number of CUDA_SHUFFLE_XOR, as which `shfl.sync.bfly` chooses lanes."""
@@ -93,10 +100,17 @@ def _mma(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     for number, value in enumerate(op.operands):
         place = llvm.moved(memory, number * _WORD, ip)
         Operation.create("llvm.store", [], [value, place], ip=ip)
-    type = str(op.attributes["multiplicandAPtxType"])
-    kind = llvm.constant(next(_MMA_KINDS[name] for name in _MMA_KINDS if f"<{name}>" in type), ip)
-    llvm.call("cuda_mma", [kind, c, a, b, c], [], ip)
+    llvm.call("cuda_mma", [llvm.constant(_mma_kind(op), ip), c, a, b, c], [], ip)
     return Operation.create("llvm.load", [op.results[0].type], [c], ip=ip).results[0]
+
+
+def _mma_kind(op: Operation) -> int:
+    shape = _SHAPE.search(str(op.attributes["shape"]))
+    type = _TYPE.search(str(op.attributes["multiplicandAPtxType"]))
+    name = "" if shape is None or type is None else "m{}n{}k{}.{}".format(*shape.groups(), type[1])
+    if name not in _MMA_KINDS or "f32" not in str(op.results[0].type):
+        raise CompileError(f"the simulator has no {op}", where=str(op.location))
+    return _MMA_KINDS[name]
 
 
 def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:

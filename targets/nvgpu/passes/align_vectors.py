@@ -21,11 +21,9 @@ from xtc.core.mlir import (
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, sum_of
 from xtc_passes._linalg import all_operations
-from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
+from xtc_targets.nvgpu.description import ACCESS_BYTES, BUFFER_ALIGNMENT
 from xtc_targets.nvgpu.passes._device import kernels
 from xtc_targets.nvgpu.passes._sizes import element_bytes
-
-_WIDEST = 16  # bytes of one access
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def _alignment(access: Access) -> int:
     steps = [_power_of_two(offset)]
     pairs = zip(access.indices, strides, strict=True)
     steps += [_divisor(index) * _power_of_two(stride) for index, stride in pairs]
-    return min(_WIDEST, BUFFER_ALIGNMENT, *(step * nbytes for step in steps))
+    return min(ACCESS_BYTES, *(step * nbytes for step in steps))
 
 
 def _power_of_two(number: int) -> int:

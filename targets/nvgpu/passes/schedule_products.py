@@ -15,7 +15,7 @@ from xtc_passes._function_view import functions
 from xtc_passes._linalg import graph_node, operations_with
 from xtc_passes._options import require_positive
 from xtc_passes._scheduled import DIMS, schedule_line
-from xtc_passes._structured import Structured, shape_of, structured
+from xtc_passes._structured import Structured, shape_of
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._padding import padded
 from xtc_targets.nvgpu.passes._products import Product, Tile, product_of, tile_of
@@ -90,9 +90,7 @@ def _filled_up(product: Product, tile: Tile) -> Product:
     part = extract_slice(old, [0] * len(shape), shape, InsertionPoint.after(op))
     for user, number in uses:
         user.operands[number] = part
-    filled = structured(op)
-    assert filled is not None  # noqa: S101  it was one before
-    return Product(filled, product.a, product.b, product.m, product.n, product.k, product.batch)
+    return replace(product, nest=replace(nest, extents=tuple(sizes)))
 
 
 def _write(product: Product, tile: Tile) -> None:

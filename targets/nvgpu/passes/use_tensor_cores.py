@@ -12,6 +12,7 @@ from xtc.core.buffers import VIEWS, root
 from xtc.core.errors import CompileError
 from xtc.core.mlir import (
     InsertionPoint,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
@@ -31,12 +32,15 @@ from xtc_targets.nvgpu.passes._product import Product, epilogue_of, product_of
 from xtc_targets.nvgpu.passes._product_loop import ProductLoop, ThreadPlace
 from xtc_targets.nvgpu.passes._product_write import Result, keep_sums, write_result
 from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._tiling import Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._tiling import BLOCKS_SM, Tiling, choose_tiling
 from xtc_targets.nvgpu.passes.group_products import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8
 _GLOBAL = 1  # memory space
+
+_BLOCKS_SM = "nvvm.minctasm"
+"""Blocks that shall find room on an SM: without it, ptxas spills for the sake of more of them."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ class UseTensorCores(Pass):
             op.erase()
         set_apart(kernel)
         set_shape(kernel, [tiling.blocks(m, n) * math.prod(batch)], [tiling.threads])
+        i32 = IntegerType.get_signless(32)
+        kernel.attributes[_BLOCKS_SM] = IntegerAttr.get(i32, BLOCKS_SM)
 
 
 @dataclass(frozen=True, eq=False)

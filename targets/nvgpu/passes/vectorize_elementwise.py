@@ -15,9 +15,8 @@ from xtc_passes._function_view import functions
 from xtc_passes._options import require_positive
 from xtc_passes._scheduled import DIMS
 from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped
-from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.description import ACCESS_BYTES, H100
 
-_ACCESS_BITS = 128
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency
 _PURE = ("arith.", "math.", "linalg.yield")
 
@@ -75,4 +74,4 @@ def _lanes(nest: Structured) -> int:
     if any(op.regions or not op.name.startswith(_PURE) for op in ops):
         return 1
     widths = [element_bits(value) for value in nest.op.operands if is_shaped(value)]
-    return 1 if min(widths) < 8 else _ACCESS_BITS // max(widths)
+    return 1 if min(widths) < 8 else 8 * ACCESS_BYTES // max(widths)

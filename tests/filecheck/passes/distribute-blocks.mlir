@@ -134,3 +134,48 @@ func.func @plain(%r: memref<3xf32, 1>) {
   }
   return
 }
+
+// A loop is parted from what is around it as a whole: what is first read in it may be moved out.
+// CHECK-LABEL: func.func @around(
+// CHECK:       memref.store %{{.*}}, %[[SUMS:.*]][%{{.*}}] : memref<32xf32, 3>
+// CHECK:       nvvm.barrier
+// CHECK-NEXT:  scf.for
+// CHECK-NEXT:    nvvm.barrier
+// CHECK:         memref.store %{{.*}} : memref<4xf32, 3>
+// CHECK:         nvvm.barrier
+// CHECK:         memref.load %{{.*}} : memref<4xf32, 3>
+// CHECK:         memref.store %{{.*}}, %[[SUMS]]
+// CHECK:       nvvm.barrier
+// CHECK:       memref.load %[[SUMS]]
+func.func @around(%a: memref<4x4xf32, 1>, %r: memref<2x32xf32, 1>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  scf.parallel (%b) = (%c0) to (%c2) step (%c1) {
+    %sums = memref.alloc() : memref<32xf32>
+    %tile = memref.alloc() : memref<4xf32>
+    scf.parallel (%i) = (%c0) to (%c32) step (%c1) {
+      memref.store %zero, %sums[%i] : memref<32xf32>
+    }
+    scf.for %k = %c0 to %c4 step %c1 {
+      scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+        %x = memref.load %a[%k, %i] : memref<4x4xf32, 1>
+        memref.store %x, %tile[%i] : memref<4xf32>
+      }
+      scf.parallel (%i) = (%c0) to (%c32) step (%c1) {
+        %x = memref.load %tile[%c0] : memref<4xf32>
+        %s = memref.load %sums[%i] : memref<32xf32>
+        %t = arith.addf %s, %x : f32
+        memref.store %t, %sums[%i] : memref<32xf32>
+      } {mapping = [#thread]}
+    }
+    scf.parallel (%i) = (%c0) to (%c32) step (%c1) {
+      %x = memref.load %sums[%i] : memref<32xf32>
+      memref.store %x, %r[%b, %i] : memref<2x32xf32, 1>
+    }
+  } {mapping = [#block]}
+  return
+}

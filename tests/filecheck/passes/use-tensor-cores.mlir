@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: xtc-opt %s --use-tensor-cores | FileCheck %s
+// RUN: xtc-opt %s --use-tensor-cores{sms=256} | FileCheck %s
 // RUN: xtc-opt %s --use-tensor-cores{tf32=true} | FileCheck %s --check-prefix=TF32
 // RUN: xtc-opt %s --use-tensor-cores{sms=4} | FileCheck %s --check-prefix=LARGE
 
@@ -11,7 +11,7 @@
 // CHECK-NOT:   memref.global
 // CHECK-LABEL: func.func @half(
 // CHECK-SAME:  nvgpu.block = array<i64: 128, 1, 1>, nvgpu.grid = array<i64: 256, 1, 1>
-// CHECK-SAME:  nvgpu.shared_bytes = 24576 : i64
+// CHECK-SAME:  nvgpu.shared_bytes = 24576 : i64, nvvm.minctasm = 2 : i32
 // CHECK-NOT:   linalg
 // Two tiles are on their way before the loop.
 // CHECK-COUNT-4: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>

@@ -10,13 +10,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from xtc.cli import compile, loop, opt, run
+from xtc.cli import compile, loop, opt, plot, run
 from xtc.cli.common import guarded
 
 COMMANDS = {
     "xtc-compile": compile.run,
     "xtc-loop": loop.run,
     "xtc-opt": opt.run,
+    "xtc-plot": plot.run,
     "xtc-run": run.run,
 }
 

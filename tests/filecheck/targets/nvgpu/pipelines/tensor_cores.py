@@ -10,22 +10,23 @@ from xtc.driver import prepare
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 gpu = NvgpuDevice(NvgpuConfig(platform="hw", arch=sys.argv[1]))
-a = O.tensor((2048, 512), "float16", name="A", device=gpu)
-b = O.tensor((512, 2048), "float16", name="B", device=gpu)
-bias = O.tensor((2048,), "float16", name="bias", device=gpu)
+a = O.tensor((4096, 512), "float16", name="A", device=gpu)
+b = O.tensor((512, 4096), "float16", name="B", device=gpu)
+bias = O.tensor((4096,), "float16", name="bias", device=gpu)
 with O.graph(name="f") as graph:
     product = O.matmul(a, b, name="C", device=gpu)
     O.relu(O.add(product, bias, name="D", device=gpu), name="E", device=gpu)
 
 print(prepare(graph.graph, target=gpu).stage_text("code"))
 
-# 256 tiles of 128 x 128, by 128 threads each; shared memory that the launch asks for.
+# 1024 tiles of 128 x 128, by 128 threads each; shared memory that the launch asks for.
 # CHECK:        .extern .shared .align 1024 .b8 xtc_shared[]
-# SM80:         _launch[32] = {0, 1, {{.*}} 128, 0, 0, 0, {{.*}} 0, 16, 1, 0, 4};
-# SM90:         _launch[32] = {0, 1, {{.*}} 128, 0, 0, 0, {{.*}} 0, 128, 1, 0, 4};
+# SM80:         _launch[32] = {0, 4, {{.*}} 128, 0, 0, 0, {{.*}} 0, 16, 1, 0, 4};
+# SM90:         _launch[32] = {0, 4, {{.*}} 128, 0, 0, 0, {{.*}} 0, 128, 1, 0, 4};
 # CHECK-NOT:    _launch[
 # CHECK:        .visible .entry f_nvgpu0_0(
 # CHECK:        .reqntid 128, 1, 1
+# CHECK:        .minnctapersm 2
 # CHECK:        cp.async.cg.shared.global
 # CHECK:        cp.async.commit_group
 # SM80:         cp.async.wait_group 2

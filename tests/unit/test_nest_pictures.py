@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of loop nests: the order that they show is the one in which loops run."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from tools.nest_order import Block, blocks, packed_tile
+from tools.nest_pictures import PICTURES, SIZE, a_product
+
+
+def test_loops_reach_rows_one_after_the_other() -> None:
+    found = blocks(a_product().nest, "i", "j")
+    assert found == [Block(row, column) for row in range(SIZE) for column in range(SIZE)]
+
+
+def test_tiles_are_reached_one_after_the_other() -> None:
+    product = a_product().tile("i", {"i1": 4}).tile("j", {"j1": 2})
+    found = blocks(product.interchange(["j", "i", "k", "i1", "j1"]).nest, "i", "j")
+    assert found == [
+        Block(i + i1, j + j1)
+        for j in range(0, SIZE, 2)
+        for i in range(0, SIZE, 4)
+        for i1 in range(4)
+        for j1 in range(2)
+    ]
+
+
+def test_the_last_tile_has_the_rest() -> None:
+    found = blocks(a_product().tile("i", {"i1": 3}).nest, "i", "k")
+    assert sorted({one.row for one in found}) == list(range(SIZE))
+    assert len(found) == SIZE * SIZE
+
+
+def test_a_vector_is_one_block() -> None:
+    found = blocks(a_product().tile("j", {"j1": 4}).vectorize(["j1"]).nest, "i", "j")
+    assert found == [Block(row, column, 1, 4) for row in range(SIZE) for column in (0, 4)]
+
+
+def test_the_packed_tile_is_what_the_loops_inside_read() -> None:
+    product = a_product().tile("j", {"j1": 4}).tile("k", {"k1": 2})
+    assert packed_tile(product.pack_at("j", 1).nest, "k", "j") == Block(0, 0, SIZE, 4)
+    inner = a_product().tile("j", {"j1": 4}).tile("k", {"k1": 2}).pack_at("k", 1)
+    assert packed_tile(inner.nest, "k", "j") == Block(0, 0, 2, 4)
+    with pytest.raises(ValueError, match="no loop packs"):
+        packed_tile(a_product().nest, "k", "j")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_small_and_well_formed(name: str) -> None:
+    text = PICTURES[name]()
+    root = ElementTree.fromstring(text)  # noqa: S314  our own
+    assert len(text) < 20_000
+    assert "prefers-color-scheme:dark" in text
+    assert {"before", "after"} <= {
+        str(one.text).partition(":")[0] for one in root.iter() if one.tag.endswith("}text")
+    }

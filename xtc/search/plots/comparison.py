@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs that searched the same graph, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.search.plots.convergence import steps
+from xtc.search.plots.measured import Measured
+from xtc.search.plots.picture import AMBER, BLUE, Picture, label
+
+_COLOURS = (BLUE, AMBER)
+_LINES = ("-", "--")
+
+
+def shares(measured: Measured) -> list[tuple[float, float]]:
+    """Speeds of the right results, rising, each with the share of all results that reach it."""
+    speeds = sorted(speed for _, speed in measured.right)
+    return [
+        (speed, (len(speeds) - place) / len(measured.results)) for place, speed in enumerate(speeds)
+    ]
+
+
+def comparison(first: Measured, second: Measured) -> Picture:
+    """The plot of two runs. Raises UserError where they are one, or searched different graphs."""
+    one, other = first.run, second.run
+    if one.number == other.number:
+        raise UserError(f"run {one.number} is compared with itself", hints=["name another run"])
+    if (one.graph, one.flops) != (other.graph, other.flops):
+        raise UserError(
+            f"runs {one.number} and {other.number} searched different graphs",
+            notes=[f"{label(one.name)} and {label(other.name)}"],
+        )
+    return Picture(
+        "comparison",
+        f"Runs {one.number} and {other.number} of {label(one.name)}",
+        "On the left the best speed so far, on the right how many of the candidates are at least "
+        f"so fast. {_differences(first, second)}",
+        [partial(_draw_best, (first, second)), partial(_draw_shares, (first, second))],
+    )
+
+
+def _differences(first: Measured, second: Measured) -> str:
+    """In what the two runs differ, of what was chosen or given."""
+    names = ("target", "options", "machine", "strategy", "sampler", "seed", "budget", "versions")
+    found = [name for name in names if getattr(first.run, name) != getattr(second.run, name)]
+    return f"They differ in: {', '.join(found) or 'nothing that was chosen'}."
+
+
+def _name(measured: Measured) -> str:
+    run = measured.run
+    return f"run {run.number}: {label(run.strategy)}, {label(run.sampler)}"
+
+
+def _draw_best(runs: Sequence[Measured], axes: Any) -> None:
+    for measured, colour, line in zip(runs, _COLOURS, _LINES, strict=True):
+        taken = [one for one in steps(measured) if one.best is not None]
+        axes.step(
+            [one.at for one in taken] + [max(measured.run.seconds, taken[-1].at)],
+            [one.best for one in taken] + [taken[-1].best],
+            where="post",
+            color=colour,
+            linestyle=line,
+            label=_name(measured),
+        )
+    axes.set(xlabel="time of the search (s)", ylabel=f"best speed ({runs[0].unit}, measured)")
+    axes.set(ylim=(0, None))
+    axes.legend(loc="lower right")
+
+
+def _draw_shares(runs: Sequence[Measured], axes: Any) -> None:
+    for measured, colour, line in zip(runs, _COLOURS, _LINES, strict=True):
+        reached = [(0.0, len(measured.right) / len(measured.results)), *shares(measured)]
+        axes.step(
+            [speed for speed, _ in reached],
+            [100 * share for _, share in reached],
+            where="pre",
+            color=colour,
+            linestyle=line,
+            label=_name(measured),
+        )
+    axes.set(xlabel=f"speed ({runs[0].unit}, measured)", ylabel="candidates at least so fast (%)")
+    axes.set(xlim=(0, None), ylim=(0, 105))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run and its results as plots read them: checked, for a database may come from anybody."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.search.records import STATUSES, Result, Run
+from xtc.search.store import Store
+
+_GIGA = 1e9
+_MOST_INTEGER = 2**63
+_MOST = 1e24  # of anything; far from where arithmetic overflows
+_SHORTEST = 1e-12  # seconds that a call may take
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run with its results in the order in which they came, at least one of them right."""
+
+    run: Run
+    results: tuple[Result, ...]
+
+    @staticmethod
+    def of(store: Store, number: int | None = None) -> Measured:
+        """A run by its number; the newest where that is None.
+
+        Raises UserError where it is not there, has no right result, or holds nonsense.
+        """
+        try:
+            run = store.run(number)
+            results = store.results(run.number)
+            wrong = next(_nonsense(run, results), None)
+        except (AttributeError, TypeError, ValueError) as error:  # of a value of another type
+            wrong = str(error)
+        if wrong is not None:
+            which = "the newest run" if number is None else f"run {number}"
+            raise UserError(f"{which} of {store.path} is damaged: {wrong}")
+        if not any(one.seconds for one in results):
+            raise _nothing_right(run, results)
+        return Measured(run, tuple(results))
+
+    @property
+    def right(self) -> list[tuple[Result, float]]:
+        """Right results, each with its speed."""
+        return [(one, self.speed(one.seconds)) for one in self.results if one.seconds]
+
+    @property
+    def best(self) -> list[tuple[Result, float]]:
+        """The fastest result of each schedule with its speed, the fastest first."""
+        fastest: dict[str, tuple[Result, float]] = {}
+        for one in sorted(self.right, key=lambda one: -one[1]):
+            fastest.setdefault(one[0].schedule, one)
+        return list(fastest.values())
+
+    @property
+    def default(self) -> float | None:
+        """The speed of the default schedule, None where it was not measured."""
+        return max((speed for one, speed in self.right if not one.schedule), default=None)
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many results ended in each way, those that did not happen left out."""
+        counts = Counter(one.status for one in self.results)
+        return {status: counts[status] for status in STATUSES if counts[status]}
+
+    @property
+    def unit(self) -> str:
+        """What speeds are in: calls are counted where their operations are not."""
+        return "GFLOP/s" if self.run.flops else "calls/s"
+
+    def speed(self, seconds: float) -> float:
+        """The speed of a call that takes so many seconds."""
+        return self.run.flops / seconds / _GIGA if self.run.flops else 1 / seconds
+
+    @property
+    def peak(self) -> float | None:
+        """The peak of multiply-adds in `unit`, None where it is not known."""
+        return self.run.peak / _GIGA if self.run.peak and self.run.flops else None
+
+
+def _nothing_right(run: Run, results: Sequence[Result]) -> UserError:
+    counts = Counter(one.status for one in results)
+    ended = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    return UserError(
+        f"run {run.number} has no right result",
+        notes=[f"its results: {ended or 'none'}"],
+        hints=[f"`xtc-tune --run {run.number} --csv FILE` tells what went wrong"],
+    )
+
+
+def _nonsense(run: Run, results: Sequence[Result]) -> Iterator[str]:
+    """What in a run cannot be: of another type, negative, infinite."""
+    for field in fields(Run):
+        if field.type == "str" and not isinstance(getattr(run, field.name), str):
+            yield f"its {field.name} is no text"
+    if not all(isinstance(version, str) for version in run.versions.values()):
+        yield "a version is no text"
+    for name in ("flops", "nbytes", "seconds"):
+        if not _is_number(value := getattr(run, name), 0.0):
+            yield f"its {name} is {value!r:.40}"
+    for name in ("peak", "bandwidth"):
+        if (value := getattr(run, name)) is not None and not _is_number(value, 1.0):
+            yield f"its {name} is {value!r:.40}"
+    for one in results:
+        yield from (f"result {one.number} has {what}" for what in _nonsense_of(one))
+
+
+def _nonsense_of(one: Result) -> Iterator[str]:
+    if one.status not in STATUSES:
+        yield f"the status {one.status!r:.40}"
+    if not all(isinstance(text, str) for text in (one.schedule, one.message, one.worker)):
+        yield "a text that is none"
+    if not _is_number(one.at, 0.0):
+        yield f"the time {one.at!r:.40}"
+    if not all(_is_number(value, _SHORTEST) for value in one.samples):
+        yield "a sample that is no time"
+    if not all(
+        isinstance(value, int) and abs(value) < _MOST_INTEGER for value in one.parameters.values()
+    ):
+        yield "a parameter that is no integer"
+
+
+def _is_number(value: Any, least: float) -> bool:
+    return isinstance(value, int | float) and least <= value < _MOST
