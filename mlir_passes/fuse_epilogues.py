@@ -52,7 +52,8 @@ class FuseEpilogues(Pass):
         with module.context:
             for view in functions(module):
                 groups = {number: _group(view, one, kept) for number, one in enumerate(found)}
-                for number, group in groups.items():
+                # The last first: what is behind an operation that moves reads something else then.
+                for number, group in reversed(groups.items()):
                     if group is not None:
                         overwrite_inputs(view, group.members)
                         group.rewrite()

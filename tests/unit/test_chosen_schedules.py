@@ -81,3 +81,12 @@ def test_caches_are_options() -> None:
 def test_a_cache_of_no_size_is_refused() -> None:
     with pytest.raises(UserError, match="l2_bytes=12 is not a whole number from 1024 to"):
         xtc.compile(layer(), l2_bytes=12)
+
+
+def test_an_epilogue_may_read_what_another_has_written() -> None:
+    x, w = O.tensor((128, 64), name="X"), O.tensor((64, 64), name="W")
+    with O.graph(name="block") as gb:
+        hidden = O.relu(O.matmul(x, w, name="C1"), name="R1")
+        O.relu(O.add(O.matmul(hidden, w, name="C2"), hidden, name="S"), name="R2")
+    with xtc.compile(gb.graph, in_memory=True) as module:
+        module.check()
