@@ -24,7 +24,7 @@ def narrow_nest(nest: Structured, processor: Processor) -> list[str] | None:
     if product is None or not product.pays or nest.device is not None:
         return None
     dot = dot_for(processor.dots, product.element)
-    if dot is not None and product.terms > dot.terms and dot.total == product.total:
+    if dot is not None and product.terms > dot.terms and product.suits(dot):
         return _items(product, dot.terms, processor)
     return _items(product, 1, processor) if product.total == "f32" else None
 

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 
 from xtc.core.mlir import Operation, Value
 from xtc.core.types import dot_terms
-from xtc_passes._dots import DOT
+from xtc_passes._dots import DOT, Dot
 from xtc_passes._structured import Structured, body_operations, structured
 
 SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
 FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
 FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
 
-_WIDENINGS = ("arith.extf", "arith.extsi")
+_WIDENINGS = (
+    ["arith.extf", "arith.extf"],
+    ["arith.extsi", "arith.extsi"],
+    ["arith.extui", "arith.extsi"],
+)
 _ARITHMETIC = (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
 
 
@@ -35,21 +39,26 @@ class NarrowProduct:
 
     @property
     def pays(self) -> bool:
-        """Whether copies of the operands cost less than they save.
-
-        Sums of integers along a row of the panel, which nobody transposed for want of rows, are
-        vectors already.
-        """
+        """Whether copies of the operands cost less than they save."""
         extents, panel = self.nest.extents, self.loops(1)
         rows = math.prod(extents[loop] for loop in self.loops(0) if loop not in panel)
         enough = rows >= FEW_ROWS and self.columns >= FEW_COLUMNS
-        along_rows = panel[-1] == self.term and self.total == "i32"
-        return enough and not along_rows and math.prod(extents) >= SMALL_WORK
+        return enough and math.prod(extents) >= SMALL_WORK
 
     @property
     def element(self) -> str:
         """The type of the factors, in MLIR's spelling."""
         return str(self.nest.op.operands[0].type.element_type)
+
+    @property
+    def unsigned(self) -> bool:
+        """Whether the first factor is unsigned; the panel is not."""
+        return str(body_operations(self.nest.op)[0].name) == "arith.extui"
+
+    def suits(self, dot: Dot) -> bool:
+        """Whether the instruction adds up such products, perhaps of factors widened before."""
+        takes = not self.unsigned or dot.offset or dot.element != self.element
+        return takes and dot.total == self.total
 
     @property
     def total(self) -> str:
@@ -113,8 +122,7 @@ def _is_product(op: Operation) -> bool:
     factors = [first.results[0], second.results[0]]
     arguments = list(op.regions[0].blocks[0].arguments)
     return (
-        first.name == second.name
-        and first.name in _WIDENINGS
+        [first.name, second.name] in _WIDENINGS
         and [first.operands[0], second.operands[0]] == arguments[:2]
         and arguments[0].type == arguments[1].type
         and _same(list(product.operands), factors)

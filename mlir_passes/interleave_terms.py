@@ -32,9 +32,9 @@ class InterleaveTerms(Pass):
 
     For products whose schedule vectorizes some terms of the sum. Those of the first factor are
     neighbours as they are, or it is copied; the second factor, the panel, is, where the schedule
-    packs it. Sums that do not come out even get terms of zero, and a last column
-    some more beside it. Where the instruction takes the first factor as unsigned, 128 is added to
-    it, and 128 times the sum of a column taken off the sums to begin with.
+    packs it. Sums that do not come out even get terms of zero, and a last column some more beside
+    it. Where the instruction takes the first factor as unsigned, 128 is added to one that is
+    signed, and 128 times the sum of a column taken off the sums to begin with.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize", "k#2=vectorize"]}
@@ -82,7 +82,7 @@ def _suits(dot: Dot, product: NarrowProduct, loops: Nest) -> bool:
         and len(groups) == 1
         and groups[0].tile == dot.terms
         and all(tile % dot.terms == 0 for tile in tiles)
-        and dot.total == product.total
+        and product.suits(dot)
     )
 
 
@@ -97,7 +97,7 @@ class _Rewrite:
         nest = self.product.nest
         factor, panel, sums = nest.op.operands
         panel, loops = untransposed(panel, self.product.loops(_PANEL))
-        if self.dot.offset:
+        if self._moves:
             sums = without_offset(self.product, panel, loops, sums, self.ip)
         sums = padded(sums, self._sizes(self.product.loops(2)), self.ip)
         operands = [self._factor(factor), self._panel(panel, loops), sums]
@@ -123,7 +123,7 @@ class _Rewrite:
         value = split(padded(value, self._sizes(loops), self.ip), place, self.dot.terms, self.ip)
         before = [*loops[: place + 1], self._last, *loops[place + 1 :]]
         wanted = [*loops, self._last]
-        if before == wanted and not self._converts:
+        if before == wanted and self._body(0) == Body():
             return value
         return copied(value, before, wanted, self._body(0), self.ip)
 
@@ -142,14 +142,16 @@ class _Rewrite:
         return len(self.product.nest.extents)
 
     @property
-    def _converts(self) -> bool:
-        return self.dot.offset or self.dot.element != self.product.element
+    def _moves(self) -> bool:
+        """Whether the first factor is signed, but taken as unsigned."""
+        return self.dot.offset and not self.product.unsigned
 
     def _body(self, operand: int) -> Body:
-        if self.dot.offset and operand == 0:
+        if self._moves and operand == 0:
             return Body("xori", constant=-OFFSET)
         if self.dot.element != self.product.element:
-            return Body("extsi", element=self.dot.element)
+            unsigned = self.product.unsigned and operand == 0
+            return Body("extui" if unsigned else "extsi", element=self.dot.element)
         return Body()
 
     @property

@@ -33,7 +33,11 @@ IS_X86 = Machine.host().triple.startswith("x86_64")
 PROCESSORS: dict[str, dict[str, Any]] = {
     "own": {},
     "panels": {"l2_bytes": 16384, "threads": 2},
-    **({"avx2": {"features": "-avx512f,-avxvnni"}, "avx": {"features": "-avx2"}} if IS_X86 else {}),
+    **(
+        {"avx2": {"features": "-avx512f,-avxvnni"}, "avxvnni": {"features": "-avx512f"}}
+        if IS_X86
+        else {}
+    ),
 }
 WIDE = {"bfloat16": "vdpbf16ps", "int8": "vpdpbusd", "int16": "vpdpwssd"}
 LARGE = (64, 96, 80)
