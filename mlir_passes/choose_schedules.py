@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""choose-schedules: products that have no schedule get one that suits the processor."""
+"""choose-schedules: products, convolutions and pools get schedules that suit the processor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (
 
 @dataclass(frozen=True)
 class ChooseSchedules(SchedulingPass):
-    """Write down the schedule of each contraction that the user left to us.
+    """Write down the schedule of each contraction and pooling that the user left to us.
 
     Register tile, cache blocks, packing and threads follow from the sizes of the loops and from
     what is known of the processor; small products are left alone. The schedule is an attribute like
