@@ -51,10 +51,12 @@ class FuseEpilogues(Pass):
         kept = fused_nodes(module)
         with module.context:
             for view in functions(module):
-                groups = {number: _group(view, one, kept) for number, one in enumerate(found)}
+                groups = [_group(view, one, kept) for one in found]
+                roots = [None if group is None else group.root for group in groups]
                 # The last first: what is behind an operation that moves reads something else then.
-                for number, group in reversed(groups.items()):
-                    if group is not None:
+                for number, group in reversed(list(enumerate(groups))):
+                    # A reader of two results moves to the second of them.
+                    if group is not None and group.root not in roots[number + 1 :]:
                         overwrite_inputs(view, group.members)
                         group.rewrite()
                         _reschedule(module, f"{NODE}{number}", found[number].nest)

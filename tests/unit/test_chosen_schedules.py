@@ -90,3 +90,11 @@ def test_an_epilogue_may_read_what_another_has_written() -> None:
         O.relu(O.add(O.matmul(hidden, w, name="C2"), hidden, name="S"), name="R2")
     with xtc.compile(gb.graph, in_memory=True) as module:
         module.check()
+
+
+def test_an_epilogue_of_two_products_is_computed_with_the_second() -> None:
+    x, v, w = (O.tensor((64, 64), name=name) for name in "XVW")
+    with O.graph(name="gate") as gb:
+        O.mul(O.matmul(x, v, name="C1"), O.tanh(O.matmul(x, w, name="C2")), name="R")
+    with xtc.compile(gb.graph, in_memory=True) as module:
+        module.check()
