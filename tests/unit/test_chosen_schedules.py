@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
+from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
+from xtc_passes import _choose_product, _choose_window
 
 
 def layer(m: int = 96, n: int = 80, k: int = 64, **attributes: bool) -> Graph:
@@ -98,3 +102,16 @@ def test_an_epilogue_of_two_products_is_computed_with_the_second() -> None:
         O.mul(O.matmul(x, v, name="C1"), O.tanh(O.matmul(x, w, name="C2")), name="R")
     with xtc.compile(gb.graph, in_memory=True) as module:
         module.check()
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(graphs(), st.integers(0, 1000), st.integers(1, 2))
+def test_schedules_of_operators_of_any_size_fit_together(
+    graph: Graph, seed: int, threads: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for rules in (_choose_product, _choose_window):
+            for limit in ("_SMALL_WORK", "_PARALLEL_WORK"):
+                patch.setattr(rules, limit, 1)
+        with xtc.compile(graph, in_memory=True, l2_bytes=2048, threads=threads) as module:
+            module.check(*inputs_of(graph, seed))
