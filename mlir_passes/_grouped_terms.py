@@ -42,9 +42,9 @@ def with_inner_loop(nest: Nest, group: NestLoop, panel: int) -> Nest:
     ]
     axes.append(Axis(inner, terms, reduction=True, groups=(terms,)))
     kept = [_in_words(loop, group.axis, terms) for loop in nest.loops if loop != group]
-    moved = [computing(loop, panel) for loop in kept]
     vector = NestLoop(inner, name=inner, vectorize=True)
-    return replace(nest, space=replace(nest.space, axes=tuple(axes)), loops=(*moved, vector))
+    space = replace(nest.space, axes=tuple(axes))
+    return computing(replace(nest, space=space, loops=(*kept, vector)), panel)
 
 
 def _in_words(loop: NestLoop, axis: str, terms: int) -> NestLoop:
@@ -53,9 +53,17 @@ def _in_words(loop: NestLoop, axis: str, terms: int) -> NestLoop:
     return replace(loop, tile=loop.tile // terms, name=f"{axis}#{loop.tile // terms}")
 
 
-def computing(loop: NestLoop, operand: int) -> NestLoop:
-    """The operand is computed, in another layout or type, where it was to be packed."""
-    if operand not in loop.pack:
-        return loop
-    pack = tuple(one for one in loop.pack if one != operand)
-    return replace(loop, pack=pack, fuse=(*loop.fuse, operand))
+def computing(nest: Nest, operand: int) -> Nest:
+    """The operand is computed, in another layout or type, where it was to be packed.
+
+    In a loop that runs once, that is before all loops.
+    """
+    loops = []
+    for extent in nest.extents():
+        loop = extent.loop
+        if operand in loop.pack:
+            pack = tuple(one for one in loop.pack if one != operand)
+            fuse = (*loop.fuse, operand) if extent.trips > 1 else loop.fuse
+            loop = replace(loop, pack=pack, fuse=fuse)
+        loops.append(loop)
+    return replace(nest, loops=tuple(loops))

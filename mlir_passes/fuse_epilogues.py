@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.loops import Nest, NestLoop, nest_data
-from xtc.core.mlir import Operation, StringAttr
+from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc_passes import _linalg as linalg
 from xtc_passes._function_view import FunctionView, functions
@@ -16,14 +16,21 @@ from xtc_passes._overwrite import overwrite_inputs
 from xtc_passes._peel import inside, leading
 from xtc_passes._scheduled import Scheduled, fused_nodes
 from xtc_passes._structured import (
+    LOOP_NAMES,
     LOOP_PATH,
     SCHEDULE_MARK,
     Structured,
+    body_operations,
+    element_bits,
     structured,
 )
 from xtc_passes._tile import Member, TileGroup
 from xtc_passes._tile_buffers import give_buffers
 from xtc_passes.apply_schedules import NODE, ApplySchedules
+
+_AROUND = "xtc.around."  # how the attribute begins that finds what is before and after a sum again
+_LANES = 64  # of a vector of an epilogue: four registers, or more, of any machine
+_ROWS = 16  # of a register tile, which stays in registers where all of it is written out
 
 
 @dataclass(frozen=True)
@@ -58,9 +65,11 @@ class FuseEpilogues(Pass):
                     # A reader of two results moves to the second of them.
                     if group is not None and group.root not in roots[number + 1 :]:
                         overwrite_inputs(view, group.members)
+                        _mark(group, f"{_AROUND}{number}")
                         group.rewrite()
                         _reschedule(module, f"{NODE}{number}", found[number].nest)
-            linalg.remove_attributes(module, NODE)
+                        _vectorize(module, f"{_AROUND}{number}")
+            linalg.remove_attributes(module, NODE, _AROUND)
 
 
 def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | None:
@@ -146,3 +155,41 @@ def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
         if left is not None:
             op.attributes[SCHEDULE_MARK] = StringAttr.get(nest_data(left))
         give_buffers(op, peeled[-1].pack, result=peeled[-1].buffer)
+
+
+def _mark(group: TileGroup, mark: str) -> None:
+    """Mark what fills the tile and what follows."""
+    for member in group.members:
+        if SCHEDULE_MARK not in member.nest.op.attributes:
+            member.nest.op.attributes[mark] = UnitAttr.get()
+
+
+def _vectorize(module: Operation, mark: str) -> None:
+    """Let what is before and after the sum, and short now, be vectors along rows of its tile."""
+    for op in linalg.operations_with(module, mark):
+        nest = structured(op)
+        if nest is not None and _has_vectors(nest):
+            names = [f"d{loop}" for loop in range(len(nest.extents))]
+            items = [f"{name}{_unrolled(nest, loop)}" for loop, name in enumerate(names[:-1])]
+            if nest.extents[-1] > _LANES:
+                items += [names[-1], f"{names[-1]}#{_LANES}=vectorize"]
+            else:
+                items.append(f"{names[-1]}=vectorize")
+            op.attributes[LOOP_NAMES] = ArrayAttr.get(list(map(StringAttr.get, names)))
+            op.attributes[SCHEDULE_MARK] = ArrayAttr.get(list(map(StringAttr.get, items)))
+
+
+def _unrolled(nest: Structured, loop: int) -> str:
+    """Written out where it is over the rows of a register tile."""
+    is_last = loop == len(nest.extents) - 2
+    return "=unroll" if is_last and 1 < nest.extents[loop] <= _ROWS else ""
+
+
+def _has_vectors(nest: Structured) -> bool:
+    """Whether all operands are rows along the last loop or stand still, for plain arithmetic."""
+    last = len(nest.extents) - 1
+    used = [n for n in range(len(nest.indices)) if nest.uses_loop(n, last)]
+    plain = all(op.name.startswith(("arith.", "linalg.yield")) for op in body_operations(nest.op))
+    along = nest.destination in used and all(nest.is_contiguous(n, last) for n in used)
+    bytes = all(element_bits(nest.op.operands[n]) >= 8 for n in used)
+    return plain and along and bytes and nest.extents[last] > 1

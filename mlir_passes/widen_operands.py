@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.loops import Nest, nest_data
@@ -77,8 +77,7 @@ def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
         sums,
     ]
     rows = [[axis(loop) for loop in row] for row in (*orders, product.loops(2))]
-    kept = tuple(computing(computing(loop, _PANEL), _FACTOR) for loop in loops.loops)
-    schedule = StringAttr.get(nest_data(replace(loops, loops=kept)))
+    schedule = StringAttr.get(nest_data(computing(computing(loops, _PANEL), _FACTOR)))
     op = generic(
         list(zip(operands, rows, strict=True)),
         len(nest.extents),

@@ -203,3 +203,10 @@ def test_tiles_that_part_a_group_are_refused() -> None:
     nest = ["j", "i", "k", "k#7", "j#32=vectorize", "k#2=vectorize"]
     with pytest.raises(UserError, match="'k#2' of C cannot be vectorized"):
         xtc.compile(product(*LARGE, "bfloat16"), schedule={"C": nest})
+
+
+def test_a_panel_packed_in_a_loop_that_runs_once_is_converted_before_all_loops() -> None:
+    graph = batched((1,), (), (17, 3, 32), "float16", (False, False))
+    schedule = {"C": ["b=pack:1", "k", "j", "j#1", "i=vectorize"]}
+    with xtc.compile(graph, schedule=schedule, in_memory=True) as module:
+        module.check()

@@ -1,14 +1,16 @@
 // RUN: xtc-opt %s --fuse-epilogues | FileCheck %s
 
 // Loops over axes of the result come first in the schedule: the activation follows inside of them,
-// and what is left of the schedule stays with the product. The last rows are no whole tile.
+// and what is left of the schedule stays with the product. The last rows are no whole tile. What is
+// before and after the sum becomes vectors.
 
 // CHECK-LABEL: func.func @product
 // CHECK:       %[[MAIN:.*]] = scf.for %[[I:.*]] = %{{.*}} to %c16{{.*}} step %c8{{.*}} iter_args(%[[INTO:.*]] = %{{.*}})
-// CHECK:         %[[ZERO:.*]] = linalg.fill ins(%{{.*}}) outs(%{{.*}} : tensor<8x32xf32>)
+// CHECK:         %[[ZERO:.*]] = linalg.fill {{.*}}["d0=unroll", "d1=vectorize"]{{.*}} outs(%{{.*}} : tensor<8x32xf32>)
 // CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[ZERO]] : tensor<8x32xf32>)
 // CHECK-SAME:      loop.schedule = "{j: {}, k: {}, i: {unroll: 8}, j#16: {vectorize: true}}"
 // CHECK:         %[[TILE:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<8x32xf32>)
+// CHECK-SAME:      loop.schedule = ["d0=unroll", "d1=vectorize"]
 // CHECK:           arith.maximumf
 // CHECK:         tensor.insert_slice %[[TILE]] into %[[INTO]][%[[I]], 0]
 // CHECK:       } {"./i"}
