@@ -128,11 +128,16 @@ def are_distinct(a: Value, b: Value) -> bool:
 def _is_buffer(value: Value) -> bool:
     if isinstance(value, BlockArgument):
         return bool(value.owner.owner.operation.name == "func.func")
-    return value.owner.name in ("memref.alloc", "memref.alloca", "memref.get_global")
+    return _maker(value) in ("memref.alloc", "memref.alloca", "memref.get_global")
 
 
 def _is_global(value: Value) -> bool:
-    return isinstance(value, OpResult) and value.owner.name == "memref.get_global"
+    return isinstance(value, OpResult) and _maker(value) == "memref.get_global"
+
+
+def _maker(value: Value) -> str:
+    """The name of the operation; what a get_global has under `name` is that of its global."""
+    return str(value.owner.operation.name)
 
 
 def _same_global(a: Value, b: Value) -> bool:

@@ -106,3 +106,22 @@ func.func @neighbours(%c: memref<4xf32> {llvm.noalias}, %r: memref<4xf32> {llvm.
   }
   return
 }
+
+// What is read may be a constant.
+
+// CHECK-LABEL: func.func @constant
+// CHECK: scf.for {{.*}} iter_args
+memref.global "private" constant @weights : memref<8xf32> = dense<1.0>
+func.func @constant(%c: memref<4xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %a = memref.get_global @weights : memref<8xf32>
+  scf.for %k = %c0 to %c8 step %c1 {
+    %s = memref.load %c[%i] : memref<4xf32>
+    %x = memref.load %a[%k] : memref<8xf32>
+    %t = arith.addf %s, %x : f32
+    memref.store %t, %c[%i] : memref<4xf32>
+  }
+  return
+}
