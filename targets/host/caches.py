@@ -15,8 +15,7 @@ class Caches:
     """Bytes of a core's data caches.
 
     Attributes:
-        l1_bytes: of the first level. The default is what every x86-64 and AArch64 core of the last
-            ten years has at least.
+        l1_bytes: of the first level; the default is a guess for where nobody tells.
         l2_bytes: of the second level, by core; the default likewise.
     """
 
@@ -26,7 +25,7 @@ class Caches:
 
 @functools.lru_cache(maxsize=1)
 def detected_caches() -> Caches:
-    """The caches of this machine; the smallest usual ones where nobody tells."""
+    """The caches of this machine; the guesses where nobody tells."""
     usual = Caches()
     found = {
         level: size for folder in sorted(_FOLDER.glob("index*")) for level, size in _of(folder)

@@ -131,7 +131,7 @@ class HostDescription:
 
     @property
     def caches(self) -> Caches:
-        """Those of this machine where code is for it, else the smallest usual ones."""
+        """Those of this machine where code is for it, else guesses."""
         return detected_caches() if self.machine.is_host else Caches()
 
 

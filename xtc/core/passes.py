@@ -69,9 +69,9 @@ class Pass(ABC):
 class SchedulingPass(Pass):
     """A pass that gives schedules to operations that have none."""
 
+    @abstractmethod
     def chosen(self, module: Operation) -> dict[str, str]:
         """The schedules in a module this pass has run on: one line of YAML each, by graph node."""
-        raise NotImplementedError
 
 
 def split_pass(text: str) -> tuple[str, str]:
