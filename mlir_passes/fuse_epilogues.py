@@ -168,6 +168,8 @@ def _vectorize(module: Operation, mark: str) -> None:
     """Let what is before and after the sum, and short now, be vectors along rows of its tile."""
     for op in linalg.operations_with(module, mark):
         nest = structured(op)
+        if nest is not None:
+            _read_in_place(nest)
         if nest is not None and _has_vectors(nest):
             names = [f"d{loop}" for loop in range(len(nest.extents))]
             items = [f"{name}{_unrolled(nest, loop)}" for loop, name in enumerate(names[:-1])]
@@ -177,6 +179,16 @@ def _vectorize(module: Operation, mark: str) -> None:
                 items.append(f"{names[-1]}=vectorize")
             op.attributes[LOOP_NAMES] = ArrayAttr.get(list(map(StringAttr.get, names)))
             op.attributes[SCHEDULE_MARK] = ArrayAttr.get(list(map(StringAttr.get, items)))
+
+
+def _read_in_place(nest: Structured) -> None:
+    """Read what is written over where it is written: loops carry that value, and no other."""
+    arguments = nest.body.arguments
+    destination = nest.destination
+    for number in range(destination):
+        is_same = nest.op.operands[number] == nest.op.operands[destination]
+        if is_same and nest.indices[number] == nest.indices[destination]:
+            arguments[number].replace_all_uses_with(arguments[destination])
 
 
 def _unrolled(nest: Structured, loop: int) -> str:
