@@ -73,8 +73,10 @@ def owner(value: Value) -> Operation | None:
 
 
 def is_constant(value: Value) -> bool:
-    """Whether a tensor is a constant in memory."""
+    """Whether a tensor is a constant in memory, or one transposed."""
     load = owner(value)
+    while load is not None and load.name == "linalg.transpose":
+        load = owner(load.operands[0])
     if load is not None and load.name == "bufferization.to_tensor":
         load = owner(load.operands[0])
     return load is not None and load.name == "memref.get_global"

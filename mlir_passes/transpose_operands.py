@@ -12,7 +12,7 @@ from xtc.core.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operatio
 from xtc.core.passes import Pass
 from xtc_passes._build import affine_map_attribute, body_of, empty
 from xtc_passes._function_view import FunctionView, functions
-from xtc_passes._linalg import ID_PREFIX, node_id
+from xtc_passes._linalg import ID_PREFIX, is_constant, node_id
 from xtc_passes._options import require_positive
 from xtc_passes._structured import DEVICE, SCHEDULE_MARK, Structured, shape_of, structured
 
@@ -34,10 +34,12 @@ class TransposeOperands(Pass):
 
     Attributes:
         reads: how often each element of the operand must be read for the copy to pay.
+        constants: whether constants are copied in any case, since pack-constants follows.
     """
 
     name: ClassVar[str] = "transpose-operands"
     reads: int = 8
+    constants: bool = False
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -66,7 +68,10 @@ class TransposeOperands(Pass):
             nest.op.attributes[_MAPS] = ArrayAttr.get(maps)
 
     def _pays(self, nest: Structured, number: int) -> bool:
-        elements = math.prod(shape_of(nest.op.operands[number]))
+        operand = nest.op.operands[number]
+        if self.constants and nest.device is None and is_constant(operand):
+            return True
+        elements = math.prod(shape_of(operand))
         return math.prod(nest.extents) >= self.reads * elements
 
 

@@ -51,7 +51,7 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             # Reshapes that cancel out, as around a sum that keeps its dimension, part a chain.
             "canonicalize",
             # Before elementwise fusion, which lets what computes an operand write it transposed.
-            TransposeOperands(),
+            TransposeOperands(constants=True),
             # One loop nest for a chain of elementwise operations, and for a reduction of such a
             # chain: each is one member less for the rows.
             FuseElementwise(),

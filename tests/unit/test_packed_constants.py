@@ -72,7 +72,17 @@ def test_panels_too_large_for_a_cache_are_packed_by_default(codegen: str) -> Non
     check(graph, codegen=codegen)
 
 
-def test_a_convolution(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [1, 5, 40])
+@pytest.mark.parametrize(("columns", "terms"), [(33, 20), (300, 1100)])
+def test_transposed_weights_are_kept_as_they_are_read(rows: int, columns: int, terms: int) -> None:
+    x = O.tensor((rows, terms), name="X")
+    with O.graph(name="linear") as builder:
+        O.matmul(x, weights((columns, terms)), transpose_b=True)
+    assert "linalg.transpose" not in prepare(builder.graph).stage_text("scheduled")
+    check(builder.graph)
+
+
+def test_a_convolution() -> None:
     x = O.tensor((1, 9, 9, 160), name="X")
     with O.graph(name="conv") as builder:
         O.conv2d(x, weights((3, 3, 160, 128)), padding=1)

@@ -4,6 +4,7 @@
 // as it is read. The module says what they are made of, and what is not read any more is gone.
 
 // CHECK:       module attributes {xtc.packed = {
+// CHECK-SAME:    t.packed3 = [@t, memref<16x64xf32, strided<[1, 16]>>],
 // CHECK-SAME:    w.packed0 = [@w, memref<2x48x32xf32, strided<[32, 80, 1]>>],
 // CHECK-SAME:    w.packed1 = [@w, memref<48x16xf32, strided<[80, 1], offset: 64>>],
 // CHECK-SAME:    x.packed2 = [@x, memref<2x4x16x8xf32, strided<[1024, 8, 32, 1]>>]
@@ -13,6 +14,7 @@
 memref.global constant @w : memref<48x80xf32> {alignment = 64 : i64}
 memref.global constant @x : memref<64x32xf32> {alignment = 64 : i64}
 memref.global constant @y : memref<64x32xf32> {alignment = 64 : i64}
+memref.global constant @t : memref<64x16xf32> {alignment = 64 : i64}
 memref.global @variable : memref<64x32xf32>
 
 // CHECK-LABEL: func.func @panels
@@ -69,6 +71,21 @@ func.func @blocks(%number: index, %a: tensor<4x16xf32>, %c: tensor<4x8xf32>) -> 
     scf.yield %sum : tensor<4x8xf32>
   }
   return %sums : tensor<4x8xf32>
+}
+
+// A constant that is transposed is kept transposed.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK:         %[[MEMREF:.*]] = memref.get_global @t.packed3 : memref<16x64xf32>
+// CHECK:         %[[TRANSPOSED:.*]] = bufferization.to_tensor %[[MEMREF]] restrict
+// CHECK-NEXT:    linalg.matmul ins(%{{.*}}, %[[TRANSPOSED]]
+func.func @transposed(%a: tensor<8x16xf32>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %0 = memref.get_global @t : memref<64x16xf32>
+  %t = bufferization.to_tensor %0 restrict : memref<64x16xf32> to tensor<64x16xf32>
+  %empty = tensor.empty() : tensor<16x64xf32>
+  %other = linalg.transpose ins(%t : tensor<64x16xf32>) outs(%empty : tensor<16x64xf32>) permutation = [1, 0]
+  %sum = linalg.matmul ins(%a, %other : tensor<8x16xf32>, tensor<16x64xf32>) outs(%c : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %sum : tensor<8x64xf32>
 }
 
 // A copy that is written, tiles that may overlap, and what is no constant stay as they are.
