@@ -12,7 +12,7 @@ from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc_passes import _linalg as linalg
 from xtc_passes._function_view import FunctionView, functions
-from xtc_passes._overwrite import overwrite_inputs
+from xtc_passes._overwrite import overwrite_inputs, read_destination
 from xtc_passes._peel import inside, leading
 from xtc_passes._scheduled import Scheduled, fused_nodes
 from xtc_passes._structured import (
@@ -169,6 +169,7 @@ def _vectorize(module: Operation, mark: str) -> None:
     for op in linalg.operations_with(module, mark):
         nest = structured(op)
         if nest is not None and _has_vectors(nest):
+            op = read_destination(nest)
             names = [f"d{loop}" for loop in range(len(nest.extents))]
             items = [f"{name}{_unrolled(nest, loop)}" for loop, name in enumerate(names[:-1])]
             if nest.extents[-1] > _LANES:

@@ -2,21 +2,22 @@
 
 // Loops over axes of the result come first in the schedule: the activation follows inside of them,
 // and what is left of the schedule stays with the product. The last rows are no whole tile. What is
-// before and after the sum becomes vectors.
+// before and after the sum becomes vectors. The activation reads the tile that it writes as its
+// destination alone, so that loops of it need no second one.
 
 // CHECK-LABEL: func.func @product
 // CHECK:       %[[MAIN:.*]] = scf.for %[[I:.*]] = %{{.*}} to %c16{{.*}} step %c8{{.*}} iter_args(%[[INTO:.*]] = %{{.*}})
 // CHECK:         %[[ZERO:.*]] = linalg.fill {{.*}}["d0=unroll", "d1=vectorize"]{{.*}} outs(%{{.*}} : tensor<8x32xf32>)
 // CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[ZERO]] : tensor<8x32xf32>)
 // CHECK-SAME:      loop.schedule = "{j: {}, k: {}, i: {unroll: 8}, j#16: {vectorize: true}}"
-// CHECK:         %[[TILE:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<8x32xf32>)
+// CHECK:         %[[TILE:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs(%[[SUM]] : tensor<8x32xf32>)
 // CHECK-SAME:      loop.schedule = ["d0=unroll", "d1=vectorize"]
 // CHECK:           arith.maximumf
 // CHECK:         tensor.insert_slice %[[TILE]] into %[[INTO]][%[[I]], 0]
 // CHECK:       } {"./i"}
 // CHECK:       linalg.generic {{.*}} outs(%{{.*}} : tensor<4x32xf32>)
 // CHECK-SAME:    loop.schedule = "{j: {}, k: {}, i: {unroll: 4}, j#16: {vectorize: true}}"
-// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<4x32xf32>)
+// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs(%{{.*}} : tensor<4x32xf32>)
 // CHECK:         arith.maximumf
 // CHECK:       tensor.insert_slice %{{.*}} into %[[MAIN]][16, 0]
 func.func @product(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32xf32> {
