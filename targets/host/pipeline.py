@@ -33,6 +33,7 @@ from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.fill_borders import FillBorders
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 
@@ -74,6 +75,8 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
+            # Whether threads share a copy of what was computed shows in its loops.
+            FillBorders(parallel),
             "canonicalize",
             "cse",
         ),
