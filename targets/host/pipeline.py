@@ -35,6 +35,7 @@ from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.fill_borders import FillBorders
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
+from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 
 Codegen = Literal["llvm", "c"]
@@ -75,7 +76,9 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
-            # Whether threads share a copy of what was computed shows in its loops.
+            # Where they can be told from what is computed, which needs no copy: that is by now done
+            # in loops. First what loops pad for themselves.
+            PadByBlocks(caches.l2_bytes // 2),
             FillBorders(parallel),
             "canonicalize",
             "cse",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from xtc.graph.graph import Graph
-from xtc_targets.host.passes.fill_borders import slabs
+from xtc.graph.tensor import Tensor
+from xtc_targets.host.passes._padding import slabs
 
 SPAN = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3))
 
@@ -101,4 +102,44 @@ def test_what_is_padded_may_be_read_elsewhere_too() -> None:
         O.add(O.conv2d(y, w, padding=1, groups=16), y)
         O.pad(y, (0, 2, 2, 0), value=3.0)
     with xtc.compile(gb.graph, in_memory=True) as module:
+        module.check()
+
+
+def filters(channels: int) -> Tensor:
+    return O.tensor((3, 3, 1, channels), name="W")
+
+
+@pytest.mark.parametrize("codegen", ["llvm", "c"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("padding", [((0, 2), (1, 0)), ((2, 0), (0, 1)), ((1, 1), (2, 1))])
+def test_large_images_are_padded_some_rows_at_a_time(
+    padding: tuple[tuple[int, int], tuple[int, int]], stride: int, codegen: str
+) -> None:
+    (top, bottom), _ = padding
+    x, w = O.tensor((1, 39 * stride + 3 - top - bottom, 31, 20), name="X"), filters(20)
+    with O.graph(name="windows") as gb:
+        O.relu(O.conv2d(x, w, stride=stride, padding=padding, groups=20))
+    rows = {1: 10, 2: 11, 3: 12}[stride]  # of 8, 5 and 4 positions, parts of 40: no more fit
+    with xtc.compile(gb.graph, codegen=codegen, threads=1, l2_bytes=65536) as module:
+        module.check()
+        text = module.ir("bufferized")
+    assert f"memref.alloc() {{alignment = 64 : i64}} : memref<1x{rows}x" in text
+    assert text.count("memref.alloc(") == 1
+
+
+def test_a_pool_over_blocks_has_its_own_border() -> None:
+    x = O.tensor((1, 60, 30, 16), name="X")
+    with O.graph(name="pool") as gb:
+        O.max_pool2d(x, 3, stride=2, padding=1)
+    with xtc.compile(gb.graph, threads=1, l2_bytes=65536, in_memory=True) as module:
+        assert "memref<1x62x32x16xf32>" not in module.ir("bufferized")
+        module.check(-np.ones((1, 60, 30, 16), np.float32))
+
+
+def test_a_batch_and_a_residual_of_large_images() -> None:
+    x, w = O.tensor((2, 40, 40, 16), name="X"), filters(16)
+    with O.graph(name="residual") as gb:
+        O.add(O.conv2d(x, w, padding=1, groups=16), x)
+        O.max_pool2d(x, 3, stride=2, padding=1)
+    with xtc.compile(gb.graph, threads=1, l2_bytes=32768, in_memory=True) as module:
         module.check()
