@@ -76,8 +76,7 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
-            # Where they can be told from what is computed, which needs no copy: that is by now done
-            # in loops. First what loops pad for themselves.
+            # After fusion, which may compute what is padded. First what plain loops pad in part.
             PadByBlocks(caches.l2_bytes // 2),
             FillBorders(parallel),
             "canonicalize",
