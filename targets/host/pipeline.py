@@ -34,6 +34,7 @@ from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.fill_borders import FillBorders
+from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
@@ -123,6 +124,8 @@ def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
             TransposeRowSums(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
+            # The others may look for what starts a sum.
+            FillByVectors(HostDescription.of(machine).vector_bits),
             "convert-linalg-to-loops",
             KeepOuterLoops(),
             ContractMultiplyAdds(),

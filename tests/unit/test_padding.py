@@ -143,3 +143,10 @@ def test_a_batch_and_a_residual_of_large_images() -> None:
         O.max_pool2d(x, 3, stride=2, padding=1)
     with xtc.compile(gb.graph, threads=1, l2_bytes=32768, in_memory=True) as module:
         module.check()
+
+
+@pytest.mark.parametrize("shape", [(1,), (17,), (3, 16), (5, 1), (2, 3, 33), (4, 1, 1, 5)])
+@pytest.mark.parametrize("element", ["float64", "float16", "bfloat16", "int8", "int64", "bool"])
+def test_a_border_of_ones_of_any_type(element: str, shape: tuple[int, ...]) -> None:
+    with xtc.compile(padded(shape, [2] * len(shape), 1, element), in_memory=True) as module:
+        module.check()
