@@ -2,8 +2,10 @@
 """The default schedule of windows that slide over each channel alone.
 
 Those of depthwise convolution and of pooling. Vectors are along the channels, which neighbour each
-other in memory; a register tile has some positions of the window along a row of the image, whose
-taps overlap. All channels of a position come before the next one, so that memory is read in order.
+other in memory; a register tile has a few of them, as long runs of memory are read faster, and some
+positions of the window along a row of the image, which share taps and filters. All channels of a
+position come before the next one, so that memory is read in order, unless the filters of all
+channels would push each other out of the first-level cache.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from xtc_passes._structured import (
 )
 
 _ACCUMULATORS = 8  # vectors of the register tile
+_RUN = 4  # vectors along the channels of several positions
 _FEW_TAPS = 4  # of a row of the window: so many are written out, and share what they read
 _SMALL_WORK = 16384  # taps of all positions below which loops as they are do as well
 _PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
@@ -62,20 +65,37 @@ def _slides(nest: Structured, loop: int) -> bool:
 def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> list[str]:
     names = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES])]
     extents = nest.extents
-    positions = even_part(extents[slide], min(extents[slide], _ACCUMULATORS))
     lanes = processor.lanes(element_bits(nest.op.operands[nest.destination]))
-    width = min(extents[channel], max(1, _ACCUMULATORS // positions) * lanes)
+    vectors = _run(extents[channel], lanes, _RUN if extents[slide] > 1 else _ACCUMULATORS)
+    width = min(extents[channel], vectors * lanes)
+    positions = even_part(extents[slide], min(extents[slide], _ACCUMULATORS // vectors))
     shared = processor.parallel and math.prod(extents) >= _PARALLEL_WORK
     outer = [loop for loop in nest.out if loop not in (channel, slide) and extents[loop] > 1]
     items = [f"{names[loop]}=parallelize" if shared else names[loop] for loop in outer]
-    items += [names[slide]] * (extents[slide] > positions)
-    items += [names[channel]] * (extents[channel] > width)
+    steps = [names[slide]] * (extents[slide] > positions)
+    blocks = [names[channel]] * (extents[channel] > width)
+    items += blocks + steps if _filters(nest, slide) > processor.l1_bytes // 2 else steps + blocks
     taps = [loop for loop in nest.reductions if extents[loop] > 1]
     items += [names[loop] for loop in taps[:-1]]
     items += [names[loop] + "=unroll" * (extents[loop] <= _FEW_TAPS) for loop in taps[-1:]]
     if positions > 1:
         items.append(f"{_tile(names[slide], extents[slide], positions)}=unroll")
     return [*items, f"{_tile(names[channel], extents[channel], width)}=vectorize"]
+
+
+def _run(channels: int, lanes: int, most: int) -> int:
+    """Vectors along the channels: without a remainder where whole vectors have none."""
+    count = -(-channels // lanes)
+    if count <= most or channels % lanes:
+        return min(count, most)
+    return next(size for size in range(most, 0, -1) if count % size == 0)
+
+
+def _filters(nest: Structured, slide: int) -> int:
+    """Bytes of what every position reads."""
+    used = (n for n in range(nest.destination) if is_used(nest.body.arguments[n]))
+    still = [n for n in used if not nest.uses_loop(n, slide)]
+    return sum(nest.touched_bytes(number, ()) for number in still)
 
 
 def _tile(name: str, extent: int, size: int) -> str:

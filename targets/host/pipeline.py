@@ -34,7 +34,10 @@ from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.fill_borders import FillBorders
+from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
+from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 
 Codegen = Literal["llvm", "c"]
@@ -77,6 +80,9 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
+            # After fusion, which may compute what is padded. First what plain loops pad in part.
+            PadByBlocks(caches.l2_bytes // 2),
+            FillBorders(parallel),
             "canonicalize",
             "cse",
         ),
@@ -121,6 +127,8 @@ def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
             TransposeRowSums(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
+            # The others may look for what starts a sum.
+            FillByVectors(HostDescription.of(machine).vector_bits),
             "convert-linalg-to-loops",
             KeepOuterLoops(),
             ContractMultiplyAdds(),

@@ -63,6 +63,18 @@ def test_an_epilogue_is_computed_in_the_loops_of_the_product() -> None:
         module.check()
 
 
+def test_an_epilogue_of_many_rows_is_computed_in_place() -> None:
+    image, filters = O.tensor((1, 30, 30, 32), name="X"), O.tensor((3, 3, 1, 32), name="W")
+    with O.graph(name="layer") as gb:
+        O.relu(O.conv2d(image, filters, groups=32, name="C"), name="R")
+    with xtc.compile(gb.graph, in_memory=True) as module:
+        text = module.ir("bufferized")
+        assert "arith.maximumf" in text
+        assert "memref.copy" not in text
+        assert "memref.alloc" not in text
+        module.check()
+
+
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(97, 80, 64), (130, 67, 300), (64, 1000, 40)])

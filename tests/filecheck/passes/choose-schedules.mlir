@@ -62,10 +62,37 @@ func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>
 // Each channel has a window of its own: vectors are along the channels.
 
 // CHECK-LABEL: func.func @depthwise
-// CHECK: loop.schedule = ["h=parallelize", "w", "c", "r", "s=unroll", "w#8=unroll", "c#16=vectorize"]
+// CHECK: loop.schedule = ["h=parallelize", "w", "c", "r", "s=unroll", "w#2=unroll", "c#64=vectorize"]
+// AVX2-LABEL: func.func @depthwise
+// AVX2: loop.schedule = ["h", "w", "c", "r", "s=unroll", "w#2=unroll", "c#32=vectorize"]
 func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x58x58x128xf32>, tensor<3x3x128xf32>) outs(%y : tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
+}
+
+// All filters would fill the first-level cache: those of some channels serve a row of positions.
+
+// CHECK-LABEL: func.func @wide_depthwise
+// CHECK: loop.schedule = ["h", "c", "w", "r", "s=unroll", "c#64=vectorize"]
+func.func @wide_depthwise(%x: tensor<1x9x9x1024xf32>, %w: tensor<3x3x1024xf32>, %y: tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x9x9x1024xf32>, tensor<3x3x1024xf32>) outs(%y : tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32>
+  return %0 : tensor<1x7x7x1024xf32>
+}
+
+// Few channels leave vectors for more positions; three vectors have no remainder, where four do.
+
+// CHECK-LABEL: func.func @narrow_depthwise
+// CHECK: loop.schedule = ["h=parallelize", "w", "r", "s=unroll", "w#8=unroll", "c=vectorize"]
+func.func @narrow_depthwise(%x: tensor<1x114x114x16xf32>, %w: tensor<3x3x16xf32>, %y: tensor<1x112x112x16xf32>) -> tensor<1x112x112x16xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x114x114x16xf32>, tensor<3x3x16xf32>) outs(%y : tensor<1x112x112x16xf32>) -> tensor<1x112x112x16xf32>
+  return %0 : tensor<1x112x112x16xf32>
+}
+
+// CHECK-LABEL: func.func @odd_depthwise
+// CHECK: loop.schedule = ["h", "w", "c", "r", "s=unroll", "w#2=unroll", "c#48=vectorize"]
+func.func @odd_depthwise(%x: tensor<1x30x30x96xf32>, %w: tensor<3x3x96xf32>, %y: tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x30x30x96xf32>, tensor<3x3x96xf32>) outs(%y : tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32>
+  return %0 : tensor<1x28x28x96xf32>
 }
 
 // CHECK-LABEL: func.func @pool

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the loop over rows of a result that reads windows of rows of a padded tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.core.mlir import (
+    AffineMapAttr,
+    BlockArgument,
+    InsertionPoint,
+    IntegerAttr,
+    Operation,
+    Value,
+)
+from xtc_passes._build import Offset, extract_slice, linear_offset
+from xtc_passes._index import index_of
+from xtc_passes._linalg import owner
+from xtc_passes._structured import shape_of
+from xtc_targets.host.passes._padding import Padding
+
+_UNROLL = "xtc.unroll"
+
+
+@dataclass(frozen=True)
+class RowLoop:
+    """A loop whose iteration `i` reads rows from `i * factor + offset` on, and no others.
+
+    Attributes:
+        op: the `scf.for`, from 0 in steps of 1.
+        trips: its iterations.
+        dimension: which dimension of the tensor its rows are.
+        factor: rows from one iteration to the next.
+        offset: the first row of all.
+        window: rows that an iteration reads.
+        readers: the slices that are taken of the tensor.
+    """
+
+    op: Operation
+    trips: int
+    dimension: int
+    factor: int
+    offset: int
+    window: int
+    readers: tuple[Operation, ...]
+
+    def rows(self, count: int) -> int:
+        """Rows that so many iterations in a row read."""
+        return (count - 1) * self.factor + self.window
+
+    def read_from(self, block: Value, first: Offset) -> None:
+        """Let the slices be of a block that has the rows from `first` on."""
+        for reader in self.readers:
+            ip = InsertionPoint(reader)
+            starts = slice_offsets(reader)
+            starts[self.dimension] = linear_offset([(starts[self.dimension], 1), (first, -1)], ip)
+            part = extract_slice(block, starts, shape_of(reader.results[0]), ip)
+            reader.results[0].replace_all_uses_with(part)
+            reader.erase()
+
+
+def row_loop(padding: Padding) -> RowLoop | None:
+    """The only loop that reads a padded tensor, in the function's own block; None if otherwise."""
+    found = {}
+    readers = [use.owner.operation for use in padding.result.uses]
+    for reader in readers:
+        one = _of_reader(reader, padding)
+        if one is None:
+            return None
+        found[one[1:]] = one[0]
+    if len(found) != 1:
+        return None
+    ((dimension, factor, offset, window), loop), *_ = found.items()
+    if loop.parent != padding.op.parent or any(not _is_inside(one, loop) for one in readers):
+        return None
+    trips = _trips(loop)
+    if not trips:
+        return None
+    return RowLoop(loop, trips, dimension, factor, offset, window, tuple(readers))
+
+
+def _of_reader(reader: Operation, padding: Padding) -> tuple[Operation, int, int, int, int] | None:
+    """The outermost loop that moves a slice, and how; None for what is no such slice."""
+    if reader.name != "tensor.extract_slice" or reader.operands[0] != padding.result:
+        return None
+    sizes = list(reader.attributes["static_sizes"])
+    plain = all(stride == 1 for stride in reader.attributes["static_strides"])
+    if not plain or tuple(sizes) != shape_of(reader.results[0]):
+        return None
+    for dimension, start in enumerate(slice_offsets(reader)):
+        if isinstance(start, int):
+            continue
+        linear = _linear(start)
+        if linear is None:
+            return None
+        counter, factor, offset = linear
+        loop = counter.owner.owner.operation
+        if loop.name != "scf.for" or counter.arg_number != 0:
+            return None
+        return loop, dimension, factor, offset, sizes[dimension]
+    return None
+
+
+def slice_offsets(op: Operation) -> list[Offset]:
+    """Where a slice begins, in each dimension."""
+    values = iter(list(op.operands)[1:])
+    statics = op.attributes["static_offsets"]
+    return [next(values) if start < 0 else start for start in statics]
+
+
+def _linear(value: Value) -> tuple[BlockArgument, int, int] | None:
+    """A value as a loop's counter, times a factor, plus an offset."""
+    if isinstance(value, BlockArgument):
+        return value, 1, 0
+    maker = owner(value)
+    operands = [] if maker is None else list(maker.operands)
+    counter = operands[0] if operands else None
+    if maker is None or not isinstance(counter, BlockArgument):
+        return None
+    if maker.name == "arith.muli":
+        factor = _number(operands[1])
+        return None if factor is None else (counter, factor, 0)
+    if maker.name == "affine.apply" and len(operands) == 1:
+        index = index_of(AffineMapAttr(maker.attributes["map"]).value.results[0])
+        return None if index is None else (counter, index.factor(0), index.offset)
+    return None
+
+
+def _number(value: Value) -> int | None:
+    maker = owner(value)
+    if maker is None or maker.name != "arith.constant":
+        return None
+    return int(IntegerAttr(maker.attributes["value"]).value)
+
+
+def _trips(loop: Operation) -> int:
+    """Iterations of a loop from 0 in steps of 1 that is not to be written out; 0 for any other."""
+    if _UNROLL in loop.attributes:
+        return 0
+    lower, upper, step = (_number(value) for value in list(loop.operands)[:3])
+    return upper if upper is not None and (lower, step) == (0, 1) else 0
+
+
+def _is_inside(op: Operation | None, loop: Operation) -> bool:
+    while op is not None and op != loop:
+        op = op.parent
+    return op is not None

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fill-borders: of a padded tensor only the border is filled; threads share large insides."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import InsertionPoint, Operation
+from xtc.core.passes import Pass
+from xtc_passes._build import extract_slice, linear_offset
+from xtc_passes._linalg import all_operations
+from xtc_passes._parallel import digits, forall
+from xtc_passes._structured import shape_of
+from xtc_targets.host.passes._padding import Padding, filled, is_stored, padding_of, slabs
+
+_PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for
+_PARTS = 32  # that share out well among threads
+
+
+@dataclass(frozen=True)
+class FillBorders(Pass):
+    """Fill what an insertion leaves of a tensor, instead of all of it before.
+
+    Each dimension has a slab before the inside and one after it. Rows of them that are one run of
+    memory stay one: what is above and below an image is as wide as the padded image.
+
+    Before:
+        %f = linalg.fill ins(%v) outs(%e : tensor<6x10xf32>)
+        %p = tensor.insert_slice %x into %f[1, 1] [4, 8] [1, 1]
+    After:
+        %s = tensor.extract_slice %e[0, 0] [1, 10] [1, 1]
+        %t = linalg.fill ins(%v) outs(%s)
+        %u = tensor.insert_slice %t into %e[0, 0] [1, 10] [1, 1]  (and three more)
+        %p = tensor.insert_slice %x into %w[1, 1] [4, 8] [1, 1]
+
+    An inside that nothing computes here is copied. Where it is large, its rows are copied by an
+    `scf.forall`.
+
+    Attributes:
+        parallel: whether threads share loops.
+    """
+
+    name: ClassVar[str] = "fill-borders"
+    parallel: bool = False
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in all_operations(module):
+                padding = padding_of(op)
+                if padding is not None:
+                    _narrow(padding)
+                    if self.parallel and _is_long_copy(padding):
+                        _share(padding)
+
+
+def _narrow(padding: Padding) -> None:
+    """Fill the slabs around the inside where it is inserted."""
+    around = padding.fill.operands[1]
+    ip = InsertionPoint(padding.op)
+    with padding.fill.location:
+        for slab in slabs(shape_of(around), padding.offsets, shape_of(padding.inside)):
+            around = filled(padding, around, slab.offsets, slab.sizes, ip)
+    padding.op.operands[1] = around
+    padding.fill.erase()
+
+
+def _is_long_copy(padding: Padding) -> bool:
+    """True where the inside is large, and in a buffer already."""
+    return math.prod(shape_of(padding.inside)) >= _PARALLEL_ELEMENTS and is_stored(padding.inside)
+
+
+def _share(padding: Padding) -> None:
+    """Copy the inside by a parallel loop over as few leading dimensions as make enough parts."""
+    source, around = padding.op.operands
+    shape = shape_of(source)
+    depth = next((d for d in range(1, len(shape)) if math.prod(shape[:d]) >= _PARTS), len(shape))
+    counts = shape[:depth]
+    with padding.op.location:
+        loop = forall(math.prod(counts), None, [around], InsertionPoint(padding.op))
+        places = digits(loop.number, counts, loop.ip)
+        rest = [0 for _ in shape[depth:]]
+        row = extract_slice(source, [*places, *rest], [1] * depth + [*shape[depth:]], loop.ip)
+        shifted = [
+            linear_offset([(place, 1), (offset, 1)], loop.ip)
+            for place, offset in zip([*places, *rest], padding.offsets, strict=True)
+        ]
+        loop.write(row, loop.shared[0], shifted)
+    padding.result.replace_all_uses_with(loop.op.results[0])
+    padding.op.erase()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fill-by-vectors: buffers are filled with other values than zero one vector at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import (
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    StridedLayoutAttr,
+    Value,
+    VectorType,
+)
+from xtc.core.passes import Pass
+from xtc_passes._build import index_constant
+from xtc_passes._linalg import all_operations, owner
+from xtc_passes._options import require_positive
+
+_ELEMENTS = ("f32", "f64", "i8", "i16", "i32", "i64")
+
+
+@dataclass(frozen=True)
+class FillByVectors(Pass):
+    """Make loops over runs of memory, and over vectors of them, of a `linalg.fill`.
+
+    LLVM makes a call of `memset` of loops that store zeros, but writes short inner loops that store
+    anything else out, and then scatters elements of the loop around them.
+
+    Before:
+        linalg.fill ins(%v : f32) outs(%a : memref<4x24xf32, strided<[32, 1]>>)
+    After:
+        scf.for %i = 0 to 4 {
+          scf.for %j = 0 to 16 step 16 { vector.store %vs, %a[%i, %j] : vector<16xf32> }
+          vector.store %vt, %a[%i, 16] : vector<8xf32> }
+
+    Attributes:
+        bits: of a vector.
+    """
+
+    name: ClassVar[str] = "fill-by-vectors"
+    bits: int = 128
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in all_operations(module):
+                if op.name == "linalg.fill" and _is_for_vectors(op):
+                    with op.location:
+                        self._rewrite(op)
+
+    def _rewrite(self, fill: Operation) -> None:
+        value, target = fill.operands
+        ip = InsertionPoint(fill)
+        target = _by_runs(target, ip)
+        *outer, run = target.type.shape
+        places: list[Value] = []
+        for extent in outer:
+            place, ip = _loop(extent, 1, ip)
+            places.append(place)
+        lanes = max(1, self.bits // target.type.element_type.width)
+        rest = run % lanes
+        if rest:
+            _store(value, target, [*places, index_constant(run - rest, ip)], rest, ip)
+        if run >= lanes:
+            place, ip = _loop(run - rest, lanes, ip)
+            _store(value, target, [*places, place], lanes, ip)
+        fill.erase()
+
+
+def _is_for_vectors(fill: Operation) -> bool:
+    value, target = fill.operands
+    if not isinstance(target.type, MemRefType) or not target.type.has_static_shape:
+        return False
+    type = target.type
+    if not type.rank or str(type.element_type) not in _ELEMENTS or _is_zero(value):
+        return False
+    strides, _ = type.get_strides_and_offset()
+    return bool(strides[-1] == 1 and min(strides) > 0)
+
+
+def _is_zero(value: Value) -> bool:
+    """True for a constant whose bytes are all zero, which minus zero's are not."""
+    maker = owner(value)
+    if maker is None or maker.name != "arith.constant":
+        return False
+    attribute = maker.attributes["value"]
+    if isinstance(value.type, IntegerType):
+        return bool(IntegerAttr(attribute).value == 0)
+    number = FloatAttr(attribute).value
+    return bool(number == 0 and math.copysign(1, number) > 0)
+
+
+def _by_runs(target: Value, ip: InsertionPoint) -> Value:
+    """The buffer with the dimensions that are one run of memory as one."""
+    type = target.type
+    strides, offset = type.get_strides_and_offset()
+    first = _first_of_run(type.shape, strides)
+    if first == type.rank - 1:
+        return target
+    shape = [*type.shape[:first], math.prod(type.shape[first:])]
+    layout = StridedLayoutAttr.get(offset, [*strides[:first], 1])
+    new = MemRefType.get(shape, type.element_type, layout, type.memory_space)
+    if type == MemRefType.get(type.shape, type.element_type, None, type.memory_space):
+        new = MemRefType.get(shape, type.element_type, None, type.memory_space)
+    groups = [[d] for d in range(first)] + [list(range(first, type.rank))]
+    index = IntegerType.get_signless(64)
+    attributes = {
+        "reassociation": ArrayAttr.get(
+            [ArrayAttr.get([IntegerAttr.get(index, d) for d in group]) for group in groups]
+        )
+    }
+    return Operation.create("memref.collapse_shape", [new], [target], attributes, ip=ip).results[0]
+
+
+def _first_of_run(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """The first of the last dimensions that are without gaps."""
+    first = len(shape) - 1
+    while first and strides[first - 1] == strides[first] * shape[first]:
+        first -= 1
+    return first
+
+
+def _loop(end: int, step: int, ip: InsertionPoint) -> tuple[Value, InsertionPoint]:
+    """A loop's counter, and where its body is written."""
+    bounds = [index_constant(number, ip) for number in (0, end, step)]
+    loop = Operation.create("scf.for", operands=bounds, regions=1, ip=ip)
+    body = loop.regions[0].blocks.append(IndexType.get())
+    return body.arguments[0], InsertionPoint(Operation.create("scf.yield", ip=InsertionPoint(body)))
+
+
+def _store(
+    value: Value, target: Value, places: Sequence[Value], lanes: int, ip: InsertionPoint
+) -> None:
+    type = VectorType.get([lanes], value.type)
+    vector = Operation.create("vector.broadcast", [type], [value], ip=ip).results[0]
+    Operation.create("vector.store", operands=[vector, target, *places], ip=ip)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pad-by-blocks: a large image is padded some rows at a time, just before loops read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc.core.passes import Pass
+from xtc_passes._build import empty, extract_slice, index_constant, insert_slice, linear_offset
+from xtc_passes._linalg import all_operations
+from xtc_passes._options import require_positive
+from xtc_passes._structured import element_bits, shape_of
+from xtc_targets.host.passes._padding import (
+    Padding,
+    filled,
+    is_stored,
+    padding_of,
+    slabs,
+)
+from xtc_targets.host.passes._row_loop import RowLoop, row_loop
+
+_ROWS = 8  # iterations of a block at most
+_AGAIN = 1.7  # rows that blocks copy, of those they advance by, at most
+
+
+@dataclass(frozen=True)
+class PadByBlocks(Pass):
+    """Pad what a block of iterations of a plain loop reads, where all of it exceeds a cache.
+
+    The loop is over the rows of a result, and reads a window of rows of the padded tensor. Blocks
+    overlap by what windows do. What they copy is in a cache when it is read.
+
+    Before:
+        %p = tensor.insert_slice %x into %fill[0, 1, 1, 0]
+        scf.for %h = 0 to 56 step 1 { tensor.extract_slice %p[0, %h, %w, %c] [1, 3, 10, 16] }
+    After:
+        scf.for %b = 0 to 56 step 8 {
+          %q = 10 rows of %x from %b - 1 on, with a border around them
+          scf.for %h = %b to %b + 8 step 1 {
+            tensor.extract_slice %q[0, %h - %b, %w, %c] [1, 3, 10, 16] } }
+
+    Attributes:
+        bytes: size of a padded tensor from which on it is padded by blocks, and of a block at most.
+    """
+
+    name: ClassVar[str] = "pad-by-blocks"
+    bytes: int = 262144
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in all_operations(module):
+                padding = padding_of(op)
+                if padding is None or not is_stored(padding.inside):
+                    continue
+                loop = row_loop(padding) if _bytes(padding.result) >= self.bytes else None
+                count = 0 if loop is None else _count(padding, loop, self.bytes)
+                if loop is not None and count:
+                    with loop.op.location:
+                        _rewrite(_Blocks(padding, loop, count))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """A padded tensor, the loop that reads it, and how many of its iterations make a block."""
+
+    padding: Padding
+    loop: RowLoop
+    count: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of the padded tensor that a block reads."""
+        return self.loop.rows(self.count)
+
+    @property
+    def shape(self) -> list[int]:
+        """Of what a block reads."""
+        return self._with_rows(self.rows, shape_of(self.padding.result))
+
+    def _with_rows(self, rows: int, sizes: Sequence[int]) -> list[int]:
+        place = self.loop.dimension
+        return [*sizes[:place], rows, *sizes[place + 1 :]]
+
+    def padded(self, first: Value | int, ip: InsertionPoint) -> Value:
+        """The rows from number `first` of the padded tensor on."""
+        padding, place = self.padding, self.loop.dimension
+        block = empty(self.shape, padding.result, ip)
+        starts = self._with_rows(0, padding.offsets)
+        inner = self._with_rows(self.rows, shape_of(padding.inside))
+        for slab in slabs(self.shape, starts, inner):
+            block = filled(padding, block, slab.offsets, slab.sizes, ip)
+        before = padding.offsets[place]
+        begin = self._row(before, first, ip)
+        end = self._row(before + shape_of(padding.inside)[place], first, ip)
+        block = _for(index_constant(0, ip), begin, block, ip, self._fill_row)
+        block = _for(begin, end, block, ip, lambda *row: self._copy_row(first, *row))
+        return _for(end, index_constant(self.rows, ip), block, ip, self._fill_row)
+
+    def _row(self, number: int, first: Value | int, ip: InsertionPoint) -> Value:
+        """Where a row of the padded tensor is in the block, or the end of it that is nearest."""
+        here = linear_offset([(number, 1), (first, -1)], ip)
+        for name, limit in (("arith.maxsi", 0), ("arith.minsi", self.rows)):
+            value = index_constant(here, ip) if isinstance(here, int) else here
+            operands = [value, index_constant(limit, ip)]
+            here = Operation.create(name, [value.type], operands, ip=ip).results[0]
+        return here
+
+    def _fill_row(self, row: Value, block: Value, ip: InsertionPoint) -> Value:
+        starts = [row if d == self.loop.dimension else 0 for d in range(len(self.shape))]
+        sizes = self._with_rows(1, self.shape)
+        return filled(self.padding, block, starts, sizes, ip)
+
+    def _copy_row(self, first: Value | int, row: Value, block: Value, ip: InsertionPoint) -> Value:
+        padding, place = self.padding, self.loop.dimension
+        inside = shape_of(padding.inside)
+        number = linear_offset([(row, 1), (first, 1), (-padding.offsets[place], 1)], ip)
+        starts = [number if d == place else 0 for d in range(len(inside))]
+        part = extract_slice(padding.inside, starts, self._with_rows(1, inside), ip)
+        into = [row if d == place else start for d, start in enumerate(padding.offsets)]
+        return insert_slice(part, block, into, ip)
+
+
+def _bytes(value: Value) -> int:
+    return math.prod(shape_of(value)) * element_bits(value) // 8
+
+
+def _count(padding: Padding, loop: RowLoop, most: int) -> int:
+    """Iterations of a block: as many as fit; 0 where blocks would be small for their overlap."""
+    row = _bytes(padding.result) // shape_of(padding.result)[loop.dimension]
+    for count in range(min(_ROWS, loop.trips), 0, -1):
+        if loop.trips % count == 0 and loop.rows(count) * row <= most:
+            return count if loop.rows(count) <= _AGAIN * count * loop.factor else 0
+    return 0
+
+
+def _rewrite(blocks: _Blocks) -> None:
+    """Put a loop over blocks around the loop over rows."""
+    loop, ip = blocks.loop, InsertionPoint(blocks.loop.op)
+    lower, upper, _, *initial = loop.op.operands
+    bounds = [lower, upper, index_constant(blocks.count, ip)]
+    types = [value.type for value in initial]
+    outer = Operation.create("scf.for", types, [*bounds, *initial], regions=1, ip=ip)
+    for old, new in zip(loop.op.results, outer.results, strict=True):
+        old.replace_all_uses_with(new)
+    body = outer.regions[0].blocks.append(IndexType.get(), *types)
+    first, *carried = body.arguments
+    inside = InsertionPoint(body)
+    base = linear_offset([(first, loop.factor), (loop.offset, 1)], inside)
+    block = blocks.padded(base, inside)
+    end = linear_offset([(first, 1), (blocks.count, 1)], inside)
+    last = Operation.create("scf.yield", operands=list(loop.op.results), ip=inside)
+    loop.op.move_before(last)
+    for number, value in enumerate([first, end]):
+        loop.op.operands[number] = value
+    for number, value in enumerate(carried):
+        loop.op.operands[3 + number] = value
+    loop.read_from(block, base)
+
+
+def _for(
+    lower: Value,
+    upper: Value,
+    into: Value,
+    ip: InsertionPoint,
+    body: Callable[[Value, Value, InsertionPoint], Value],
+) -> Value:
+    """A loop that changes a tensor row by row."""
+    operands = [lower, upper, index_constant(1, ip), into]
+    loop = Operation.create("scf.for", [into.type], operands, regions=1, ip=ip)
+    block = loop.regions[0].blocks.append(IndexType.get(), into.type)
+    end = InsertionPoint(block)
+    value = body(block.arguments[0], block.arguments[1], end)
+    Operation.create("scf.yield", operands=[value], ip=end)
+    return loop.results[0]
