@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What parallel loops cost and bring: an empty one, an elementwise operator, two matrix products.
 
-`make bench-parallel_loops`. One thread is a plain loop without the pool. The pool's threads sleep
-between loops, so a loop of less than some ten microseconds is over before they are awake.
+`make bench-parallel_loops`. One thread is a plain loop without the pool. The pool's threads stay
+awake for a moment after a loop (XTC_SPIN_US), so a loop that soon follows another starts at once.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 import xtc
 from tests.unit.parallel_support import NESTS, compiled, samples, threads_of_process
 from xtc.core.errors import UserError
+from xtc_targets.host.pool import Pool
 
 THREADS = (1, 2, 3, 7)
 
@@ -133,6 +136,33 @@ class TestThreads:
         before = threads_of_process()
         with pytest.raises(UserError, match=re.escape(message)):
             compiled("one loop")
+        assert threads_of_process() == before
+
+    def test_the_environment_says_how_long_they_stay_awake(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: list[int] = []
+        run = ctypes.CFUNCTYPE(None)(lambda: None)
+        library: Any = SimpleNamespace(
+            xtc_parallel_run=run, xtc_parallel_spin=lambda spin: told.append(spin.value)
+        )
+        table = (ctypes.c_int64 * 2)()
+        for text in ("0", "70", ""):
+            monkeypatch.setenv("XTC_SPIN_US", text)
+            Pool(library).attach(ctypes.addressof(table), 2)
+        assert told == [0, 70, 1000]
+
+    @pytest.mark.parametrize("text", ["-1", "x", "1000001"])
+    def test_a_time_that_cannot_be_is_refused(
+        self, text: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XTC_SPIN_US", text)
+        before = threads_of_process()
+        with pytest.raises(UserError, match=f"XTC_SPIN_US has the unusable value '{text}'"):
+            compiled("one loop")
+        monkeypatch.delenv("XTC_SPIN_US")
+        with compiled("one loop") as module:
+            module(*samples(module))
         assert threads_of_process() == before
 
 
