@@ -17,7 +17,6 @@ import pytest
 from xtc.core import knobs
 from xtc.core.errors import ToolError
 from xtc_targets.host import pool_library
-from xtc_targets.host.threads import usable_cores
 
 LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 PIECES = 4  # of what a thread is to do, so that others can take some of them
@@ -171,14 +170,14 @@ def test_idle_threads_leave_their_cores_after_a_moment(runtime: Runtime) -> None
 
 def test_more_threads_than_cores_sleep_at_once(runtime: Runtime) -> None:
     runtime.spin(FOREVER)
-    threads = usable_cores() + 1
+    threads = (psutil.cpu_count() or 1) + 1
     runtime.run(lambda _first, _last: None, threads, threads)
     assert idle_seconds_of_cores() < 0.1
 
 
 def test_a_caller_with_too_few_cores_sleeps_while_it_waits(runtime: Runtime) -> None:
     runtime.spin(FOREVER)
-    threads = usable_cores() + 1
+    threads = (psutil.cpu_count() or 1) + 1
     together = threading.Barrier(threads)
     before = time.process_time()
 
