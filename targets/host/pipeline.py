@@ -21,6 +21,7 @@ from xtc_passes.interleave_terms import InterleaveTerms
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
+from xtc_passes.pack_constants import PackConstants
 from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_by_blocks import TransposeByBlocks
 from xtc_passes.transpose_operands import TransposeOperands
@@ -70,6 +71,8 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             FuseEpilogues(),
             ApplySchedules(),
             "canonicalize",
+            # While what a loop packs is a slice of a whole constant.
+            PackConstants(),
             # What follows decides for operations that still have none.
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
