@@ -241,8 +241,9 @@ class Session:
                 yield stack.enter_context(there), there.machine
                 return
             lane = Lane(problem, compile_limits, run_limits)
-            alone = self.compilation.target.facts(self.compilation.options).get(THREADS, 1) > 1
-            cores = os.cpu_count() or 2
+            cores = len(os.sched_getaffinity(0))
+            threads = self.compilation.target.facts(self.compilation.options).get(THREADS, 1)
+            alone = threads > 1 or cores == 1
             jobs = settings.jobs or max(1, min(_MOST_JOBS, cores if alone else cores - 1))
             here = LocalEvaluator(lane, jobs, exclusive=alone)
             yield stack.enter_context(here), self.key.machine
