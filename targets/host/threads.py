@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Mapping
 
 from xtc.core import knobs
+from xtc.core.cores import usable_cores
 from xtc.core.errors import ArtifactError, UserError, shown
-from xtc_targets.host.cpu_quota import cpu_quota
 
 MAX_THREADS = 1024
 """What the pool of csrc/parallel.c can hold, with the caller."""
@@ -48,13 +46,3 @@ def _recorded_threads(text: str) -> int:
         return check_threads(int(text))
     except (ValueError, UserError):
         raise ArtifactError(f"the manifest asks for {shown(text)} threads") from None
-
-
-def usable_cores() -> int:
-    """The cores that this process may keep busy: those it may run on, or fewer by its quota."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    quota = cpu_quota()
-    return cores if quota is None else max(1, min(cores, math.ceil(quota)))
