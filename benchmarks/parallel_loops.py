@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What parallel loops cost and bring: an empty one, an elementwise operator, two matrix products.
 
-`make bench-parallel_loops`. One thread is a plain loop without the pool. The pool's threads sleep
-between loops, so a loop of less than some ten microseconds is over before they are awake.
+`make bench-parallel_loops`. One thread is a plain loop without the pool. The pool's threads stay
+awake for a moment after a loop (XTC_SPIN_US), so a loop that soon follows another starts at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import xtc
 import xtc.ops as O
 from benchmarks.harness import print_table, run_interleaved, save
-from xtc_targets.host.threads import usable_cores
+from xtc.core.cores import usable_cores
 
 ROUNDS = 30
 ROWS = {"C": {"i": "parallelize", "j": {}, "j#16": "vectorize"}}

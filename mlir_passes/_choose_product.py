@@ -27,6 +27,7 @@ _ACCUMULATORS = 8  # vectors of the register tile at least: so many multiply-add
 _ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
 _FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
 _STREAMS = 16  # rows of a large panel that are read side by side
+_STREAM_BYTES = 2048  # of a row that are read at a stretch, where nothing else limits them
 _MANY_ROWS = 512  # that share a panel: its copy costs nothing beside the multiply-adds
 _SMALL_WORK = 16384  # multiply-adds below which loops as they are do as well
 _PANEL_VECTORS = 8  # of a row of the panel that is copied: so long a row is read at full speed
@@ -176,7 +177,15 @@ def _blocks(product: Product, processor: Processor) -> _Blocks:
     if product.columns <= width or product.held <= processor.l2_bytes:
         return _Blocks(rows, width, 0, False, (), 0)
     columns = max(width, -(-product.columns // parts // width) * width)
+    while product.shared == 1 and _can_double(product, columns):
+        columns *= 2
     return _Blocks(rows, width, columns, False, *_split_terms(product, _STREAMS))
+
+
+def _can_double(product: Product, columns: int) -> bool:
+    """Whether parts of rows that are twice as long suit two threads, and leave no rest."""
+    longest = min(_STREAM_BYTES // product.bytes, product.columns // 2)
+    return 2 * columns <= longest and product.columns % (2 * columns) == 0
 
 
 def _pays_to_copy(product: Product, rows: int, width: int, processor: Processor) -> bool:

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from xtc.core import knobs
 from xtc.core.errors import ArtifactError
 from xtc.core.workspace import private_folder
 from xtc_targets.host import pool_library
@@ -30,9 +31,13 @@ class Pool:
     _users: int = 0
 
     def attach(self, table: int, threads: int) -> None:
-        """Let the module whose table is at this address run its loops here, until `detach`."""
+        """Let the module whose table is at this address run its loops here, until `detach`.
+
+        Raises UserError for an XTC_SPIN_US that cannot be used.
+        """
         with _guard:
             self._users += 1
+        self._library.xtc_parallel_spin(ctypes.c_int64(knobs.SPIN.get()))
         entry = _Table.from_address(table)
         entry.run = ctypes.cast(self._library.xtc_parallel_run, ctypes.c_void_p).value
         entry.threads = threads
@@ -74,7 +79,8 @@ def _open_built() -> ctypes.CDLL:
 def _open(path: Path) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(path))
-        library.xtc_parallel_run.restype = library.xtc_parallel_stop.restype = None
+        for name in ("run", "spin", "stop"):
+            getattr(library, f"xtc_parallel_{name}").restype = None
     except (OSError, AttributeError) as error:
         raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
     return library

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 import xtc
 from tests.unit.parallel_support import NESTS, compiled, samples, threads_of_process
 from xtc.core.errors import UserError
+from xtc_targets.host.pool import Pool
 
 THREADS = (1, 2, 3, 7)
 
@@ -83,6 +86,7 @@ class TestThreads:
     ) -> None:
         monkeypatch.delenv("XTC_THREADS", raising=False)
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 6}, raising=False)
+        monkeypatch.setattr("xtc.core.cores.cpu_quota", lambda: None)
         before = threads_of_process()
         with compiled("one loop") as module:
             module(*samples(module))
@@ -98,6 +102,7 @@ class TestThreads:
 
     def test_the_peak_is_that_of_as_many_cores(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
+        monkeypatch.setattr("xtc.core.cores.cpu_quota", lambda: None)
         monkeypatch.setattr("xtc_targets.host.peak.peak_flops", lambda _, threads: threads * 1e9)
         for threads, cores in ((1, 1), (3, 3), (7, 5)):
             with compiled("one loop", threads=threads) as module:
@@ -133,6 +138,33 @@ class TestThreads:
         before = threads_of_process()
         with pytest.raises(UserError, match=re.escape(message)):
             compiled("one loop")
+        assert threads_of_process() == before
+
+    def test_the_environment_says_how_long_they_stay_awake(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: list[int] = []
+        run = ctypes.CFUNCTYPE(None)(lambda: None)
+        library: Any = SimpleNamespace(
+            xtc_parallel_run=run, xtc_parallel_spin=lambda spin: told.append(spin.value)
+        )
+        table = (ctypes.c_int64 * 2)()
+        for text in ("0", "70", ""):
+            monkeypatch.setenv("XTC_SPIN_US", text)
+            Pool(library).attach(ctypes.addressof(table), 2)
+        assert told == [0, 70, 1000]
+
+    @pytest.mark.parametrize("text", ["-1", "x", "1000001"])
+    def test_a_time_that_cannot_be_is_refused(
+        self, text: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XTC_SPIN_US", text)
+        before = threads_of_process()
+        with pytest.raises(UserError, match=f"XTC_SPIN_US has the unusable value '{text}'"):
+            compiled("one loop")
+        monkeypatch.delenv("XTC_SPIN_US")
+        with compiled("one loop") as module:
+            module(*samples(module))
         assert threads_of_process() == before
 
 

@@ -14,10 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from xtc.core import knobs
 from xtc.core.errors import ToolError
 from xtc_targets.host import pool_library
 
 LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+PIECES = 4  # of what a thread is to do, so that others can take some of them
+FOREVER = 10**12  # microseconds
 SECONDS = 20  # how long a thread waits for another before a test fails
 
 Body = Callable[[int, int], None]
@@ -44,6 +47,9 @@ class Runtime:
         if errors:
             raise errors[0]
 
+    def spin(self, microseconds: int) -> None:
+        self._library.xtc_parallel_spin(ctypes.c_int64(microseconds))
+
     def stop(self) -> None:
         self._library.xtc_parallel_stop()
 
@@ -59,6 +65,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def runtime(library: Path) -> Iterator[Runtime]:
     runtime = Runtime(library)
+    runtime.spin(knobs.SPIN.default)
     yield runtime
     runtime.stop()
 
@@ -73,15 +80,14 @@ def test_every_iteration_runs_once(runtime: Runtime, count: int, threads: int) -
     ranges: list[tuple[int, int]] = []
     runtime.run(lambda first, last: ranges.append((first, last)), count, threads)
     assert sorted(i for first, last in ranges for i in range(first, last)) == list(range(count))
-    assert len(ranges) == max(1, min(count, threads))
+    assert min(count, threads) <= len(ranges) <= max(1, PIECES * threads)
     lengths = {last - first for first, last in ranges}
     assert max(lengths) - min(lengths) <= 1
 
 
 @pytest.mark.parametrize("threads", [2, 5])
 def test_as_many_threads_as_asked_for_run_at_the_same_time(runtime: Runtime, threads: int) -> None:
-    together = threading.Barrier(threads)
-    runtime.run(lambda _first, _last: void(together.wait(SECONDS)), threads, threads)
+    meet_in_a_loop(runtime, threads)
 
 
 def test_it_returns_when_every_iteration_is_done(runtime: Runtime) -> None:
@@ -96,6 +102,11 @@ def test_it_returns_when_every_iteration_is_done(runtime: Runtime) -> None:
 
     runtime.run(body, 3, 3)
     assert len(slow) == 2
+
+
+def meet_in_a_loop(runtime: Runtime, threads: int) -> None:
+    together = threading.Barrier(threads)
+    runtime.run(lambda _first, _last: void(together.wait(SECONDS)), threads, threads)
 
 
 def void(_: object) -> None:
@@ -121,6 +132,62 @@ def test_one_thread_or_one_iteration_starts_none(runtime: Runtime) -> None:
     runtime.run(lambda _first, _last: None, 64, 1)
     runtime.run(lambda _first, _last: None, 1, 8)
     assert threads_of_process() == before
+
+
+def test_a_thread_takes_over_what_another_has_not_begun(runtime: Runtime) -> None:
+    done = threading.Semaphore(0)
+
+    def body(first: int, _last: int) -> None:
+        if first > 0:
+            done.release()
+        else:
+            assert all(done.acquire(timeout=SECONDS) for _ in range(2 * PIECES - 1))
+
+    runtime.run(body, 2 * PIECES, 2)
+
+
+@pytest.mark.parametrize("spin", [0, 1000, FOREVER])
+def test_threads_find_every_loop_however_long_they_stay_awake(runtime: Runtime, spin: int) -> None:
+    runtime.spin(spin)
+    for threads in (2, 2, 3, 2, 4):
+        meet_in_a_loop(runtime, threads)
+        time.sleep(0.001)
+    runtime.stop()  # ends those that are still awake, too
+
+
+def idle_seconds_of_cores() -> float:
+    """What this process takes of its cores while it does nothing."""
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.3)
+    return time.process_time() - before
+
+
+def test_idle_threads_leave_their_cores_after_a_moment(runtime: Runtime) -> None:
+    runtime.run(lambda _first, _last: None, 64, 2)
+    assert idle_seconds_of_cores() < 0.1
+
+
+def test_more_threads_than_cores_sleep_at_once(runtime: Runtime) -> None:
+    runtime.spin(FOREVER)
+    threads = (psutil.cpu_count() or 1) + 1
+    runtime.run(lambda _first, _last: None, threads, threads)
+    assert idle_seconds_of_cores() < 0.1
+
+
+def test_a_caller_with_too_few_cores_sleeps_while_it_waits(runtime: Runtime) -> None:
+    runtime.spin(FOREVER)
+    threads = (psutil.cpu_count() or 1) + 1
+    together = threading.Barrier(threads)
+    before = time.process_time()
+
+    def body(_first: int, _last: int) -> None:
+        together.wait(SECONDS)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.3)
+
+    runtime.run(body, threads, threads)
+    assert time.process_time() - before < 0.2
 
 
 def test_a_loop_inside_another_runs_on_the_thread_that_met_it(runtime: Runtime) -> None:

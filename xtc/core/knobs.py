@@ -57,6 +57,13 @@ def _positive(text: str) -> int:
     return value
 
 
+def _microseconds(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 1_000_000:
+        raise ValueError("must be from 0 to 1000000")
+    return value
+
+
 def _switch(text: str) -> bool:
     if text not in ("0", "1"):
         raise ValueError("must be 0 or 1")
@@ -86,6 +93,13 @@ THREADS = _declare(
     _positive,
     None,
     "threads of parallel loops where the compiler was told no number; all usable cores if unset",
+)
+SPIN = _declare(
+    "XTC_SPIN_US",
+    _microseconds,
+    1000,
+    "microseconds for which idle threads of parallel loops look for work before they sleep; "
+    "0 where others need the cores more",
 )
 CACHE = _declare("XTC_CACHE", _switch, True, "0 compiles anew every time and keeps nothing")
 CACHE_DIR = _declare(

@@ -1,55 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of threads that sleep between loops.
+// A pool of threads that look for the next loop for some time, and sleep then.
 //
-// A loop is cut into as many chunks of equal length as there are threads. A thread begins with the
-// chunk that has its number, so that a part of an array stays in one core's cache from loop to
-// loop, and goes on with those that nobody has begun: the caller waits for chunks that are being
-// computed, never for a thread that wakes late.
+// A loop is cut into as many chunks of equal length as there are threads, and each chunk into
+// pieces. A thread begins with the chunk that has its number, so that a part of an array stays in
+// one core's cache from loop to loop, and goes on with pieces that nobody has begun, from the ends
+// of the other chunks: the caller waits for pieces that are being computed, never for a thread that
+// wakes late.
+//
+// To put a thread to sleep and to wake it takes longer than many a loop. So it stays awake for a
+// while; soon it offers its core to others each time it looks, and it sleeps at once where others
+// took the core, or where there are fewer cores than threads.
 
-#define _POSIX_C_SOURCE 200809L // clock_gettime, signal masks
+#define _GNU_SOURCE // sched_getaffinity
 
 #include "parallel.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
-  MAX_CHUNKS = 1024,
-  // How long a thread stays awake for what it waits for. The caller, who could do nothing else,
-  // about as long as it takes to put a thread to sleep and to wake it; an idle worker much less.
-  CALLER_SPIN_NS = 20000,
-  WORKER_SPIN_NS = 5000,
+  MAX_THREADS = 1024, // with the caller
+  PIECES = 4, // of a chunk
+  EAGER_NS = 20000, // how long a thread that looks keeps its core for itself
+  TAKEN_NS = 100000, // between two looks: others had the core
+  CACHE_LINE = 64, // bytes that cores take from each other
   STACK_BYTES = 8 << 20, // as much as the caller's thread usually has
 };
 
 static struct {
   pthread_mutex_t owner; // held by the caller whose loop has the pool
-  pthread_t workers[MAX_CHUNKS]; // 1 to `started`; the caller is number 0
+  pthread_t workers[MAX_THREADS]; // 1 to `started`; the caller is number 0
   int64_t started; // workers that exist; the owner's
 
-  pthread_mutex_t lock; // of what follows up to `stopping`
-  pthread_cond_t work, done;
-  atomic_int_fast64_t wanted; // workers that the loop still takes
-  atomic_int_fast64_t active; // workers inside the loop
-  bool stopping;
+  atomic_int_fast64_t spin_ns; // how long a thread stays awake for what it waits for
+  atomic_bool is_crowded; // there are fewer cores than threads
+  // Workers that the loop still takes, times WANTED, and those inside.
+  _Alignas(CACHE_LINE) atomic_uint_fast64_t state;
+  atomic_bool stopping;
 
-  // The loop: constant while a worker is active.
+  _Alignas(CACHE_LINE) pthread_mutex_t lock; // of who sleeps
+  pthread_cond_t work, done;
+  atomic_int_fast64_t sleeping; // workers that wait for `work`
+  atomic_bool caller_sleeps; // for `done`
+
+  // The loop: constant while a worker is inside.
   xtc_loop *loop;
   void *context;
   int64_t count, chunks;
   int64_t number; // of loops so far
 
-  atomic_int_fast64_t begun[MAX_CHUNKS]; // the last loop in which somebody began the chunk
+  atomic_int_fast64_t begun[MAX_THREADS * PIECES]; // the last loop in which somebody began the piece
 } pool = {
+    .spin_ns = XTC_PARALLEL_SPIN_US * INT64_C(1000),
     .owner = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .done = PTHREAD_COND_INITIALIZER,
 };
+
+#define WANTED (UINT64_C(1) << 32)
 
 static int64_t now(void) {
   struct timespec time;
@@ -65,10 +80,24 @@ static void pause_core(void) {
 #endif
 }
 
-// Wait a moment for a number to become zero, or to become another than zero.
-static void spin_until(atomic_int_fast64_t *number, bool zero, int64_t ns) {
-  for (int64_t end = now() + ns; (atomic_load(number) == 0) != zero && now() < end;)
-    pause_core();
+static bool has_work(void) {
+  return atomic_load(&pool.state) >= WANTED || atomic_load(&pool.stopping);
+}
+
+static bool is_done(void) { return atomic_load(&pool.state) == 0; }
+
+// Stay awake for a while, until something holds.
+static void spin_until(bool (*holds)(void)) {
+  int64_t spin = atomic_load(&pool.is_crowded) ? 0 : atomic_load(&pool.spin_ns);
+  int64_t start = now(), before = start, time = start;
+  while (!holds() && time - start < spin && time - before < TAKEN_NS) {
+    if (time - start < EAGER_NS)
+      pause_core();
+    else
+      sched_yield();
+    before = time;
+    time = now();
+  }
 }
 
 // The first iteration of a chunk; lengths differ by one at most.
@@ -77,45 +106,62 @@ static int64_t chunk_start(int64_t chunk) {
   return chunk * length + (chunk < longer ? chunk : longer);
 }
 
-static bool begin(int64_t chunk) {
-  return atomic_load(&pool.begun[chunk]) != pool.number &&
-         atomic_exchange(&pool.begun[chunk], pool.number) != pool.number;
+static bool begin(int64_t piece) {
+  return atomic_load(&pool.begun[piece]) != pool.number &&
+         atomic_exchange(&pool.begun[piece], pool.number) != pool.number;
 }
 
-static void run_chunks(int64_t thread) {
-  for (int64_t i = 0; i < pool.chunks; ++i) {
-    int64_t chunk = (thread + i) % pool.chunks;
-    if (begin(chunk))
-      pool.loop(pool.context, chunk_start(chunk), chunk_start(chunk + 1));
-  }
+static void run_piece(int64_t chunk, int64_t piece) {
+  int64_t start = chunk_start(chunk), length = chunk_start(chunk + 1) - start;
+  int64_t first = start + length * piece / PIECES, last = start + length * (piece + 1) / PIECES;
+  if (first < last && begin(chunk * PIECES + piece))
+    pool.loop(pool.context, first, last);
 }
 
-// Sleep until a loop takes this worker; false when it is to end.
+static void run_pieces(int64_t thread) {
+  for (int64_t piece = 0; piece < PIECES; ++piece)
+    run_piece(thread % pool.chunks, piece);
+  for (int64_t i = 1; i < pool.chunks; ++i)
+    for (int64_t piece = PIECES; piece-- > 0;)
+      run_piece((thread + i) % pool.chunks, piece);
+}
+
+// Become one of the workers that the loop wants, if it wants more.
 static bool enter_loop(void) {
-  spin_until(&pool.wanted, false, WORKER_SPIN_NS);
-  pthread_mutex_lock(&pool.lock);
-  while (pool.wanted == 0 && !pool.stopping)
-    pthread_cond_wait(&pool.work, &pool.lock);
-  bool enters = !pool.stopping;
-  if (enters) {
-    --pool.wanted;
-    ++pool.active;
-  }
-  pthread_mutex_unlock(&pool.lock);
-  return enters;
+  uint_fast64_t state = atomic_load(&pool.state);
+  while (state >= WANTED)
+    if (atomic_compare_exchange_weak(&pool.state, &state, state - WANTED + 1))
+      return true;
+  return false;
 }
 
 static void leave_loop(void) {
-  pthread_mutex_lock(&pool.lock);
-  if (--pool.active == 0)
+  if (atomic_fetch_sub(&pool.state, 1) == 1 && atomic_load(&pool.caller_sleeps)) {
+    pthread_mutex_lock(&pool.lock);
     pthread_cond_signal(&pool.done);
+    pthread_mutex_unlock(&pool.lock);
+  }
+}
+
+// Who is woken stays awake again: a loop may be over by then, but another may follow it.
+static void sleep_until_woken(void) {
+  pthread_mutex_lock(&pool.lock);
+  atomic_fetch_add(&pool.sleeping, 1);
+  if (!has_work())
+    pthread_cond_wait(&pool.work, &pool.lock);
+  atomic_fetch_sub(&pool.sleeping, 1);
   pthread_mutex_unlock(&pool.lock);
 }
 
 static void *work(void *thread) {
-  while (enter_loop()) {
-    run_chunks((intptr_t)thread);
-    leave_loop();
+  while (!atomic_load(&pool.stopping)) {
+    spin_until(has_work);
+    if (!has_work())
+      sleep_until_woken();
+    if (enter_loop()) {
+      run_pieces((intptr_t)thread);
+      leave_loop();
+    }
   }
   return NULL;
 }
@@ -126,8 +172,10 @@ static void forget_workers(void) {
   pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   pool.work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   pool.done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-  pool.started = pool.wanted = pool.active = 0;
-  pool.stopping = false;
+  pool.started = 0;
+  pool.state = 0;
+  pool.sleeping = 0;
+  pool.stopping = pool.caller_sleeps = false;
 }
 
 static void prepare_for_forks(void) { pthread_atfork(NULL, NULL, forget_workers); }
@@ -140,6 +188,16 @@ static void block_signals(sigset_t *before) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
     sigdelset(&blocked, faults[i]);
   pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+
+// The cores that this process may use.
+static int64_t cores(void) {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return CPU_COUNT(&set);
+#endif
+  return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 // Have up to `workers` workers: fewer where the system gives no more threads, which then do all.
@@ -157,7 +215,15 @@ static void start_workers(int64_t workers) {
     pool.started = thread;
   }
   pthread_attr_destroy(&attributes);
+  atomic_store(&pool.is_crowded, pool.started >= cores());
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void wake(int64_t workers) {
+  pthread_mutex_lock(&pool.lock);
+  for (; workers > 0; --workers)
+    pthread_cond_signal(&pool.work);
+  pthread_mutex_unlock(&pool.lock);
 }
 
 static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chunks) {
@@ -167,29 +233,30 @@ static void open_loop(xtc_loop *loop, void *context, int64_t count, int64_t chun
   pool.chunks = chunks;
   ++pool.number;
   int64_t wanted = chunks - 1 < pool.started ? chunks - 1 : pool.started;
-  pthread_mutex_lock(&pool.lock);
-  pool.wanted = wanted;
-  pthread_mutex_unlock(&pool.lock);
-  for (int64_t i = 0; i < wanted; ++i)
-    pthread_cond_signal(&pool.work);
+  atomic_store(&pool.state, wanted * WANTED);
+  int64_t awake = pool.started - atomic_load(&pool.sleeping);
+  if (awake < wanted)
+    wake(wanted - awake);
 }
 
-// Every chunk was begun; wait for those that are not done yet.
+// Every piece was begun; wait for those that are not done yet.
 static void close_loop(void) {
+  atomic_fetch_and(&pool.state, WANTED - 1);
+  spin_until(is_done);
+  if (is_done())
+    return;
   pthread_mutex_lock(&pool.lock);
-  pool.wanted = 0;
-  pthread_mutex_unlock(&pool.lock);
-  spin_until(&pool.active, true, CALLER_SPIN_NS);
-  pthread_mutex_lock(&pool.lock);
-  while (pool.active > 0)
+  atomic_store(&pool.caller_sleeps, true);
+  while (!is_done())
     pthread_cond_wait(&pool.done, &pool.lock);
+  atomic_store(&pool.caller_sleeps, false);
   pthread_mutex_unlock(&pool.lock);
 }
 
 void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t threads) {
   int64_t chunks = threads < count ? threads : count;
-  if (chunks > MAX_CHUNKS)
-    chunks = MAX_CHUNKS;
+  if (chunks > MAX_THREADS)
+    chunks = MAX_THREADS;
   if (chunks <= 1 || pthread_mutex_trylock(&pool.owner) != 0) {
     loop(context, 0, count);
     return;
@@ -197,15 +264,19 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
   if (pool.started < chunks - 1)
     start_workers(chunks - 1);
   open_loop(loop, context, count, chunks);
-  run_chunks(0);
+  run_pieces(0);
   close_loop();
   pthread_mutex_unlock(&pool.owner);
+}
+
+void xtc_parallel_spin(int64_t microseconds) {
+  atomic_store(&pool.spin_ns, microseconds * 1000);
 }
 
 void xtc_parallel_stop(void) {
   pthread_mutex_lock(&pool.owner);
   pthread_mutex_lock(&pool.lock);
-  pool.stopping = true;
+  atomic_store(&pool.stopping, true);
   pthread_cond_broadcast(&pool.work);
   pthread_mutex_unlock(&pool.lock);
   for (; pool.started > 0; --pool.started)

@@ -28,6 +28,12 @@ struct xtc_parallel {
 // their caller's thread alone. Any thread may call it, and a child process after a fork.
 void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t threads);
 
+// How long a thread of the pool stays awake for the next loop, and a caller for the pool's threads,
+// before it sleeps; where there are fewer cores than threads they sleep at once.
+void xtc_parallel_spin(int64_t microseconds);
+
+enum { XTC_PARALLEL_SPIN_US = 1000 }; // where nothing else was said
+
 // End the pool's threads, after the loop that runs; the next loop starts new ones.
 void xtc_parallel_stop(void);
 

@@ -24,6 +24,13 @@ func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tenso
 // Few rows: they are one register tile, and nothing is copied that is read once. Memory is the
 // limit, and long parts of some rows are read side by side.
 
+// CHECK-LABEL: func.func @one_row
+// CHECK: loop.schedule = ["j=parallelize", "k", "j#512", "k#16", "j#128=vectorize"]
+func.func @one_row(%a: tensor<1x2048xf32>, %b: tensor<2048x1024xf32>, %c: tensor<1x1024xf32>) -> tensor<1x1024xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1x2048xf32>, tensor<2048x1024xf32>) outs(%c : tensor<1x1024xf32>) -> tensor<1x1024xf32>
+  return %0 : tensor<1x1024xf32>
+}
+
 // CHECK-LABEL: func.func @few_rows
 // CHECK: loop.schedule = ["j=parallelize", "k", "j#128", "k#16", "i=unroll", "j#32=vectorize"]
 func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<8x1024xf32>) -> tensor<8x1024xf32> {
