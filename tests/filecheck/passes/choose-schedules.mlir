@@ -15,7 +15,7 @@ func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<19
 // A panel of it is copied, a block of the sum at a time.
 
 // CHECK-LABEL: func.func @large
-// CHECK: loop.schedule = ["j=parallelize", "k=pack:1", "j#128", "i", "k#512", "i#8=unroll", "j#32=vectorize"]
+// CHECK: loop.schedule = ["j=parallelize,pack:1", "j#64", "i", "k", "i#8=unroll", "j#32=vectorize"]
 func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %0 : tensor<1024x1024xf32>
