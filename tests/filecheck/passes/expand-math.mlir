@@ -18,7 +18,7 @@ func.func @scalars(%x: f32) -> (f32, f32, f32) {
 // CHECK-LABEL: func.func @vectors
 // CHECK: arith.constant dense<8.900000e+01> : vector<16xf32>
 // CHECK-NOT: math.
-// CHECK: arith.addi %{{.*}} : vector<16xi32>
+// CHECK: arith.shli %{{.*}} : vector<16xi32>
 func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   %e = math.exp %x : vector<16xf32>
   return %e : vector<16xf32>
