@@ -94,9 +94,13 @@ class ScalarBuilder:
         """a * b."""
         return self._binary({"float": "arith.mulf", "int": "arith.muli"}, a, b)
 
-    def div(self, a: Scalar, b: Scalar) -> Scalar:
-        """a / b, floats only."""
-        return self._binary({"float": "arith.divf"}, a, b)
+    def div(self, a: Scalar, b: Scalar, *, by_reciprocal: bool = False) -> Scalar:
+        """a / b, floats only.
+
+        With `by_reciprocal` a * (1 / b) is as good: for a `b` whose reciprocal is a normal number.
+        """
+        flags = " fastmath<arcp>" if by_reciprocal else ""
+        return self._emit(f"arith.divf {a.ssa}, {b.ssa}{flags} : {a.mlir}", a.element)
 
     def maximum(self, a: Scalar, b: Scalar) -> Scalar:
         """The larger one; NaN if either is NaN."""

@@ -60,7 +60,8 @@ class Softmax(Operator):
             return body.math("exp", body.sub(body.cast(value, wide.element), largest))
 
         def share(body: ScalarBuilder, value: Scalar, total: Scalar, _old: Scalar) -> Scalar:
-            return body.cast(body.div(value, total), result.element)
+            # From 1, the largest power, to the number of elements; or NaN.
+            return body.cast(body.div(value, total, by_reciprocal=True), result.element)
 
         def total(of: Value, start: float, combine: Combine, step: str) -> tuple[Value, IndexMap]:
             return reduce(builder, of, [axis], wide.element, start, combine, step=step), rows
