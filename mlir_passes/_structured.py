@@ -154,7 +154,7 @@ class Structured:
 
 def structured(op: Operation) -> Structured | None:
     """The operation as a loop nest, or None where it is none that can be rewritten as such."""
-    if not op.name.startswith("linalg.") or len(op.results) > 1:
+    if not op.name.startswith("linalg.") or _destinations(op) > 1:
         return None
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):
@@ -165,6 +165,12 @@ def structured(op: Operation) -> Structured | None:
         return None
     found = Structured(op, indices, extents)  # type: ignore[arg-type]
     return found if len(set(found.out)) == len(indices[-1]) else None
+
+
+def _destinations(op: Operation) -> int:
+    """How many operands are written, each a result where it is a tensor."""
+    segments = "operandSegmentSizes"
+    return list(op.attributes[segments])[1] if segments in op.attributes else len(op.results)
 
 
 def labels(op: Operation) -> dict[str, Attribute]:

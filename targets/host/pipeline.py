@@ -16,6 +16,7 @@ from xtc_passes.expand_math import ExpandMath
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_epilogues import FuseEpilogues
 from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.fuse_sums import FuseSums
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.interleave_terms import InterleaveTerms
 from xtc_passes.keep_outer_loops import KeepOuterLoops
@@ -84,6 +85,8 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
+            # What has two results is known to no other pass.
+            FuseSums(),
             "canonicalize",
             "cse",
         ),
