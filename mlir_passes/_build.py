@@ -59,12 +59,17 @@ def extract_slice(
     offsets: Sequence[Offset],
     sizes: Sequence[Offset],
     ip: InsertionPoint,
+    *,
+    dropped: int = 0,
 ) -> Value:
-    """The part of a tensor that begins at `offsets`; `source` itself where that is all of it."""
-    if tuple(sizes) == shape_of(source):
+    """The part of a tensor that begins at `offsets`; `source` itself where that is all of it.
+
+    It has not the first `dropped` dimensions, which have size 1.
+    """
+    if tuple(sizes) == shape_of(source) and not dropped:
         return source
     operands, attributes = _slice(1, offsets, sizes)
-    type = tensor_type(sizes, source)
+    type = tensor_type(sizes[dropped:], source)
     return Operation.create(
         "tensor.extract_slice", [type], [source, *operands], attributes, ip=ip
     ).results[0]

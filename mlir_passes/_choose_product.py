@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.mlir import ArrayAttr, StringAttr
+from xtc_passes._linalg import is_constant
 from xtc_passes._processor import Processor
 from xtc_passes._structured import LOOP_NAMES, Structured, body_operations, element_bits
 
@@ -48,6 +49,7 @@ class Product:
         panel: the number of the operand with the vectors.
         bytes: of what one column has of it in one term.
         is_copied: whether the panel is copied in any case, at best where it is read.
+        is_constant: whether the panel's values are known, so that copying it costs nothing.
     """
 
     names: tuple[str, ...]
@@ -60,6 +62,7 @@ class Product:
     panel: int
     bytes: int
     is_copied: bool = False
+    is_constant: bool = False
 
     @property
     def columns(self) -> int:
@@ -118,6 +121,7 @@ def _product(nest: Structured) -> Product | None:
         nest.reductions,
         panel,
         element_bits(nest.op.operands[panel]) // 8,
+        is_constant=is_constant(nest.op.operands[panel]),
     )
 
 
@@ -157,10 +161,17 @@ def _blocks(product: Product, processor: Processor) -> _Blocks:
     width = min(product.columns, max(_VECTORS, _ACCUMULATORS // product.shared) * lanes)
     rows = processor.rows(product.height, -(-width // lanes))
     parts = _MANY_PARTS if processor.parallel else 1
+    if product.is_constant and product.columns > width:
+        if product.held > processor.l2_bytes // 2:
+            return _Blocks(rows, width, width, True, (), 0)
+        return _Blocks(rows, width, 0, False, (), 0)
     if _pays_to_copy(product, rows, width, processor):
-        most = min(_PANEL_VECTORS * lanes, product.columns // _MANY_PARTS)
-        columns = max(width, most // width * width)
-        deepest = max(1, processor.l2_bytes // 4 // (columns * product.bytes))
+        panel = processor.l2_bytes // 4 // product.bytes
+        most = min(_PANEL_VECTORS * lanes, product.columns // max(parts, 2))
+        # A panel that has all terms leaves sums that are done, in registers.
+        whole = panel // product.size(product.terms)
+        columns = max(width, (min(most, whole) if whole >= 2 * width else most) // width * width)
+        deepest = max(1, panel // columns)
         return _Blocks(rows, width, columns, True, *_split_terms(product, deepest))
     if product.columns <= width or product.held <= processor.l2_bytes:
         return _Blocks(rows, width, 0, False, (), 0)

@@ -20,7 +20,7 @@ from xtc_passes._structured import (
 
 @dataclass(eq=False)
 class FunctionView:
-    """One function of a single block, as it is when the view is made.
+    """One block, of a function or of a loop, as it is when the view is made.
 
     Attributes:
         ops: the operations of the block, in order, without those in nested regions.
@@ -58,6 +58,12 @@ def functions(module: Operation) -> Iterator[FunctionView]:
             yield _view(function)
 
 
+def loop_bodies(module: Operation) -> Iterator[FunctionView]:
+    """A view of the body of every loop over tiles in `module`."""
+    for loop in [op for op in all_operations(module) if op.name in ("scf.for", "scf.forall")]:
+        yield _view(loop)
+
+
 def unscheduled_reductions(module: Operation) -> list[Structured]:
     """The reductions of `module`, at any depth, that no schedule of the user's speaks of.
 
@@ -85,15 +91,15 @@ def _is_scheduled(op: Operation | None) -> bool:
     return False
 
 
-def _view(function: Operation) -> FunctionView:
+def _view(around: Operation) -> FunctionView:
     view = FunctionView()
     counted = set()
-    for op in all_operations(function):
+    for op in all_operations(around):
         for number, operand in enumerate(op.operands):
             view.uses.setdefault(operand, []).append((op, number))
         if op.name == "linalg.index":
             counted.add(op.parent)
-        elif op != function and op.parent == function:
+        elif op != around and op.parent == around:
             _add(view, op)
     for op in counted:
         view.nests.pop(op, None)

@@ -72,6 +72,14 @@ def owner(value: Value) -> Operation | None:
     return value.owner.operation if isinstance(value, OpResult) else None
 
 
+def is_constant(value: Value) -> bool:
+    """Whether a tensor is a constant in memory."""
+    load = owner(value)
+    if load is not None and load.name == "bufferization.to_tensor":
+        load = owner(load.operands[0])
+    return load is not None and load.name == "memref.get_global"
+
+
 def node_id(op: Operation) -> str | None:
     """The graph node that an operation came from, with its step after a dot, or None."""
     names = [name for name in op.attributes if name.startswith(ID_PREFIX)]

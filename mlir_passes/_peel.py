@@ -30,7 +30,9 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
         found.append(loop)
         if extent.size % extent.step or loop.pack or loop.buffer:
             break
-    return () if nest.segments else tuple(found)
+    # What computes a fused operand is looked for beside the operation.
+    inner = any(loop.fuse for loop in nest.loops)
+    return () if inner or nest.segments else tuple(found)
 
 
 def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> Nest | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-epilogues: what is done to each element of a scheduled result is done in its loops."""
+"""fuse-epilogues: what is before and after a scheduled sum is done in its loops, tile by tile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xtc.core.loops import Nest, NestLoop, nest_data
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc_passes import _linalg as linalg
-from xtc_passes._function_view import FunctionView, functions
+from xtc_passes._function_view import FunctionView, functions, loop_bodies
 from xtc_passes._overwrite import overwrite_inputs
 from xtc_passes._peel import inside, leading
 from xtc_passes._scheduled import Scheduled, fused_nodes
@@ -28,48 +28,61 @@ from xtc_passes._tile import Member, TileGroup
 from xtc_passes._tile_buffers import give_buffers
 from xtc_passes.apply_schedules import NODE, ApplySchedules
 
-_AROUND = "xtc.around."  # how the attribute begins that finds what is before and after a sum again
+_AROUND = "xtc.around"  # finds what is before and after a sum again
 _LANES = 64  # of a vector of an epilogue: four registers, or more, of any machine
 _ROWS = 16  # of a register tile, which stays in registers where all of it is written out
 
 
 @dataclass(frozen=True)
 class FuseEpilogues(Pass):
-    """Move an elementwise operation into the outermost loops of what it reads.
+    """Move what is before and after a scheduled sum into the loops around its terms.
 
     The schedule begins with loops over axes of the result; one iteration leaves a part that no
-    other changes, so that bias, activation or rounding follow while it is in a cache. What is left
-    of the schedule stays with the operation. The only reader must be elementwise, run on the same
-    device, and have no schedule of its own.
+    other changes, so that the initial values come just before, and bias, activation or rounding
+    follow while it is in a cache, or in registers. What is left of the schedule stays with the
+    operation, and its first loops are looked at in the same way. What follows must be elementwise
+    and the only reader, run on the same device, and have no schedule of its own.
 
     Before:
-        %m = linalg.matmul {loop.schedule = ["i", "j", "k", "i#4=unroll"]} ins(%a, %b) outs(%zero)
+        %m = linalg.matmul {loop.schedule = ["i", "k", "i#4=unroll", "j"]} ins(%a, %b) outs(%zero)
         %r = linalg.generic ins(%m) { arith.maximumf }
     After:
         %r = scf.for %i = 0 to 512 step 4 {
-          linalg.matmul {loop.schedule = ["j", "k", "i=unroll"]} on 4 rows
+          linalg.fill of 4 rows
+          linalg.matmul {loop.schedule = ["k", "i=unroll", "j"]} on 4 rows
           linalg.generic on 4 rows } {"./i"}
     """
 
     name: ClassVar[str] = "fuse-epilogues"
 
     def run(self, module: Operation) -> None:
-        found = ApplySchedules().nests(module)
-        kept = fused_nodes(module)
         with module.context:
-            for view in functions(module):
-                groups = [_group(view, one, kept) for one in found]
-                roots = [None if group is None else group.root for group in groups]
-                # The last first: what is behind an operation that moves reads something else then.
-                for number, group in reversed(list(enumerate(groups))):
-                    # A reader of two results moves to the second of them.
-                    if group is not None and group.root not in roots[number + 1 :]:
-                        overwrite_inputs(view, group.members)
-                        _mark(group, f"{_AROUND}{number}")
-                        group.rewrite()
-                        _reschedule(module, f"{NODE}{number}", found[number].nest)
-                        _vectorize(module, f"{_AROUND}{number}")
-            linalg.remove_attributes(module, NODE, _AROUND)
+            while _fuse(module):
+                pass
+            _vectorize(module)
+            linalg.remove_attributes(module, _AROUND)
+
+
+def _fuse(module: Operation) -> bool:
+    """Move what is around sums into their first loops; False where there is nothing to move."""
+    found = ApplySchedules().nests(module)
+    kept = fused_nodes(module)
+    moved = False
+    for view in [*functions(module), *loop_bodies(module)]:
+        groups = [_group(view, one, kept) for one in found]
+        roots = [None if group is None else group.root for group in groups]
+        # The last first: what is behind an operation that moves reads something else then.
+        for number, group in reversed(list(enumerate(groups))):
+            # A reader of two results moves to the second of them.
+            if group is not None and group.root not in roots[number + 1 :]:
+                overwrite_inputs(view, group.members)
+                if _has_vectors(found[number].nest):
+                    _mark(group)
+                group.rewrite()
+                _reschedule(module, f"{NODE}{number}", found[number].nest)
+                moved = True
+    linalg.remove_attributes(module, NODE)
+    return moved
 
 
 def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | None:
@@ -78,18 +91,18 @@ def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | No
     peeled = leading(one.nest)
     if writer is None or not peeled:
         return None
-    epilogue = _epilogue(view, writer, kept)
-    if epilogue is None or not _is_legal(one.nest, peeled):
+    if not _is_legal(one.nest, peeled):
         return None
-    reader, dimensions = epilogue
     names = one.nest.space.names
     loops = tuple(names.index(loop.axis) for loop in peeled)
     places = [writer.out.index(loop) for loop in loops]
     members = [
         *_first_values(view, writer, places),
         Member(writer, loops),
-        Member(reader, tuple(dimensions[place] for place in places)),
+        *_epilogue(view, writer, places, kept),
     ]
+    if len(members) == 1:
+        return None
     return TileGroup(
         view,
         tuple(members),
@@ -100,24 +113,23 @@ def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | No
 
 
 def _epilogue(
-    view: FunctionView, writer: Structured, kept: set[str]
-) -> tuple[Structured, list[int]] | None:
-    """The only reader of a result, and its loop for each dimension of that; None if not fusable."""
+    view: FunctionView, writer: Structured, places: Sequence[int], kept: set[str]
+) -> list[Member]:
+    """The only reader of a result, where it can be computed in these places; else nothing."""
     uses = view.uses.get(writer.result, [])
     readers = [view.nests.get(op) for op, _ in uses]
     reader = readers[0] if readers else None
     if reader is None or any(one is not reader for one in readers):
-        return None
+        return []
     rows = {reader.indices[number] for _, number in uses}
-    loops = [index.loop for index in rows.pop()]
-    each_once = not rows and sorted(one for one in loops if one is not None) == sorted(reader.out)
-    if not each_once or len(loops) != len(reader.extents) or reader.device != writer.device:
-        return None
-    if any(number == reader.destination for _, number in uses):
-        return None
+    dimensions = [index.loop for index in rows.pop()]
+    loops = [loop for loop in dimensions if loop is not None]
+    each_once = not rows and sorted(loops) == sorted(reader.out)
+    if not each_once or len(dimensions) != len(reader.extents) or reader.device != writer.device:
+        return []
     if linalg.graph_node(reader.op) in kept:
-        return None
-    return reader, [loop for loop in loops if loop is not None]
+        return []
+    return [Member(reader, tuple(loops[place] for place in places))]
 
 
 def _first_values(view: FunctionView, writer: Structured, places: Sequence[int]) -> list[Member]:
@@ -157,18 +169,24 @@ def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
         give_buffers(op, peeled[-1].pack, result=peeled[-1].buffer)
 
 
-def _mark(group: TileGroup, mark: str) -> None:
+def _has_vectors(nest: Nest) -> bool:
+    return any(loop.vectorize for part in nest.walk() for loop in part.loops)
+
+
+def _mark(group: TileGroup) -> None:
     """Mark what fills the tile and what follows."""
     for member in group.members:
         if SCHEDULE_MARK not in member.nest.op.attributes:
-            member.nest.op.attributes[mark] = UnitAttr.get()
+            member.nest.op.attributes[_AROUND] = UnitAttr.get()
 
 
-def _vectorize(module: Operation, mark: str) -> None:
+def _vectorize(module: Operation) -> None:
     """Let what is before and after the sum, and short now, be vectors along rows of its tile."""
-    for op in linalg.operations_with(module, mark):
+    for op in linalg.operations_with(module, _AROUND):
         nest = structured(op)
-        if nest is not None and _has_vectors(nest):
+        if nest is not None:
+            _read_in_place(nest)
+        if nest is not None and _is_row(nest):
             names = [f"d{loop}" for loop in range(len(nest.extents))]
             items = [f"{name}{_unrolled(nest, loop)}" for loop, name in enumerate(names[:-1])]
             if nest.extents[-1] > _LANES:
@@ -179,13 +197,23 @@ def _vectorize(module: Operation, mark: str) -> None:
             op.attributes[SCHEDULE_MARK] = ArrayAttr.get(list(map(StringAttr.get, items)))
 
 
+def _read_in_place(nest: Structured) -> None:
+    """Read what is written over where it is written: loops carry that value, and no other."""
+    arguments = nest.body.arguments
+    destination = nest.destination
+    for number in range(destination):
+        is_same = nest.op.operands[number] == nest.op.operands[destination]
+        if is_same and nest.indices[number] == nest.indices[destination]:
+            arguments[number].replace_all_uses_with(arguments[destination])
+
+
 def _unrolled(nest: Structured, loop: int) -> str:
     """Written out where it is over the rows of a register tile."""
     is_last = loop == len(nest.extents) - 2
     return "=unroll" if is_last and 1 < nest.extents[loop] <= _ROWS else ""
 
 
-def _has_vectors(nest: Structured) -> bool:
+def _is_row(nest: Structured) -> bool:
     """Whether all operands are rows along the last loop or stand still, for plain arithmetic."""
     last = len(nest.extents) - 1
     used = [n for n in range(len(nest.indices)) if nest.uses_loop(n, last)]

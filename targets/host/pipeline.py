@@ -22,6 +22,7 @@ from xtc_passes.interleave_terms import InterleaveTerms
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
+from xtc_passes.pack_constants import PackConstants
 from xtc_passes.relax_reductions import RelaxReductions
 from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_by_blocks import TransposeByBlocks
@@ -80,6 +81,8 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             FuseEpilogues(),
             ApplySchedules(),
             "canonicalize",
+            # While what a loop packs is a slice of a whole constant.
+            PackConstants(),
             # What follows decides for operations that still have none.
             *relaxed,
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same cases in every run, so that a check fails for what was changed; the long one draws new ones.
+# The same cases in every run, so that a check fails for what was changed; "long" draws new ones.
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
 settings.register_profile("long", deadline=None, max_examples=2000, print_blob=True)
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xtc.core import knobs
+from xtc.core.constants import packed_constants
 from xtc.core.errors import UserError
 from xtc.core.pipeline import PassRunner, Pipeline, print_banner
 from xtc.core.workspace import private_folder
@@ -116,6 +117,8 @@ class Compilation:
             request = self.request()
             if self.devices:
                 request = build_devices(module, request, self.devices, folder)
+            constants = packed_constants(module, request.constants)
+            request = replace(request, constants=constants)
             if folder is None:
                 artifact = self.target.build_in_memory(module, request, self.options)
             else:

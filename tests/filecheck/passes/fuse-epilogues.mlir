@@ -1,22 +1,27 @@
 // RUN: xtc-opt %s --fuse-epilogues | FileCheck %s
 
 // Loops over axes of the result come first in the schedule: the activation follows inside of them,
-// and what is left of the schedule stays with the product. The last rows are no whole tile. What is
-// before and after the sum becomes vectors.
+// the initial values come before, and what is left of the schedule stays with the product. The last
+// rows are no whole tile. What is before and after the sum becomes vectors, and reads the sum where
+// it is written over.
 
 // CHECK-LABEL: func.func @product
 // CHECK:       %[[MAIN:.*]] = scf.for %[[I:.*]] = %{{.*}} to %c16{{.*}} step %c8{{.*}} iter_args(%[[INTO:.*]] = %{{.*}})
-// CHECK:         %[[ZERO:.*]] = linalg.fill {{.*}}["d0=unroll", "d1=vectorize"]{{.*}} outs(%{{.*}} : tensor<8x32xf32>)
-// CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[ZERO]] : tensor<8x32xf32>)
-// CHECK-SAME:      loop.schedule = "{j: {}, k: {}, i: {unroll: 8}, j#16: {vectorize: true}}"
-// CHECK:         %[[TILE:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<8x32xf32>)
-// CHECK-SAME:      loop.schedule = ["d0=unroll", "d1=vectorize"]
-// CHECK:           arith.maximumf
-// CHECK:         tensor.insert_slice %[[TILE]] into %[[INTO]][%[[I]], 0]
+// CHECK:         scf.for %[[J:.*]] = %{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[ROWS:.*]] = %{{.*}})
+// CHECK:           %[[ZERO:.*]] = linalg.fill {{.*}}["d0=unroll", "d1=vectorize"]{{.*}} outs(%{{.*}} : tensor<8x16xf32>)
+// CHECK:           %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[ZERO]] : tensor<8x16xf32>)
+// CHECK-SAME:        loop.schedule = "{k: {}, i: {unroll: 8}, j: {vectorize: true}}"
+// CHECK:           %[[TILE:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<8x16xf32>)
+// CHECK-SAME:        loop.schedule = ["d0=unroll", "d1=vectorize"]
+// CHECK-NEXT:      ^bb0(%{{.*}}: f32, %[[WRITTEN:.*]]: f32):
+// CHECK-NEXT:        arith.maximumf %[[WRITTEN]], %{{.*}}
+// CHECK:           tensor.insert_slice %[[TILE]] into %[[ROWS]][0, %[[J]]]
+// CHECK:         } {"./j"}
+// CHECK:         tensor.insert_slice %{{.*}} into %[[INTO]][%[[I]], 0]
 // CHECK:       } {"./i"}
-// CHECK:       linalg.generic {{.*}} outs(%{{.*}} : tensor<4x32xf32>)
-// CHECK-SAME:    loop.schedule = "{j: {}, k: {}, i: {unroll: 4}, j#16: {vectorize: true}}"
-// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<4x32xf32>)
+// CHECK:       linalg.generic {{.*}} outs(%{{.*}} : tensor<4x16xf32>)
+// CHECK-SAME:    loop.schedule = "{k: {}, i: {unroll: 4}, j: {vectorize: true}}"
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<4x16xf32>)
 // CHECK:         arith.maximumf
 // CHECK:       tensor.insert_slice %{{.*}} into %[[MAIN]][16, 0]
 func.func @product(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32xf32> {
@@ -40,9 +45,11 @@ func.func @product(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32
 // CHECK-LABEL: func.func @parallel
 // CHECK:       scf.forall (%[[J:.*]]) in (2) shared_outs
 // CHECK:         %[[PANEL:.*]] = bufferization.alloc_tensor() copy(%{{.*}}) : tensor<64x16xf32>
-// CHECK:         linalg.generic {{.*}} ins(%{{.*}}, %[[PANEL]] : tensor<20x64xf32>, tensor<64x16xf32>)
-// CHECK-SAME:      loop.schedule = "{i: {}, k: {}, j: {vectorize: true}}"
-// CHECK:           math.exp
+// CHECK:         scf.for
+// CHECK:           linalg.generic {{.*}} ins(%{{.*}}, %[[PANEL]] : tensor<1x64xf32>, tensor<64x16xf32>)
+// CHECK-SAME:        loop.schedule = "{k: {}, j: {vectorize: true}}"
+// CHECK:             math.exp
+// CHECK:         } {"./i"}
 // CHECK:         tensor.parallel_insert_slice %{{.*}}[0, %{{.*}}] [20, 16]
 // CHECK:       } {"./j"}
 func.func @parallel(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>, %c: tensor<20x32xf32>) -> tensor<20x32xf32> {

@@ -23,7 +23,7 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK-NEXT:         for i1 in 0..2
 # CHECK-NEXT:           C
 
-# CHECK: scf.forall {{.*}} in (4, 32)
+# CHECK: scf.forall {{.*}} in (128)
 # CHECK:   scf.for {{.*}} to %c6 step %c1
 # CHECK:     scf.for {{.*}} to %c2 step %c1
 # CHECK:   scf.forall.in_parallel

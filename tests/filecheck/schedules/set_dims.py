@@ -25,7 +25,7 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK-NEXT:         for rows in 0..4
 # CHECK-NEXT:           C
 
-# CHECK: {"./i#4"}
+# CHECK: {"./i"}
 # CHECK: {"./k"}
 # CHECK: {"./j"}
 # CHECK: {"./i"}

@@ -20,5 +20,5 @@ print(prepare(gb.graph, schedule=schedule, codegen="c").stage_text("code"))
 # CHECK-NEXT:   return 1;
 # CHECK: for (ptrdiff_t j = 0; j < 16; j += 8) {
 # CHECK:     B_tile[{{.*}}] = B[{{.*}}];
-# CHECK:     C[i][j + j8] += A[i][k] * B_tile[k][j8];
+# CHECK:     C[i][j + [[IN:.*]]] += A[i][k] * B_tile[k][[[IN]]];
 # CHECK: free(B_tile);

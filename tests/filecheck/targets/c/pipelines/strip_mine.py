@@ -16,5 +16,5 @@ print(prepare(gb.graph, schedule=schedule, codegen="c").stage_text("code"))
 # CHECK: for (ptrdiff_t i = 0; i < 32; i += 8) {
 # CHECK:   for (ptrdiff_t j = 0; j < 16; ++j) {
 # CHECK:     for (ptrdiff_t k = 0; k < 48; ++k) {
-# CHECK:       for (ptrdiff_t i8 = 0; i8 < 8; ++i8) {  // i#8
-# CHECK:         C[i + i8][j] += A[i + i8][k] * B[k][j];
+# CHECK:       for (ptrdiff_t [[IN:.*]] = 0; [[IN]] < 8; ++[[IN]]) {  // i
+# CHECK:         C[i + [[IN]]][j] += A[i + [[IN]]][k] * B[k][j];

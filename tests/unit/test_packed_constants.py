@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights that a schedule packs are in the artefact in the order in which they are read, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import xtc
+import xtc.ops as O
+from xtc.core import mlir
+from xtc.core.constants import PACKED, packed_constants
+from xtc.driver import prepare
+from xtc.graph.tensor import Tensor
+
+
+def weights(shape: tuple[int, ...], dtype: Any = np.float32) -> Tensor:
+    values = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    return O.tensor(shape, np.dtype(dtype).name, const=values)
+
+
+def dense(rows: int, columns: int, terms: int, dtype: Any = np.float32) -> xtc.Graph:
+    """A product with weights, and what follows it."""
+    x = O.tensor((rows, terms), np.dtype(dtype).name, name="X")
+    with O.graph(name="dense") as builder:
+        O.relu(O.matmul(x, weights((terms, columns), dtype), name="C"))
+    return builder.graph
+
+
+def check(graph: xtc.Graph, **options: Any) -> None:
+    with xtc.compile(graph, cache=False, **options) as module:
+        module.check()
+
+
+def is_packed(graph: xtc.Graph, schedule: object = None) -> bool:
+    return PACKED in prepare(graph, schedule=schedule).stage_text("scheduled")
+
+
+SIZES = st.sampled_from([1, 2, 7, 16, 31, 32, 33, 64, 97])
+
+
+@given(SIZES, SIZES, SIZES, st.sampled_from([8, 16, 32]), st.booleans(), st.booleans())
+def test_packed_panels_of_any_size(
+    rows: int, columns: int, terms: int, width: int, in_rows: bool, threads: bool
+) -> None:
+    graph = dense(rows, columns, terms)
+    schedule = None
+    if columns > width and rows > 1:
+        share = "parallelize," if threads else ""
+        outer = [f"i={share}".rstrip("=,"), "j=pack:1"] if in_rows else [f"j={share}pack:1", "i"]
+        schedule = {"C": [*outer, "k", f"j#{width}=vectorize"]}
+        assert is_packed(graph, schedule)
+    check(graph, schedule=schedule)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, ml_dtypes.bfloat16, np.int8])
+def test_every_element_type(dtype: Any) -> None:
+    graph = dense(5, 48, 17, dtype)
+    check(graph, schedule={"C": ["j=pack:1", "i", "k", "j#16"]})
+
+
+@pytest.mark.parametrize("codegen", ["llvm", "c"])
+def test_panels_too_large_for_a_cache_are_packed_by_default(codegen: str) -> None:
+    graph = dense(33, 300, 1100)
+    assert is_packed(graph)
+    check(graph, codegen=codegen)
+
+
+def test_a_convolution(tmp_path: Path) -> None:
+    x = O.tensor((1, 9, 9, 160), name="X")
+    with O.graph(name="conv") as builder:
+        O.conv2d(x, weights((3, 3, 160, 128)), padding=1)
+    assert is_packed(builder.graph)
+    check(builder.graph)
+
+
+def test_the_artefact_has_the_weights_once(tmp_path: Path) -> None:
+    graph = dense(64, 512, 1024)
+    with xtc.compile(graph, cache=False) as module:
+        module.save(tmp_path / "packed")
+    assert (tmp_path / "packed" / "module.so").stat().st_size < 1.1 * 4 * 512 * 1024
+
+
+def test_weights_that_something_else_reads_stay_as_well() -> None:
+    x, w = O.tensor((8, 64), name="X"), weights((64, 64))
+    with O.graph(name="shared") as builder:
+        O.add(O.matmul(x, w, name="C"), O.reduce_sum(O.relu(w)))
+    schedule = {"C": ["j=pack:1", "i", "k", "j#16=vectorize"]}
+    assert is_packed(builder.graph, schedule)
+    check(builder.graph, schedule=schedule)
+
+
+def test_the_view_says_what_is_copied() -> None:
+    data = np.arange(24, dtype=np.float32).reshape(4, 6)
+    text = """module attributes {xtc.packed = {
+      w.packed0 = [@w, memref<2x4x2xf32, strided<[2, 6, 1], offset: 2>>] }} {
+      memref.global constant @w.packed0 : memref<2x4x2xf32>
+      memref.global constant @other : memref<2xf32>
+    }"""
+    given = {"w": data.tobytes(), "other": b"12345678"}
+    with mlir.Context():
+        made = packed_constants(mlir.Module.parse(text).operation, given)
+    assert set(made) == {"other", "w.packed0"}
+    panels = np.frombuffer(made["w.packed0"], np.float32).reshape(2, 4, 2)
+    assert (panels == np.stack([data[:, 2:4], data[:, 4:6]])).all()
