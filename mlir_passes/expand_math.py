@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from xtc.core.mlir import F32Type, InsertionPoint, Operation, Type, Value, VectorType
 from xtc.core.passes import Pass
+from xtc.core.scalar import AT_MOST_ZERO
 from xtc_passes._arith_writer import ArithWriter
 from xtc_passes._linalg import all_operations
 
@@ -53,7 +54,8 @@ class ExpandMath(Pass):
     """Compute exp, tanh and erf of float32 by polynomials, within two units of the last place.
 
     LLVM calls the C library for each element and vectorises no loop that does. Overflow gives
-    infinity, what is too small 0, and a NaN stays one. Other types are left to the library.
+    infinity, what is too small 0, and a NaN stays one. Operations that are marked with
+    `xtc.at_most_zero` are not tested for overflow. Other types are left to the library.
 
     Before:
         %y = math.exp %x : f32
@@ -71,7 +73,7 @@ class ExpandMath(Pass):
                 if expansion and isinstance(_element(op.results[0].type), F32Type):
                     with op.location:
                         write = _FloatWriter(InsertionPoint(op), op.results[0].type)
-                        op.results[0].replace_all_uses_with(expansion(write, op.operands[0]))
+                        op.results[0].replace_all_uses_with(expansion(write, op))
                     op.erase()
 
 
@@ -120,9 +122,19 @@ class _FloatWriter(ArithWriter):
         return self.float32(x) if isinstance(x, float) else x
 
 
-def _exp(write: _FloatWriter, x: Value) -> Value:
-    x = write.where(_GREATER, x, _LARGEST, write.float32(_LARGEST), x)
-    x = write.where(_LESS, x, _LEAST, write.float32(_LEAST), x)
+def _exp(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
+    if AT_MOST_ZERO not in op.attributes:
+        x = _at_most_largest(write, x)
+    return _power(write, write.where(_LESS, x, _LEAST, write.float32(_LEAST), x))
+
+
+def _at_most_largest(write: _FloatWriter, x: Value) -> Value:
+    return write.where(_GREATER, x, _LARGEST, write.float32(_LARGEST), x)
+
+
+def _power(write: _FloatWriter, x: Value) -> Value:
+    """exp(x) for x between `_LEAST` and `_LARGEST`."""
     # The power of two is a square, and multiplied by in two steps: 2^128 is no float32, and a
     # result below the normal ones is rounded once.
     rounded = write.plus(write.times(x, 0.5 / math.log(2)), _ROUNDER)
@@ -134,20 +146,23 @@ def _exp(write: _FloatWriter, x: Value) -> Value:
     return write.times(write.times(power, root), root)
 
 
-def _tanh(write: _FloatWriter, x: Value) -> Value:
+def _tanh(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
     size = write.of_bits(write.masked(x, _SIGN - 1))
     square = write.times(size, size)
     near = write.times(write.times(write.polynomial(_TANH, square), square), size)
-    power = write.plus(_exp(write, write.plus(size, size)), 1.0)
+    twice = _at_most_largest(write, write.plus(size, size))
+    power = write.plus(_power(write, twice), 1.0)
     far = write.minus(write.float32(1.0), write.compute("divf", write.float32(2.0), power))
     return _signed(write, write.where(_LESS, size, 0.625, write.plus(near, size), far), x)
 
 
-def _erf(write: _FloatWriter, x: Value) -> Value:
+def _erf(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
     size = write.of_bits(write.masked(x, _SIGN - 1))
     near = write.times(write.polynomial(_ERF, write.times(size, size)), size)
     most = write.where(_GREATER, size, 4.0, write.float32(4.0), size)
-    far = write.minus(write.float32(1.0), _exp(write, write.polynomial(_LOG_ERFC, most)))
+    far = write.minus(write.float32(1.0), _power(write, write.polynomial(_LOG_ERFC, most)))
     return _signed(write, write.where(_LESS, size, 1.0, near, far), x)
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from xtc.core.types import ELEMENT_TYPES, ElementType
 
 BOOL = ELEMENT_TYPES["bool"]
+AT_MOST_ZERO = "xtc.at_most_zero"  # attribute of an operation whose operand is not above 0
 Comparison = Literal["lt", "le", "eq", "ne", "ge", "gt"]
 
 
@@ -118,9 +119,13 @@ class ScalarBuilder:
             return self._emit(f"arith.negf {a.ssa} : {a.mlir}", a.element)
         return self.sub(self.constant(0, a.element), a)
 
-    def math(self, function: str, a: Scalar) -> Scalar:
-        """`math.<function>` of a float: exp, log, sqrt, tanh, erf."""
-        return self._emit(f"math.{function} {a.ssa} : {a.mlir}", a.element)
+    def math(self, function: str, a: Scalar, *, at_most_zero: bool = False) -> Scalar:
+        """`math.<function>` of a float: exp, log, sqrt, tanh, erf.
+
+        `at_most_zero` says that no operand is above 0, which spares exp a test; it may be NaN.
+        """
+        fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
+        return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)
 
     def compare(self, how: Comparison, a: Scalar, b: Scalar) -> Scalar:
         """An i1; false where either is NaN (true for "ne")."""

@@ -24,6 +24,18 @@ func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   return %e : vector<16xf32>
 }
 
+// What is marked cannot overflow.
+
+// CHECK-LABEL: func.func @at_most_zero
+// CHECK-NOT: 8.900000e+01
+// CHECK: arith.constant -1.050000e+02 : f32
+// CHECK-NOT: 8.900000e+01
+// CHECK: return
+func.func @at_most_zero(%x: f32) -> f32 {
+  %e = math.exp %x {xtc.at_most_zero} : f32
+  return %e : f32
+}
+
 // The library has the others.
 
 // CHECK-LABEL: func.func @left_alone
