@@ -14,7 +14,7 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
     """The first loops, each over all of an axis of the result.
 
     Where the outermost is shared by threads, those that are shared with it; else plain loops. All
-    but the last have whole tiles only, and buffers are inside of the last alone.
+    but the last have whole tiles only, and buffers and fused operands are inside of the last alone.
     """
     found: list[NestLoop] = []
     for extent in nest.extents():
@@ -22,16 +22,16 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
         axis = nest.space.axis(loop.axis)
         if axis is None or axis.reduction or loop.tile is not None or extent.trips == 1:
             break
-        bare = replace(loop, parallelize=False, pack=(), buffer=False, name="")
+        bare = replace(loop, parallelize=False, pack=(), fuse=(), buffer=False, name="")
         if bare != NestLoop(loop.axis):
             break
         if found and loop.parallelize != found[0].parallelize:
             break
         found.append(loop)
-        if extent.size % extent.step or loop.pack or loop.buffer:
+        if extent.size % extent.step or loop.pack or loop.fuse or loop.buffer:
             break
     # What computes a fused operand is looked for beside the operation.
-    inner = any(loop.fuse for loop in nest.loops)
+    inner = any(loop.fuse for loop in nest.loops if loop not in found)
     return () if inner or nest.segments else tuple(found)
 
 

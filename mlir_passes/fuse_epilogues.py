@@ -96,20 +96,34 @@ def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | No
     names = one.nest.space.names
     loops = tuple(names.index(loop.axis) for loop in peeled)
     places = [writer.out.index(loop) for loop in loops]
-    members = [
-        *_first_values(view, writer, places),
-        Member(writer, loops),
-        *_epilogue(view, writer, places, kept),
-    ]
-    if len(members) == 1:
+    makers = [_maker(view, writer, operand, loops) for operand in peeled[-1].fuse]
+    before = [*makers, *_first_values(view, writer, places)]
+    members = [*before, Member(writer, loops), *_epilogue(view, writer, places, kept)]
+    if len(members) == 1 + len(makers) or None in makers:
         return None
     return TileGroup(
         view,
-        tuple(members),
+        tuple(one for one in members if one is not None),
         _steps(one.nest, peeled),
         tuple(f"{LOOP_PATH}{loop.name}" for loop in peeled),
         peeled[0].parallelize,
     )
+
+
+def _maker(
+    view: FunctionView, writer: Structured, operand: int, loops: Sequence[int]
+) -> Member | None:
+    """What computes an operand for this operation alone, element by element, in these loops."""
+    value = writer.op.operands[operand]
+    maker = view.nest_of(value)
+    if maker is None or maker.reductions or len(view.uses[value]) > 1:
+        return None
+    if not view.is_made_by(maker.op.operands[maker.destination], "tensor.empty"):
+        return None
+    dimensions = [index.loop for index in writer.indices[operand]]
+    if not set(loops) <= set(dimensions):
+        return None
+    return Member(maker, tuple(maker.out[dimensions.index(loop)] for loop in loops))
 
 
 def _epilogue(
@@ -133,12 +147,12 @@ def _epilogue(
 
 
 def _first_values(view: FunctionView, writer: Structured, places: Sequence[int]) -> list[Member]:
-    """What fills the destination for this one operation, where something does."""
+    """What computes the initial values for this one operation, element by element."""
     value = writer.op.operands[writer.destination]
-    fill = view.nest_of(value)
-    if fill is None or fill.op.name != "linalg.fill" or len(view.uses[value]) > 1:
+    maker = view.nest_of(value)
+    if maker is None or maker.reductions or maker.reads_destination or len(view.uses[value]) > 1:
         return []
-    return [Member(fill, tuple(fill.out[place] for place in places))]
+    return [Member(maker, tuple(maker.out[place] for place in places))]
 
 
 def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:
