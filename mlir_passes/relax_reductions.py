@@ -19,6 +19,8 @@ from xtc_passes._structured import (
     combining_operation,
 )
 
+_SHORT_ROW = 32  # terms next to each other, of fewer of which LLVM makes no vectors
+
 
 @dataclass(frozen=True)
 class RelaxReductions(Pass):
@@ -26,8 +28,8 @@ class RelaxReductions(Pass):
 
     In the order of its terms such a sum is one chain of additions, each of which waits for the one
     before. What has few terms is left to `transpose-row-sums`, which needs no freedom. The order
-    depends on the number of terms alone, not on how many rows there are. The largest or smallest of
-    zeros may be of either sign, and NaN stays NaN. A reduction that has a schedule is left alone.
+    depends on the terms alone, not on how many rows there are. The largest or smallest of zeros may
+    be of either sign, and NaN stays NaN. A reduction that has a schedule is left alone.
 
     Before:
         linalg.generic ins(%a : tensor<4096xf32>) outs(%s : tensor<f32>) { arith.addf %s, %a }
@@ -47,25 +49,31 @@ class RelaxReductions(Pass):
     def run(self, module: Operation) -> None:
         for nest in unscheduled_reductions(module):
             op = combining_operation(nest.op)
-            if op is not None and _walks_neighbours(nest):
-                _relax(op, nest, self.terms)
+            inner = _innermost(nest)
+            if op is not None and inner is not None:
+                _relax(op, nest, inner, self.terms)
 
 
-def _relax(op: Operation, nest: Structured, terms: int) -> None:
+def _innermost(nest: Structured) -> int | None:
+    """The innermost loop where it is a reduction along neighbouring elements."""
+    long = [loop for loop in nest.reductions if nest.extents[loop] > 1]
+    if not long or not nest.runs_along_rows:
+        return None
+    used = [number for number in range(len(nest.indices)) if nest.uses_loop(number, long[-1])]
+    return long[-1] if all(nest.is_contiguous(number, long[-1]) for number in used) else None
+
+
+def _relax(op: Operation, nest: Structured, inner: int, terms: int) -> None:
     """Give the operation that combines total and term of a reduction what freedom it gains by."""
+    if nest.body.arguments[nest.destination] not in list(op.operands):
+        return
     if op.name in FLOAT_EXTREMES:
         allow(op, "nsz")
         _put_total_last(op, nest)
-    many = math.prod(nest.extents[loop] for loop in nest.reductions) >= terms
+    total = math.prod(nest.extents[loop] for loop in nest.reductions)
+    many = total >= terms and nest.extents[inner] >= _SHORT_ROW
     if many and op.name in (*FLOAT_SUMS, *FLOAT_EXTREMES):
         allow(op, "reassoc")
-
-
-def _walks_neighbours(nest: Structured) -> bool:
-    """True where the innermost loop is a reduction along neighbouring elements."""
-    inner = nest.reductions[-1]
-    used = [number for number in range(len(nest.indices)) if nest.uses_loop(number, inner)]
-    return nest.runs_along_rows and all(nest.is_contiguous(number, inner) for number in used)
 
 
 def _put_total_last(op: Operation, nest: Structured) -> None:

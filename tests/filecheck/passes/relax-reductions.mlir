@@ -9,7 +9,7 @@
 #rows = affine_map<(i, j) -> (i)>
 #columns = affine_map<(i, j) -> (j)>
 #one = affine_map<(i, j) -> ()>
-func.func @sums(%a: tensor<8x128xf32>, %s: tensor<8xf32>, %b: tensor<100x16xf32>, %t: tensor<f32>)
+func.func @sums(%a: tensor<8x128xf32>, %s: tensor<8xf32>, %b: tensor<100x32xf32>, %t: tensor<f32>)
     -> (tensor<8xf32>, tensor<f32>) {
   %0 = linalg.generic {indexing_maps = [#row, #rows], iterator_types = ["parallel", "reduction"]}
       ins(%a : tensor<8x128xf32>) outs(%s : tensor<8xf32>) {
@@ -18,7 +18,7 @@ func.func @sums(%a: tensor<8x128xf32>, %s: tensor<8xf32>, %b: tensor<100x16xf32>
     linalg.yield %new : f32
   } -> tensor<8xf32>
   %1 = linalg.generic {indexing_maps = [#row, #one], iterator_types = ["reduction", "reduction"]}
-      ins(%b : tensor<100x16xf32>) outs(%t : tensor<f32>) {
+      ins(%b : tensor<100x32xf32>) outs(%t : tensor<f32>) {
   ^bb0(%x: f32, %total: f32):
     %new = arith.addf %total, %x : f32
     linalg.yield %new : f32
