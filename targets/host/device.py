@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from xtc.core.cores import usable_cores
 from xtc.core.errors import ArtifactError, DeviceMemoryError, UserError
 from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
@@ -19,7 +20,7 @@ from xtc.interfaces.runtime import HostRuntime, LoadedModule
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import LIBRARY
 from xtc_targets.host.pool import Pool, pool
-from xtc_targets.host.threads import threads_to_use, usable_cores
+from xtc_targets.host.threads import threads_to_use
 
 _numbers = Numbering()
 

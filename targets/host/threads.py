@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from xtc.core import knobs
+from xtc.core.cores import usable_cores
 from xtc.core.errors import ArtifactError, UserError, shown
 
 MAX_THREADS = 1024
@@ -46,10 +46,3 @@ def _recorded_threads(text: str) -> int:
         return check_threads(int(text))
     except (ValueError, UserError):
         raise ArtifactError(f"the manifest asks for {shown(text)} threads") from None
-
-
-def usable_cores() -> int:
-    """The cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

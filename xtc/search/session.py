@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from xtc.core.cores import usable_cores
 from xtc.core.errors import DeviceNotFound, UserError, XtcError
 from xtc.core.guard import Limits
 from xtc.core.versions import toolchain_versions
@@ -241,8 +241,9 @@ class Session:
                 yield stack.enter_context(there), there.machine
                 return
             lane = Lane(problem, compile_limits, run_limits)
-            alone = self.compilation.target.facts(self.compilation.options).get(THREADS, 1) > 1
-            cores = os.cpu_count() or 2
+            cores = usable_cores()
+            threads = self.compilation.target.facts(self.compilation.options).get(THREADS, 1)
+            alone = threads > 1 or cores == 1
             jobs = settings.jobs or max(1, min(_MOST_JOBS, cores if alone else cores - 1))
             here = LocalEvaluator(lane, jobs, exclusive=alone)
             yield stack.enter_context(here), self.key.machine

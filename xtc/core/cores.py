@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many cores there are to run on."""
+
+from __future__ import annotations
+
+import os
+
+
+def usable_cores() -> int:
+    """The cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
