@@ -182,22 +182,25 @@ def generic(
     reductions: Sequence[int],
     attributes: Mapping[str, Attribute],
     ip: InsertionPoint,
+    *,
+    destinations: int = 1,
 ) -> Operation:
-    """A `linalg.generic` with an empty body; the last operand is its destination.
+    """A `linalg.generic` with an empty body; the last operands are its destinations.
 
-    It has a result where the destination is a tensor.
+    It has a result for each that is a tensor.
     """
     maps = [affine_map_attribute(row, loops) for _, row in operands]
     values = [value for value, _ in operands]
+    inputs = len(values) - destinations
     op = Operation.create(
         "linalg.generic",
-        [values[-1].type] if isinstance(values[-1].type, RankedTensorType) else [],
+        [one.type for one in values[inputs:] if isinstance(one.type, RankedTensorType)],
         values,
         {
             **attributes,
             "indexing_maps": ArrayAttr.get(maps),
             "iterator_types": _iterators(loops, reductions),
-            "operandSegmentSizes": DenseI32ArrayAttr.get([len(values) - 1, 1]),
+            "operandSegmentSizes": DenseI32ArrayAttr.get([inputs, destinations]),
         },
         regions=1,
         ip=ip,

@@ -146,7 +146,11 @@ class _Planner:
         work = max(math.prod(one.nest.extents) // _rows(one) for one in members)
         lanes = self.limits.lanes if any(one.nest.crosses_rows for one in members) else 1
         rows = max(self.limits.rows, lanes, -(-_TILE_WORK // work))
-        most = min(rows, extents[-1], max(1, self.limits.bytes // _row_bytes(members)))
+        bytes = self.limits.bytes
+        if any(one.nest.runs_along_rows for one in members):
+            # Rows are swept over and over, and stay in the first-level cache meanwhile.
+            bytes = min(bytes, SMALL_BYTES)
+        most = min(rows, extents[-1], max(1, bytes // _row_bytes(members)))
         if math.prod(extents) == most or not _gains(members):
             return ()
         return (*(1 for _ in extents[:-1]), even_part(extents[-1], most))

@@ -21,6 +21,7 @@ from xtc.core.mlir import (
     Value,
     get_indexing_maps,
 )
+from xtc_passes._fast_math import allows
 from xtc_passes._index import Index, index_of
 from xtc_passes._linalg import ID_PREFIX, all_operations
 
@@ -31,6 +32,9 @@ DEVICE = "xtc.device"
 
 KERNEL = "xtc.kernel"
 """The attribute that operations have in common, in a row, that one kernel shall do as they are."""
+
+FLOAT_SUMS = ("arith.addf", "arith.mulf")
+FLOAT_EXTREMES = ("arith.maximumf", "arith.minimumf")
 
 SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
 FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop crosses their rows
@@ -124,17 +128,22 @@ class Structured:
         return loop if all(self.is_contiguous(number, loop) for number in used) else None
 
     @cached_property
-    def crosses_rows(self) -> bool:
-        """True for a sum of floats whose parallel loops all have a stride.
+    def runs_along_rows(self) -> bool:
+        """True for a reduction that no parallel loop of unit stride can be innermost of."""
+        return bool(self.reductions) and self.vector_loop is None
 
-        Its order is fixed, so no loop of it can be vectorised; sums of integers and maxima may be
-        reordered, and are along their rows.
+    @cached_property
+    def crosses_rows(self) -> bool:
+        """True for a reduction of floats in fixed order whose parallel loops all have a stride.
+
+        No loop of it can be vectorised. Those of integers, and what `relax-reductions` marks so,
+        may be done in any order, and are along their rows; so are maxima that care for the sign of
+        zero, which is slow on vectors of any order.
         """
-        ops = body_operations(self.op)
-        total = ops[-1].operands[0]
-        last = next((op for op in ops if total in op.results), None)
-        sums = last is not None and last.name in ("arith.addf", "arith.mulf")
-        return bool(self.reductions) and sums and self.vector_loop is None
+        last = combining_operation(self.op)
+        if last is None or not self.runs_along_rows or allows(last, "reassoc"):
+            return False
+        return last.name in FLOAT_SUMS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
 
     def is_contiguous(self, number: int, loop: int) -> bool:
         """True where `loop` walks neighbouring elements of the operand."""
@@ -145,7 +154,7 @@ class Structured:
 
 def structured(op: Operation) -> Structured | None:
     """The operation as a loop nest, or None where it is none that can be rewritten as such."""
-    if not op.name.startswith("linalg.") or len(op.results) > 1:
+    if not op.name.startswith("linalg.") or _destinations(op) > 1:
         return None
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):
@@ -156,6 +165,12 @@ def structured(op: Operation) -> Structured | None:
         return None
     found = Structured(op, indices, extents)  # type: ignore[arg-type]
     return found if len(set(found.out)) == len(indices[-1]) else None
+
+
+def _destinations(op: Operation) -> int:
+    """How many operands are written, each a result where it is a tensor."""
+    segments = "operandSegmentSizes"
+    return list(op.attributes[segments])[1] if segments in op.attributes else len(op.results)
 
 
 def labels(op: Operation) -> dict[str, Attribute]:
@@ -172,6 +187,13 @@ def is_id(name: str) -> bool:
 def body_operations(op: Operation) -> list[Operation]:
     """The operations of an operation's only block, in order."""
     return [inner for inner in all_operations(op) if inner != op and inner.parent == op]
+
+
+def combining_operation(op: Operation) -> Operation | None:
+    """The operation of a body whose result the body yields; None where it yields an argument."""
+    ops = body_operations(op)
+    total = ops[-1].operands[0]
+    return next((one for one in ops if total in one.results), None)
 
 
 def is_shaped(value: Value) -> bool:

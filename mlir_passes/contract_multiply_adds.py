@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Attribute, Operation
+from xtc.core.mlir import Operation
 from xtc.core.passes import Pass
+from xtc_passes._fast_math import allow
 from xtc_passes._linalg import all_operations
 
 
@@ -28,11 +29,9 @@ class ContractMultiplyAdds(Pass):
     name: ClassVar[str] = "contract-multiply-adds"
 
     def run(self, module: Operation) -> None:
-        with module.context:
-            contract = Attribute.parse("#arith.fastmath<contract>")
         for op in all_operations(module):
             if op.name == "arith.mulf":
                 uses = list(op.results[0].uses)
                 if len(uses) == 1 and uses[0].owner.name == "arith.addf":
-                    op.attributes["fastmath"] = contract
-                    uses[0].owner.attributes["fastmath"] = contract
+                    allow(op, "contract")
+                    allow(uses[0].owner, "contract")

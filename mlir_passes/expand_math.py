@@ -10,12 +10,13 @@ from typing import ClassVar
 
 from xtc.core.mlir import F32Type, InsertionPoint, Operation, Type, Value, VectorType
 from xtc.core.passes import Pass
+from xtc.core.scalar import AT_MOST_ZERO
 from xtc_passes._arith_writer import ArithWriter
 from xtc_passes._linalg import all_operations
 
 # Polynomials that come closest, by relative error of the function, on the range they are used on:
-# (exp(r) - 1 - r) / r^2 for |r| up to log(2) / 2, by powers of r: 3e-9
-_EXP = (0.49999994, 0.16666521, 0.041668389, 0.0083687175, 0.0013814596)
+# (exp(r) - 1 - r) / r^2 for |r| up to log(2), by powers of r: 1.4e-8
+_EXP = (0.50000036, 0.16666614, 0.041661259, 0.0083361091, 0.0014104677, 0.00019611344)
 # (tanh(x) - x) / x^3 for |x| up to 0.625, by powers of x^2: 4e-9
 _TANH = (-0.33333281, 0.13331442, -0.053739712, 0.020639079, -0.0057049785)
 # erf(x) / x for |x| up to 1, by powers of x^2: 1e-9
@@ -39,7 +40,8 @@ _LOG_ERFC = (
     0.00044147291919216514,
     -2.1697638658224605e-05,
 )
-_ROUNDER = 1.5 * (1 << 23)  # added to a float, leaves no place for a fraction
+# Added to a float, leaves no place for a fraction; its last bits are the exponent of 1.
+_ROUNDER = 1.5 * (1 << 23) + 127
 _LOG2_HIGH = 0.693359375  # of ten bits: products with whole numbers are exact
 _LOG2_LOW = math.log(2) - _LOG2_HIGH
 _LARGEST, _LEAST = 89.0, -105.0  # exp is infinite, or 0, from here on
@@ -52,13 +54,14 @@ class ExpandMath(Pass):
     """Compute exp, tanh and erf of float32 by polynomials, within two units of the last place.
 
     LLVM calls the C library for each element and vectorises no loop that does. Overflow gives
-    infinity, what is too small 0, and a NaN stays one. Other types are left to the library.
+    infinity, what is too small 0, and a NaN stays one. Operations that are marked with
+    `xtc.at_most_zero` are not tested for overflow. Other types are left to the library.
 
     Before:
         %y = math.exp %x : f32
     After:
-        %n = round(%x / log 2); %r = %x - %n * log 2
-        %y = (1 + %r + %r^2 * polynomial(%r)) * 2^%n    // of arith operations
+        %n = round(%x / log 4); %r = %x - %n * log 4
+        %y = (1 + %r + %r^2 * polynomial(%r)) * 2^%n * 2^%n    // of arith operations
     """
 
     name: ClassVar[str] = "expand-math"
@@ -70,7 +73,7 @@ class ExpandMath(Pass):
                 if expansion and isinstance(_element(op.results[0].type), F32Type):
                     with op.location:
                         write = _FloatWriter(InsertionPoint(op), op.results[0].type)
-                        op.results[0].replace_all_uses_with(expansion(write, op.operands[0]))
+                        op.results[0].replace_all_uses_with(expansion(write, op))
                     op.erase()
 
 
@@ -115,45 +118,51 @@ class _FloatWriter(ArithWriter):
         holds = self.op("cmpf", 1, a, self.float32(b), predicate=predicate)
         return self.compute("select", holds, then, other)
 
-    def power_of_two(self, exponent: Value) -> Value:
-        biased = self.op("addi", 32, exponent, self.number(127, 32))
-        return self.of_bits(self.op("shli", 32, biased, self.number(23, 32)))
-
     def _value(self, x: Value | float) -> Value:
         return self.float32(x) if isinstance(x, float) else x
 
 
-def _exp(write: _FloatWriter, x: Value) -> Value:
-    x = write.where(_GREATER, x, _LARGEST, write.float32(_LARGEST), x)
-    x = write.where(_LESS, x, _LEAST, write.float32(_LEAST), x)
-    rounded = write.plus(write.times(x, 1 / math.log(2)), _ROUNDER)
+def _exp(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
+    if AT_MOST_ZERO not in op.attributes:
+        x = _at_most_largest(write, x)
+    return _power(write, write.where(_LESS, x, _LEAST, write.float32(_LEAST), x))
+
+
+def _at_most_largest(write: _FloatWriter, x: Value) -> Value:
+    return write.where(_GREATER, x, _LARGEST, write.float32(_LARGEST), x)
+
+
+def _power(write: _FloatWriter, x: Value) -> Value:
+    """exp(x) for x between `_LEAST` and `_LARGEST`."""
+    # The power of two is a square, and multiplied by in two steps: 2^128 is no float32, and a
+    # result below the normal ones is rounded once.
+    rounded = write.plus(write.times(x, 0.5 / math.log(2)), _ROUNDER)
     whole = write.minus(rounded, _ROUNDER)
-    rest = write.plus(x, write.times(whole, -_LOG2_HIGH))
-    rest = write.plus(rest, write.times(whole, -_LOG2_LOW))
-    square = write.times(rest, rest)
-    power = write.plus(write.times(write.polynomial(_EXP, rest), square), rest)
-    # In two steps, as 2^128 is no float32, and a result below the normal ones is rounded once.
-    exponent = write.op("subi", 32, write.bits(rounded), write.bits(write.float32(_ROUNDER)))
-    half = write.op("shrsi", 32, exponent, write.number(1, 32))
-    other = write.op("subi", 32, exponent, half)
-    scaled = write.times(write.plus(power, 1.0), write.power_of_two(half))
-    return write.times(scaled, write.power_of_two(other))
+    rest = write.plus(x, write.times(whole, -2 * _LOG2_HIGH))
+    rest = write.plus(rest, write.times(whole, -2 * _LOG2_LOW))
+    power = write.polynomial((1.0, 1.0, *_EXP), rest)
+    root = write.of_bits(write.op("shli", 32, write.bits(rounded), write.number(23, 32)))
+    return write.times(write.times(power, root), root)
 
 
-def _tanh(write: _FloatWriter, x: Value) -> Value:
+def _tanh(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
     size = write.of_bits(write.masked(x, _SIGN - 1))
     square = write.times(size, size)
     near = write.times(write.times(write.polynomial(_TANH, square), square), size)
-    power = write.plus(_exp(write, write.plus(size, size)), 1.0)
+    twice = _at_most_largest(write, write.plus(size, size))
+    power = write.plus(_power(write, twice), 1.0)
     far = write.minus(write.float32(1.0), write.compute("divf", write.float32(2.0), power))
     return _signed(write, write.where(_LESS, size, 0.625, write.plus(near, size), far), x)
 
 
-def _erf(write: _FloatWriter, x: Value) -> Value:
+def _erf(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
     size = write.of_bits(write.masked(x, _SIGN - 1))
     near = write.times(write.polynomial(_ERF, write.times(size, size)), size)
     most = write.where(_GREATER, size, 4.0, write.float32(4.0), size)
-    far = write.minus(write.float32(1.0), _exp(write, write.polynomial(_LOG_ERFC, most)))
+    far = write.minus(write.float32(1.0), _power(write, write.polynomial(_LOG_ERFC, most)))
     return _signed(write, write.where(_LESS, size, 1.0, near, far), x)
 
 

@@ -16,12 +16,14 @@ from xtc_passes.expand_math import ExpandMath
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_epilogues import FuseEpilogues
 from xtc_passes.fuse_rows import FuseRows
+from xtc_passes.fuse_sums import FuseSums
 from xtc_passes.hoist_accumulators import HoistAccumulators
 from xtc_passes.interleave_terms import InterleaveTerms
 from xtc_passes.keep_outer_loops import KeepOuterLoops
 from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.order_loops import OrderLoops
 from xtc_passes.pack_constants import PackConstants
+from xtc_passes.relax_reductions import RelaxReductions
 from xtc_passes.split_vectors import SplitVectors
 from xtc_passes.transpose_by_blocks import TransposeByBlocks
 from xtc_passes.transpose_operands import TransposeOperands
@@ -46,8 +48,16 @@ Codegen = Literal["llvm", "c"]
 _FLOAT_BITS = 32
 
 
-def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], parallel: bool) -> Stage:
+def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
+    """C has no names for these instructions that all compilers know."""
+    return HostDescription.of(machine).dots if codegen == "llvm" else ()
+
+
+def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool) -> Stage:
     description = HostDescription.of(machine)
+    dots = _dots(machine, codegen)
+    # C has no way to let single sums be reordered.
+    relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
     return Stage(
         "scheduled",
         (
@@ -77,12 +87,15 @@ def _scheduled(machine: Machine, caches: Caches, *, dots: tuple[str, ...], paral
             # While what a loop packs is a slice of a whole constant.
             PackConstants(),
             # What follows decides for operations that still have none.
+            *relaxed,
             FuseRows(parallel=parallel, lanes=description.vector_bits // _FLOAT_BITS),
             # The best order depends on how many rows a tile has.
             OrderLoops(),
             # After fusion, which may compute what is padded. First what plain loops pad in part.
             PadByBlocks(caches.l2_bytes // 2),
             FillBorders(parallel),
+            # What has two results is known to no other pass.
+            FuseSums(),
             "canonicalize",
             "cse",
         ),
@@ -106,7 +119,7 @@ _BUFFERS = (
 OFFLOADED = Stage("offloaded")
 
 
-def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
+def _lowered_to_llvm(machine: Machine) -> Stage:
     return Stage(
         "lowered",
         (
@@ -115,7 +128,7 @@ def _lowered_to_llvm(machine: Machine, dots: tuple[str, ...]) -> Stage:
             ExpandMath(),
             # LLVM's own way with vectors of odd lengths is element by element.
             SplitVectors(bits=HostDescription.of(machine).vector_bits),
-            UseDotProducts(dots),
+            UseDotProducts(_dots(machine, "llvm")),
             TransposeByBlocks(HostDescription.of(machine).vector_bits),
             # An accumulator's address is seen not to change once it is computed outside of loops.
             "func.func(fold-memref-alias-ops)",
@@ -151,10 +164,8 @@ def host_pipeline(
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
     bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
-    # C has no names for these instructions that all compilers know.
-    dots = HostDescription.of(machine).dots if codegen == "llvm" else ()
-    scheduled = _scheduled(machine, caches, dots=dots, parallel=parallel)
-    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, dots)
+    scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
+    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
 
 

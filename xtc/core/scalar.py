@@ -11,6 +11,7 @@ from typing import Literal
 from xtc.core.types import ELEMENT_TYPES, ElementType
 
 BOOL = ELEMENT_TYPES["bool"]
+AT_MOST_ZERO = "xtc.at_most_zero"  # attribute of an operation whose operand is not above 0
 Comparison = Literal["lt", "le", "eq", "ne", "ge", "gt"]
 
 
@@ -94,9 +95,13 @@ class ScalarBuilder:
         """a * b."""
         return self._binary({"float": "arith.mulf", "int": "arith.muli"}, a, b)
 
-    def div(self, a: Scalar, b: Scalar) -> Scalar:
-        """a / b, floats only."""
-        return self._binary({"float": "arith.divf"}, a, b)
+    def div(self, a: Scalar, b: Scalar, *, by_reciprocal: bool = False) -> Scalar:
+        """a / b, floats only.
+
+        With `by_reciprocal` a * (1 / b) is as good: for a `b` whose reciprocal is a normal number.
+        """
+        flags = " fastmath<arcp>" if by_reciprocal else ""
+        return self._emit(f"arith.divf {a.ssa}, {b.ssa}{flags} : {a.mlir}", a.element)
 
     def maximum(self, a: Scalar, b: Scalar) -> Scalar:
         """The larger one; NaN if either is NaN."""
@@ -114,9 +119,13 @@ class ScalarBuilder:
             return self._emit(f"arith.negf {a.ssa} : {a.mlir}", a.element)
         return self.sub(self.constant(0, a.element), a)
 
-    def math(self, function: str, a: Scalar) -> Scalar:
-        """`math.<function>` of a float: exp, log, sqrt, tanh, erf."""
-        return self._emit(f"math.{function} {a.ssa} : {a.mlir}", a.element)
+    def math(self, function: str, a: Scalar, *, at_most_zero: bool = False) -> Scalar:
+        """`math.<function>` of a float: exp, log, sqrt, tanh, erf.
+
+        `at_most_zero` says that no operand is above 0, which spares exp a test; it may be NaN.
+        """
+        fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
+        return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)
 
     def compare(self, how: Comparison, a: Scalar, b: Scalar) -> Scalar:
         """An i1; false where either is NaN (true for "ne")."""

@@ -57,10 +57,12 @@ class Softmax(Operator):
         rows = kept_names(result.rank, [axis])
 
         def power(body: ScalarBuilder, value: Scalar, largest: Scalar, _old: Scalar) -> Scalar:
-            return body.math("exp", body.sub(body.cast(value, wide.element), largest))
+            distance = body.sub(body.cast(value, wide.element), largest)
+            return body.math("exp", distance, at_most_zero=True)
 
         def share(body: ScalarBuilder, value: Scalar, total: Scalar, _old: Scalar) -> Scalar:
-            return body.cast(body.div(value, total), result.element)
+            # From 1, the largest power, to the number of elements; or NaN.
+            return body.cast(body.div(value, total, by_reciprocal=True), result.element)
 
         def total(of: Value, start: float, combine: Combine, step: str) -> tuple[Value, IndexMap]:
             return reduce(builder, of, [axis], wide.element, start, combine, step=step), rows

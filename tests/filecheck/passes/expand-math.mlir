@@ -18,10 +18,22 @@ func.func @scalars(%x: f32) -> (f32, f32, f32) {
 // CHECK-LABEL: func.func @vectors
 // CHECK: arith.constant dense<8.900000e+01> : vector<16xf32>
 // CHECK-NOT: math.
-// CHECK: arith.addi %{{.*}} : vector<16xi32>
+// CHECK: arith.shli %{{.*}} : vector<16xi32>
 func.func @vectors(%x: vector<16xf32>) -> vector<16xf32> {
   %e = math.exp %x : vector<16xf32>
   return %e : vector<16xf32>
+}
+
+// What is marked cannot overflow.
+
+// CHECK-LABEL: func.func @at_most_zero
+// CHECK-NOT: 8.900000e+01
+// CHECK: arith.constant -1.050000e+02 : f32
+// CHECK-NOT: 8.900000e+01
+// CHECK: return
+func.func @at_most_zero(%x: f32) -> f32 {
+  %e = math.exp %x {xtc.at_most_zero} : f32
+  return %e : f32
 }
 
 // The library has the others.
