@@ -141,10 +141,10 @@ class LocalHost(HostRuntime):
         return {"modules": float(len(self._loaded))}
 
     def peak_flops(self, dtype: str) -> float:
-        """The measured peak of as many cores as the loaded code uses threads."""
-        from xtc_targets.host.peak import peak_flops
+        """The measured peak of as many cores as the loaded code uses threads; 0 for no such type."""
+        from xtc_targets.host.peak import has_peak, peak_flops
 
-        return peak_flops(dtype, self._cores())
+        return peak_flops(dtype, self._cores()) if has_peak(dtype) else 0.0
 
     def memory_bandwidth(self) -> float:
         """The measured rate of as many cores reading at the same time."""

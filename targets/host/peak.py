@@ -62,6 +62,12 @@ def peak_flops(dtype: npt.DTypeLike, threads: int = 1, seconds: float = 0.05) ->
         return _measured(name, threads, float(seconds))
 
 
+def has_peak(dtype: str) -> bool:
+    """Whether multiply-adds of this type are measured here."""
+    known = _COMPUTED_IN.get(dtype, dtype) in LLVM_TYPE
+    return known or dot_shape_for(dtype, HostDescription.of(Machine.host()).dots) is not None
+
+
 @functools.cache
 def _measured(dtype: str, threads: int, seconds: float) -> float:
     shape = _shape(dtype)

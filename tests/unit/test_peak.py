@@ -8,6 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import xtc
+import xtc.ops as O
 from xtc.core.errors import UserError
 from xtc.core.llvm import LoadedObjects, Machine, compile_ir
 from xtc_passes._dots import DOTS as DOTS_BY_FEATURE
@@ -39,6 +41,16 @@ def test_a_process_measures_once() -> None:
 def test_other_element_types(dtype: str) -> None:
     with pytest.raises(UserError, match="no multiply-add peak is measured for"):
         peak.peak_flops(dtype)
+
+
+def test_operators_of_such_types_are_measured_without_it() -> None:
+    x = O.tensor((8, 8), "int32", name="X")
+    with O.graph(name="twice") as builder:
+        O.add(x, x)
+    with xtc.compile(builder.graph) as module:
+        found = module.measure(repeat=1)
+    assert found.gflops is not None
+    assert found.fraction_of_peak is None
 
 
 @pytest.mark.parametrize(
