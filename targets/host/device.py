@@ -141,7 +141,7 @@ class LocalHost(HostRuntime):
         return {"modules": float(len(self._loaded))}
 
     def peak_flops(self, dtype: str) -> float:
-        """The measured peak of as many cores as the loaded code uses threads; 0 for no such type."""
+        """The measured peak of as many cores as the code uses threads; 0 where a type has none."""
         from xtc_targets.host.peak import has_peak, peak_flops
 
         return peak_flops(dtype, self._cores()) if has_peak(dtype) else 0.0
