@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xtc.core.mlir import Operation, Value
@@ -58,10 +58,13 @@ def functions(module: Operation) -> Iterator[FunctionView]:
             yield _view(function)
 
 
-def loop_bodies(module: Operation) -> Iterator[FunctionView]:
-    """A view of the body of every loop over tiles in `module`."""
-    for loop in [op for op in all_operations(module) if op.name in ("scf.for", "scf.forall")]:
-        yield _view(loop)
+def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
+    """A view of each block that has one of these operations, where no other is beside it."""
+    seen: list[Operation] = []
+    for around in (op.parent for op in ops):
+        if around is not None and around not in seen and len(around.regions[0].blocks) == 1:
+            seen.append(around)
+            yield _view(around)
 
 
 def unscheduled_reductions(module: Operation) -> list[Structured]:

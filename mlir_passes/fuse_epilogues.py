@@ -11,7 +11,7 @@ from xtc.core.loops import Nest, NestLoop, nest_data
 from xtc.core.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.core.passes import Pass
 from xtc_passes import _linalg as linalg
-from xtc_passes._function_view import FunctionView, functions, loop_bodies
+from xtc_passes._function_view import FunctionView, blocks_of
 from xtc_passes._overwrite import overwrite_inputs
 from xtc_passes._peel import inside, leading
 from xtc_passes._scheduled import Scheduled, fused_nodes
@@ -68,7 +68,7 @@ def _fuse(module: Operation) -> bool:
     found = ApplySchedules().nests(module)
     kept = fused_nodes(module)
     moved = False
-    for view in [*functions(module), *loop_bodies(module)]:
+    for view in list(blocks_of(one.op for one in found)):
         groups = [_group(view, one, kept) for one in found]
         roots = [None if group is None else group.root for group in groups]
         # The last first: what is behind an operation that moves reads something else then.
@@ -89,9 +89,7 @@ def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | No
     """What is computed in the first loops of a schedule; None where that is nothing more."""
     writer = structured(one.op) if one.op in view.positions else None
     peeled = leading(one.nest)
-    if writer is None or not peeled:
-        return None
-    if not _is_legal(one.nest, peeled):
+    if writer is None or not peeled or not _is_legal(one.nest, peeled):
         return None
     names = one.nest.space.names
     loops = tuple(names.index(loop.axis) for loop in peeled)
