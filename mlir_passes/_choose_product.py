@@ -5,7 +5,8 @@ The register tile is some rows of a few vectors of the result; rows are those of
 pixels of a convolution, along whichever loop gives enough of them. Around it run blocks of the sum,
 so that a panel of the operand that has the vectors stays in the second-level cache and its part
 under the register tile in the first; the panel is copied where it is read often enough to pay, so
-that neighbouring rows are neighbours in memory. Goto and van de Geijn, "Anatomy of High-Performance
+that neighbouring rows are neighbours in memory. A panel of a constant is copied before there is any
+call (`pack-constants`). Goto and van de Geijn, "Anatomy of High-Performance
 Matrix Multiplication", ACM TOMS 34(3), 2008, has the same blocks with both operands copied. Where
 few rows share a large panel, as in a vector times a matrix, memory is the limit: long parts of some
 rows of the panel are then read side by side, and nothing twice.
