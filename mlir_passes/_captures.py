@@ -16,8 +16,8 @@ from xtc.core.mlir import (
     OpResult,
     UnitAttr,
     Value,
+    all_operations,
 )
-from xtc_passes._linalg import all_operations
 
 # Free to repeat inside the function, where what they say is then known.
 _REPEATED = (

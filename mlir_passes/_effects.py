@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from xtc.core.buffers import VIEWS
-from xtc.core.mlir import DenseI32ArrayAttr, MemRefType, Operation, Value
-from xtc_passes._linalg import all_operations
+from xtc.core.mlir import DenseI32ArrayAttr, MemRefType, Operation, Value, all_operations
 
 _READERS = (
     *VIEWS,

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from xtc.core.mlir import Operation, Value
-from xtc_passes._linalg import all_operations
+from xtc.core.mlir import Operation, Value, all_operations
 from xtc_passes._structured import (
     KERNEL,
     LOOP_PATH,

@@ -21,6 +21,7 @@ from xtc.core.mlir import (
     RankedTensorType,
     UnitAttr,
     Value,
+    all_operations,
 )
 from xtc.core.transform import apply_script
 from xtc_passes import _linalg as linalg
@@ -85,7 +86,7 @@ def _only_used(module: Operation, mark: str) -> Operation:
 
 def _erase_unused(module: Operation) -> None:
     """What was computed whole for the fused operand alone is not computed any more."""
-    for op in reversed(linalg.all_operations(module)):
+    for op in reversed(all_operations(module)):
         if op.name.startswith(_PURE) and len(op.results) and not _is_used(op):
             op.erase()
 

@@ -25,8 +25,7 @@ from xtc.core.mlir import (
     RankedTensorType,
     StringAttr,
     Value,
-    WalkOrder,
-    WalkResult,
+    all_operations,
 )
 
 ID_PREFIX = "__xtc_id_"
@@ -36,18 +35,6 @@ _ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max",
 def operations_with(module: Operation, attribute: str) -> list[Operation]:
     """Operations that carry `attribute`, in the order of the text."""
     return [op for op in all_operations(module) if attribute in op.attributes]
-
-
-def all_operations(module: Operation) -> list[Operation]:
-    """Every operation below `module`, in the order of the text."""
-    found: list[Operation] = []
-
-    def visit(op: Operation) -> WalkResult:
-        found.append(op.operation)
-        return WalkResult.ADVANCE
-
-    module.walk(visit, WalkOrder.PRE_ORDER)
-    return found
 
 
 def marked(module: Operation, prefix: str) -> dict[str, Operation]:

@@ -18,6 +18,7 @@ from xtc.core.mlir import (
     FlatSymbolRefAttr,
     Operation,
     StringAttr,
+    all_operations,
 )
 from xtc_passes import _linalg as linalg
 
@@ -30,7 +31,7 @@ def mesh_around(op: Operation) -> Mesh | None:
     module = op
     while module.parent is not None:
         module = module.parent
-    grids = {_name(one): one for one in linalg.all_operations(module) if one.name == GRID}
+    grids = {_name(one): one for one in all_operations(module) if one.name == GRID}
     for name, grid in grids.items():
         if MEMORY in grid.attributes:
             memory = _symbol(name, grid.attributes[MEMORY])
@@ -69,7 +70,7 @@ def _axes(grid: Operation) -> dict[str, int]:
 
 def erase_meshes(module: Operation) -> None:
     """Drop the meshes, which code generation knows nothing of."""
-    for op in linalg.all_operations(module):
+    for op in all_operations(module):
         if op.name == GRID:
             op.erase()
 

@@ -19,11 +19,12 @@ from xtc.core.mlir import (
     RankedTensorType,
     StringAttr,
     Value,
+    all_operations,
     get_indexing_maps,
 )
 from xtc_passes._fast_math import allows
 from xtc_passes._index import Index, index_of
-from xtc_passes._linalg import ID_PREFIX, all_operations
+from xtc_passes._linalg import ID_PREFIX
 
 SCHEDULE_MARK = "loop.schedule"
 LOOP_PATH = "./"  # how the name of an attribute begins that a loop of a schedule carries

@@ -14,6 +14,7 @@ from xtc.core.mlir import (
     IntegerType,
     Operation,
     Value,
+    all_operations,
 )
 from xtc_passes import _linalg as linalg
 
@@ -42,7 +43,7 @@ def give_buffers(
 
 def keep_temporaries_local(module: Operation, space: int) -> None:
     """Let what is computed in between, inside of distributed loops, be in this memory space."""
-    for op in linalg.all_operations(module):
+    for op in all_operations(module):
         if op.name == "tensor.empty" and _is_inside(op, "scf.forall"):
             local = _buffer(op, op.results[0], space, copy=False)
             op.results[0].replace_all_uses_with(local)

@@ -17,9 +17,9 @@ from xtc.core.mlir import (
     Type,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Operation
+from xtc.core.mlir import Operation, all_operations
 from xtc.core.passes import Pass
 from xtc_passes._fast_math import allow
-from xtc_passes._linalg import all_operations
 
 
 @dataclass(frozen=True)

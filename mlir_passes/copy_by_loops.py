@@ -34,25 +34,14 @@ class CopyByLoops(Pass):
     whole: bool = False
 
     def run(self, module: Operation) -> None:
-        copies: list[Operation] = []
-        _collect(module, copies)
-        for copy in copies:
+        from xtc.core.mlir import all_operations
+
+        for copy in [op for op in all_operations(module) if op.name == "memref.copy"]:
             if self.whole or not all(self._is_whole(operand) for operand in copy.operands):
                 _rewrite(copy)
 
     def _is_whole(self, memref: Value) -> bool:
         return _is_dense(memref) and not (self.parts and _is_part(memref))
-
-
-def _collect(module: Operation, copies: list[Operation]) -> None:
-    from xtc.core.mlir import WalkResult
-
-    def visit(op: Operation) -> WalkResult:
-        if op.name == "memref.copy":
-            copies.append(op)
-        return WalkResult.ADVANCE
-
-    module.walk(visit)
 
 
 def _is_part(memref: Value) -> bool:

@@ -6,10 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from xtc.core.mlir import BF16Type, F32Type, InsertionPoint, Operation, Value, VectorType
+from xtc.core.mlir import (
+    BF16Type,
+    F32Type,
+    InsertionPoint,
+    Operation,
+    Value,
+    VectorType,
+    all_operations,
+)
 from xtc.core.passes import Pass
 from xtc_passes._arith_writer import ArithWriter
-from xtc_passes._linalg import all_operations
 
 _QUIET_NAN = 0x7FC0
 _PREDICATE_UNE = 13  # arith.cmpf: unordered or not equal

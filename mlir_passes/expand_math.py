@@ -8,11 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import F32Type, InsertionPoint, Operation, Type, Value, VectorType
+from xtc.core.mlir import (
+    F32Type,
+    InsertionPoint,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+    all_operations,
+)
 from xtc.core.passes import Pass
 from xtc.core.scalar import AT_MOST_ZERO
 from xtc_passes._arith_writer import ArithWriter
-from xtc_passes._linalg import all_operations
 
 # Polynomials that come closest, by relative error of the function, on the range they are used on:
 # (exp(r) - 1 - r) / r^2 for |r| up to log(2), by powers of r: 1.4e-8

@@ -15,11 +15,12 @@ from xtc.core.mlir import (
     Operation,
     StringAttr,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, are_distinct
 from xtc_passes._dots import INTRINSICS
-from xtc_passes._linalg import all_operations, dict_of
+from xtc_passes._linalg import dict_of
 
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (

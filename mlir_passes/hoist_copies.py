@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.buffers import root
-from xtc.core.mlir import Block, Operation, Value
+from xtc.core.mlir import Block, Operation, Value, all_operations
 from xtc.core.parts import device_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._effects import is_allocation, is_view, memrefs_of, written_memrefs
-from xtc_passes._linalg import all_operations
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from xtc.core.mlir import (
     StringAttr,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.parts import DEVICE
 from xtc.core.passes import Pass
 from xtc_passes._device_buffers import allocate, copy_in, copy_out, in_space, on_device
 from xtc_passes._effects import is_view, memrefs_of, written_memrefs
-from xtc_passes._linalg import all_operations
 from xtc_passes.outline_device_regions import RESULTS
 
 ON_DEVICE = "memref.on_device"

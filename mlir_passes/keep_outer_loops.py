@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Attribute, Operation
+from xtc.core.mlir import Attribute, Operation, all_operations
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 from xtc_passes._structured import LOOP_PATH
 
 

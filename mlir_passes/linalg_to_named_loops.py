@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Operation, StringAttr, UnitAttr
+from xtc.core.mlir import Operation, StringAttr, UnitAttr, all_operations
 from xtc.core.passes import Pass
 from xtc.core.transform import apply_script
-from xtc_passes._linalg import all_operations, node_id, remove_attributes
+from xtc_passes._linalg import node_id, remove_attributes
 
 DIMS = "loop.dims"
 NODE = "xtc.node"

@@ -27,12 +27,12 @@ from xtc.core.mlir import (
     Type,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.parts import device_of, symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._device_buffers import DEVICE_MEMORY
 from xtc_passes._effects import is_view, memrefs_of
-from xtc_passes._linalg import all_operations
 from xtc_passes._sizes import element_bytes
 from xtc_passes.overlap_copies import PARALLEL
 

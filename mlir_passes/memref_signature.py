@@ -21,6 +21,7 @@ from xtc.core.mlir import (
     TypeAttr,
     UnitAttr,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes import _linalg as linalg
@@ -50,7 +51,7 @@ class MemrefSignature(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context, module.location:
-            for op in linalg.all_operations(module):
+            for op in all_operations(module):
                 if op.name == "func.func" and len(op.regions[0].blocks) == 1 and _needs_it(op):
                     _check_types(op)
                     _Rewriting(op).run()
@@ -226,13 +227,13 @@ def _outputs(op: Operation) -> list[Value]:
 
 def _check_inside(op: Operation) -> None:
     """Bodies compute on elements alone."""
-    for inner in linalg.all_operations(op):
+    for inner in all_operations(op):
         if inner != op and _buffers(inner):
             raise _foreign_buffer(inner)
 
 
 def _check_no_buffers(op: Operation) -> None:
-    inside = linalg.all_operations(op)
+    inside = all_operations(op)
     if any(_buffers(one) or any(_is_memref(r.type) for r in one.results) for one in inside):
         raise _foreign_buffer(op)
 

@@ -19,10 +19,10 @@ from xtc.core.mlir import (
     StringAttr,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.parts import DEVICE, device_of
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 
 RESULTS = "xtc.results"
 _READ_ONLY = "{bufferization.writable = false}"

@@ -17,11 +17,12 @@ from xtc.core.mlir import (
     TypeAttr,
     UnitAttr,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._build import Offset, extract_slice, index_constant, tensor_type
 from xtc_passes._constant_tiles import Tiles, Window, tiles_of
-from xtc_passes._linalg import all_operations, owner
+from xtc_passes._linalg import owner
 
 _COPIES = ("bufferization.alloc_tensor", "linalg.transpose")
 _READS = (

@@ -6,10 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Location, Operation, StringAttr
+from xtc.core.mlir import (
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    Location,
+    Operation,
+    StringAttr,
+    all_operations,
+)
 from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 from xtc_passes._meshes import GRID
 
 

@@ -19,11 +19,11 @@ from xtc.core.mlir import (
     StringAttr,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.parts import DEVICE, device_of, symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._effects import is_allocation, is_view, memrefs_of, written_memrefs
-from xtc_passes._linalg import all_operations
 from xtc_passes._structured import KERNEL
 from xtc_passes.outline_device_regions import RESULTS
 

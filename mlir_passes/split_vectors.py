@@ -17,10 +17,11 @@ from xtc.core.mlir import (
     Operation,
     Value,
     VectorType,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes import _vectors as vectors
-from xtc_passes._linalg import all_operations, dict_of
+from xtc_passes._linalg import dict_of
 from xtc_passes._vectors import Access, Cut, Pieces
 
 

@@ -15,10 +15,10 @@ from xtc.core.mlir import (
     Operation,
     Value,
     VectorType,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant, subview
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_passes._structured import Structured, body_operations, element_bits, structured
 from xtc_passes._vectors import create, moved

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from xtc.core.mlir import Context, Module, Operation, StringAttr
+from xtc.core.mlir import Context, Module, Operation, StringAttr, all_operations
 from xtc.core.passes import Pass
 from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
-from xtc_passes._linalg import all_operations
 from xtc_passes._meshes import erase_meshes
 from xtc_passes.copy_by_loops import CopyByLoops
 from xtc_passes.outline_device_regions import OutlineDeviceRegions

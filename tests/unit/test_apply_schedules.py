@@ -18,10 +18,10 @@ from tests.unit.random_operators import FAMILIES, random_graph
 from xtc.core import mlir
 from xtc.core.errors import UserError
 from xtc.core.loops.plan import Body, Loops, Plan, Split, plan_nest
+from xtc.core.mlir import all_operations
 from xtc.core.pipeline import run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
-from xtc_passes._linalg import all_operations
 from xtc_passes.apply_schedules import ApplySchedules
 
 

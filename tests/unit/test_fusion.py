@@ -19,12 +19,12 @@ import xtc
 import xtc.ops as O
 from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core import mlir
+from xtc.core.mlir import all_operations
 from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 from xtc_passes import _row_groups, choose_schedules
-from xtc_passes._linalg import all_operations
 from xtc_passes._structured import is_id, structured
 from xtc_passes.fuse_elementwise import FuseElementwise
 from xtc_passes.fuse_rows import FuseRows

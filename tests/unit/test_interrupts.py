@@ -48,8 +48,7 @@ def test_an_interrupt_leaves_nothing(codegen: str, tmp_path: Path, is_long: bool
         time.sleep(chance.uniform(0, 0.4))
         ran.send_signal(signal.SIGINT)
         _, said = ran.communicate(timeout=60)
-        # One that crosses a callback of MLIR comes back as "KeyboardInterrupt: " and no text.
-        assert said.splitlines()[-1].startswith("KeyboardInterrupt")
+        assert said.rstrip().endswith("KeyboardInterrupt")
         assert ran.returncode in (-signal.SIGINT, 130)
         own = tmp_path / f"xtc-{os.geteuid()}"
         sweep(own)  # as the next process does: a lock can be left where it was being made

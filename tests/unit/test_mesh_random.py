@@ -14,11 +14,10 @@ import xtc
 from tests.unit.mppa_nests import on_the_host, placed_module
 from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from xtc.core.errors import UserError
-from xtc.core.mlir import Operation
+from xtc.core.mlir import Operation, all_operations
 from xtc.core.pipeline import run_steps
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
-from xtc_passes._linalg import all_operations
 from xtc_targets.mppa import MppaOptions
 from xtc_targets.mppa.pipeline import scheduled
 

@@ -137,15 +137,12 @@ def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:
 
 
 def _without_schedules(module: Operation) -> Operation:
-    from xtc.core.mlir import WalkResult, copied
-
-    def visit(op: Operation) -> WalkResult:
-        if SCHEDULE in op.attributes:
-            del op.attributes[SCHEDULE]
-        return WalkResult.ADVANCE
+    from xtc.core.mlir import all_operations, copied
 
     plain = copied(module)
-    plain.walk(visit)
+    for op in all_operations(plain):
+        if SCHEDULE in op.attributes:
+            del op.attributes[SCHEDULE]
     return plain
 
 

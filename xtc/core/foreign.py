@@ -144,17 +144,14 @@ def parse_module(text: str, where: str) -> Operation:
 
 def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
     """Give operations the schedules that `lift_schedules` took from the text."""
-    from xtc.core.mlir import IntegerAttr, StringAttr, WalkResult
+    from xtc.core.mlir import IntegerAttr, StringAttr, all_operations
 
-    def visit(op: Operation) -> WalkResult:
+    for op in all_operations(module):
         number = dict(op.attributes).get(SCHEDULE)
         if isinstance(number, IntegerAttr) and -len(schedules) <= number.value < 0:
             one = schedules[-1 - number.value]
             op.attributes[SCHEDULE] = StringAttr.get(one.yaml, module.context)
             op.attributes[SCHEDULE_PLACE] = StringAttr.get(str(one.where), module.context)
-        return WalkResult.ADVANCE
-
-    module.walk(visit)
 
 
 @contextmanager

@@ -34,19 +34,12 @@ def translate(module: Operation) -> str:
 
 
 def _check_dialect(module: Operation) -> None:
-    from xtc.core.mlir import WalkResult
+    from xtc.core.mlir import all_operations
 
-    left: list[str] = []
-
-    def visit(op: Operation) -> WalkResult:
-        if op.name.startswith("llvm.") or op.name == "builtin.module":
-            return WalkResult.ADVANCE
-        left.append(op.name)
-        return WalkResult.INTERRUPT
-
-    module.walk(visit)
-    if left:
-        raise CompileError(f"'{left[0]}' is left in the lowered IR; LLVM has no such operation")
+    names = (op.name for op in all_operations(module))
+    left = (name for name in names if not name.startswith("llvm.") and name != "builtin.module")
+    if name := next(left, None):
+        raise CompileError(f"'{name}' is left in the lowered IR; LLVM has no such operation")
 
 
 @functools.lru_cache(maxsize=1)

@@ -112,6 +112,7 @@ __all__ = [
     "VectorType",
     "WalkOrder",
     "WalkResult",
+    "all_operations",
     "apply_named_sequence",
     "copied",
     "get_indexing_maps",
@@ -126,6 +127,23 @@ def single_threaded_context() -> Context:
     context = Context()
     context.enable_multithreading(False)
     return context
+
+
+def all_operations(op: Operation) -> list[Operation]:
+    """`op` and every operation inside of it, in the order of the text.
+
+    An interrupt waits until they are found: the bindings make a RuntimeError of what is raised in a
+    callback.
+    """
+    found: list[Operation] = []
+
+    def visit(one: Operation) -> WalkResult:
+        found.append(one.operation)
+        return WalkResult.ADVANCE
+
+    with delayed_interrupts():
+        op.walk(visit, WalkOrder.PRE_ORDER)
+    return found
 
 
 def copied(module: Operation) -> Operation:

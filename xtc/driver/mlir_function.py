@@ -132,7 +132,9 @@ class MlirFunction:
 
 def find_function(module: Operation, name: str | None) -> Operation:
     """The function called `name`, or the only one. Raises UserError where there is none such."""
-    found = {name_of(op): op for op in _operations(module) if op.name == "func.func"}
+    from xtc.core.mlir import all_operations
+
+    found = {name_of(op): op for op in all_operations(module) if op.name == "func.func"}
     defined = {key: op for key, op in found.items() if len(op.regions[0].blocks)}
     if name is None and len(defined) == 1:
         return next(iter(defined.values()))
@@ -177,7 +179,9 @@ def check_bounded(module: Operation) -> None:
     What linalg operations on arrays of known sizes access, MLIR has verified; but for indices that
     wrap around, of which it looks at both ends alone.
     """
-    for op in _operations(module):
+    from xtc.core.mlir import all_operations
+
+    for op in all_operations(module):
         dialect = op.name.partition(".")[0]
         known = dialect in _DIALECTS or op.name in _OPERATIONS
         if not known or op.name in ("func.call", "func.call_indirect"):
@@ -189,19 +193,6 @@ def check_bounded(module: Operation) -> None:
             raise UserError(f"{op.name} is not run: its indices wrap around")
         if op.name == "func.func" and not len(op.regions[0].blocks):
             raise UserError(f"function '{name_of(op)}' is not run: it has no body")
-
-
-def _operations(module: Operation) -> list[Operation]:
-    from xtc.core.mlir import WalkResult
-
-    found: list[Operation] = []
-
-    def visit(op: Operation) -> WalkResult:
-        found.append(op.operation)
-        return WalkResult.ADVANCE
-
-    module.walk(visit)
-    return found
 
 
 def name_of(function: Operation) -> str:

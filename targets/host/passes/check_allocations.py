@@ -24,9 +24,9 @@ from xtc.core.mlir import (
     Type,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 from xtc_passes.lower_device_commands import BEFORE_FAILURE
 
 OUT_OF_MEMORY = 1

@@ -7,10 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, Operation
+from xtc.core.mlir import InsertionPoint, Operation, all_operations
 from xtc.core.passes import Pass
 from xtc_passes._build import extract_slice, linear_offset
-from xtc_passes._linalg import all_operations
 from xtc_passes._parallel import digits, forall
 from xtc_passes._structured import shape_of
 from xtc_targets.host.passes._padding import Padding, filled, is_stored, padding_of, slabs

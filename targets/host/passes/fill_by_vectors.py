@@ -20,10 +20,11 @@ from xtc.core.mlir import (
     StridedLayoutAttr,
     Value,
     VectorType,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant
-from xtc_passes._linalg import all_operations, owner
+from xtc_passes._linalg import owner
 from xtc_passes._options import require_positive
 
 _ELEMENTS = ("f32", "f64", "i8", "i16", "i32", "i64")

@@ -23,8 +23,7 @@ from xtc.core.mlir import (
     TypeAttr,
     UnitAttr,
     Value,
-    WalkOrder,
-    WalkResult,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._captures import argument_attributes, captured, redirect
@@ -59,14 +58,17 @@ class OutlineParallelLoops(Pass):
 def _outermost_loops(function: Operation) -> list[Operation]:
     found: list[Operation] = []
 
-    def visit(op: Operation) -> WalkResult:
-        if op.operation.name != "scf.forall":
-            return WalkResult.ADVANCE
-        found.append(op.operation)
-        return WalkResult.SKIP
-
-    function.walk(visit, WalkOrder.PRE_ORDER)
+    for op in all_operations(function):
+        if op.name == "scf.forall" and not _is_inside(op, found):
+            found.append(op)
     return found
+
+
+def _is_inside(op: Operation, loops: list[Operation]) -> bool:
+    around = op.parent
+    while around is not None and around not in loops:
+        around = around.parent
+    return around is not None
 
 
 def _outline(loop: Operation, function: Operation, number: int) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.core.passes import Pass
 from xtc_passes._build import empty, extract_slice, index_constant, insert_slice, linear_offset
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_passes._structured import element_bits, shape_of
 from xtc_targets.host.passes._padding import (

@@ -22,8 +22,8 @@ from xtc.core.mlir import (
     TypeAttr,
     UnitAttr,
     Value,
+    all_operations,
 )
-from xtc_passes._linalg import all_operations
 
 KERNEL = "mppa.kernel"
 """Marks the functions that the host launches."""

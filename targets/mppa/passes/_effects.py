@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xtc.core.buffers import root
-from xtc.core.mlir import MemRefType, Operation, Value
+from xtc.core.mlir import MemRefType, Operation, Value, all_operations
 from xtc_passes._effects import read_memrefs, written_memrefs
-from xtc_passes._linalg import all_operations
 
 _ADDRESS = "memref.extract_aligned_pointer_as_index"
 

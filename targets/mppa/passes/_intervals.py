@@ -6,8 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import FlatSymbolRefAttr, IntegerAttr, MemRefType, Operation, Value
-from xtc_passes._linalg import all_operations
+from xtc.core.mlir import (
+    FlatSymbolRefAttr,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    Value,
+    all_operations,
+)
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _views as views
 from xtc_targets.mppa.passes._effects import dma_tag

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xtc.core.mlir import InsertionPoint, Operation, Value
+from xtc.core.mlir import InsertionPoint, Operation, Value, all_operations
 from xtc_passes._build import empty, generic
 from xtc_passes._index import Index
-from xtc_passes._linalg import all_operations, owner
+from xtc_passes._linalg import owner
 from xtc_passes._parallel import CLUSTERS, PES, wrap
 from xtc_passes._structured import labels, shape_of
 from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion

@@ -16,9 +16,9 @@ from xtc.core.mlir import (
     Operation,
     OpResult,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _replace as replace

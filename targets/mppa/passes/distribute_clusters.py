@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device

@@ -19,11 +19,11 @@ from xtc.core.mlir import (
     StringAttr,
     TypeAttr,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._build import Offset
 from xtc_passes._captures import argument_attributes, captured, redirect
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device

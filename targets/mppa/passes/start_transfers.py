@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.buffers import root
-from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation
+from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
 from xtc.core.passes import Pass
 from xtc_passes._build import body_of
-from xtc_passes._linalg import all_operations
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _transfers as transfers
 from xtc_targets.mppa.passes._effects import conflicts

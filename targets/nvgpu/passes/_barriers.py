@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.core.buffers import root
-from xtc.core.mlir import Block, InsertionPoint, Operation, Value
+from xtc.core.mlir import Block, InsertionPoint, Operation, Value, all_operations
 from xtc_passes._effects import read_memrefs, written_memrefs
-from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes._device import BARRIER
 
 SHARED_LOOPS = "scf.parallel"

@@ -9,8 +9,15 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import InsertionPoint, IntegerAttr, Operation, Type, TypeAttr, Value
-from xtc_passes._linalg import all_operations
+from xtc.core.mlir import (
+    InsertionPoint,
+    IntegerAttr,
+    Operation,
+    Type,
+    TypeAttr,
+    Value,
+    all_operations,
+)
 from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes._device import SHUFFLE
 

@@ -17,10 +17,10 @@ from xtc.core.mlir import (
     OpResult,
     Value,
     VectorType,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access, sum_of
-from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.description import ACCESS_BYTES, BUFFER_ALIGNMENT
 from xtc_targets.nvgpu.passes._device import kernels
 from xtc_targets.nvgpu.passes._sizes import element_bytes

@@ -19,9 +19,9 @@ from xtc.core.mlir import (
     Type,
     Value,
     VectorType,
+    all_operations,
 )
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 
 _FUNCTIONS = MappingProxyType(
     {

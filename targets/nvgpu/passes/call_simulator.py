@@ -13,11 +13,11 @@ from xtc.core.mlir import (
     Module,
     Operation,
     Type,
+    all_operations,
 )
 from xtc.core.parts import symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc.interfaces.target import kernel_symbol
-from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes import _simulated as simulated
 from xtc_targets.nvgpu.passes._device import (

@@ -15,10 +15,10 @@ from xtc.core.mlir import (
     Operation,
     Type,
     VectorType,
+    all_operations,
 )
 from xtc.core.parts import top_level
 from xtc.core.passes import Pass
-from xtc_passes._linalg import all_operations
 from xtc_targets.nvgpu.passes import _llvm as llvm
 
 _READ, _WRITE = "cuda_read", "cuda_write"

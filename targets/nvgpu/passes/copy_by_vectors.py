@@ -14,10 +14,10 @@ from xtc.core.mlir import (
     Operation,
     Value,
     VectorType,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.nvgpu.passes._sizes import element_bytes
 

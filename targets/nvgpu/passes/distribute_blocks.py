@@ -17,13 +17,13 @@ from xtc.core.mlir import (
     MemRefType,
     Operation,
     Value,
+    all_operations,
 )
 from xtc.core.parts import top_level
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant
 from xtc_passes._device_buffers import in_space
 from xtc_passes._effects import is_view
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.nvgpu.passes._barriers import (
     SHARED_LOOPS,

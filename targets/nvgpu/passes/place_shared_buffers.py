@@ -14,11 +14,11 @@ from xtc.core.mlir import (
     IntegerType,
     MemRefType,
     Operation,
+    all_operations,
 )
 from xtc.core.parts import symbol_of
 from xtc.core.passes import Pass
 from xtc_passes._build import index_constant
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._device import SHARED, SHARED_BYTES, SHARED_SYMBOL, kernels

@@ -18,10 +18,11 @@ from xtc.core.mlir import (
     Operation,
     OpResult,
     Value,
+    all_operations,
 )
 from xtc.core.passes import Pass
 from xtc_passes._accesses import Access
-from xtc_passes._linalg import all_operations, dict_of
+from xtc_passes._linalg import dict_of
 from xtc_targets.nvgpu.passes._barriers import Effects
 from xtc_targets.nvgpu.passes._device import BARRIER, SHARED, kernels
 

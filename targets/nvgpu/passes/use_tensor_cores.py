@@ -18,11 +18,11 @@ from xtc.core.mlir import (
     Operation,
     OpResult,
     Value,
+    all_operations,
 )
 from xtc.core.parts import symbol_of, top_level
 from xtc.core.passes import Pass
 from xtc_passes._effects import is_allocation
-from xtc_passes._linalg import all_operations
 from xtc_passes._options import require_positive
 from xtc_passes._structured import KERNEL, Structured, structured
 from xtc_targets.nvgpu.passes._code import Code, Number

@@ -12,23 +12,10 @@ from xtc.core.mlir import (
     Operation,
     StringAttr,
     Value,
-    WalkOrder,
-    WalkResult,
+    all_operations,
 )
 
 _WRITES = {"memref.store": 1, "vector.store": 1, "memref.copy": 1}
-
-
-def operations_in(op: Operation) -> list[Operation]:
-    """Every operation inside, in the order of the text."""
-    found: list[Operation] = []
-
-    def visit(inner: Operation) -> WalkResult:
-        found.append(inner.operation)
-        return WalkResult.ADVANCE
-
-    op.walk(visit, WalkOrder.PRE_ORDER)
-    return found
 
 
 def has_body(function: Operation) -> bool:
@@ -56,7 +43,7 @@ def callees_first(functions: Sequence[Operation]) -> list[Operation]:
     def add(symbol: str) -> None:
         if symbol in by_symbol and symbol not in seen:
             seen.add(symbol)
-            for op in operations_in(by_symbol[symbol]):
+            for op in all_operations(by_symbol[symbol]):
                 add(callee_of(op))
             ordered[symbol] = by_symbol[symbol]
 
@@ -68,7 +55,7 @@ def callees_first(functions: Sequence[Operation]) -> list[Operation]:
 
 def fallible(functions: Iterable[Operation]) -> frozenset[str]:
     """Symbols of the functions that return a status, as they allocate or call one that does."""
-    inside = {symbol_of(one): operations_in(one) for one in functions}
+    inside = {symbol_of(one): all_operations(one) for one in functions}
     found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
     size = -1
     while size != len(found):
@@ -97,7 +84,7 @@ def constant_buffers(
         known: which parameters the functions that it calls only read.
     """
     written = set()
-    for op in operations_in(function):
+    for op in all_operations(function):
         if op.name in _WRITES:
             written.add(root(op.operands[_WRITES[op.name]]))
         elif op.name == "func.call":

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from xtc.core.buffers import root
 from xtc.core.c.expression import Expression, assignment, cast, element
-from xtc.core.c.functions import operations_in
 from xtc.core.c.layout import node_of
 from xtc.core.c.printer import Printer, Rule
 from xtc.core.c.types import CType, array_suffix
@@ -22,6 +21,7 @@ from xtc.core.mlir import (
     MemRefType,
     Operation,
     Value,
+    all_operations,
 )
 
 _ALIGNMENT = 64
@@ -153,7 +153,7 @@ def _first_use(buffer: Value) -> Operation | None:
     """The operation that uses a buffer first in the order of the text."""
     users = {use.owner.operation for use in buffer.uses}
     alloc = buffer.owner.operation
-    for op in operations_in(alloc.parent.operation):
+    for op in all_operations(alloc.parent.operation):
         if op in users:
             return op
     return None
