@@ -46,9 +46,9 @@ class Settings:
         seed: of the sampler.
         budget: seconds; None for as long as there are candidates.
         trials: candidates in all; None for as many as there is time for.
-        jobs: processes that compile; None for one less than the processor has cores, or as many
-            where code uses several threads and nothing is compiled while it is measured; at most
-            four: compiling takes some three times as long as measuring.
+        jobs: processes that compile; None for one less than there are cores, or as many where code
+            uses several threads and nothing is compiled while it is measured; two at least, and at
+            most four: compiling takes some three times as long as measuring.
         workers: None for this process; a number of local processes, or `dask://host:port`.
         compile_seconds: after which a compilation is given up.
         run_seconds: after which checking and measuring one candidate is given up.
@@ -244,7 +244,7 @@ class Session:
             cores = usable_cores()
             threads = self.compilation.target.facts(self.compilation.options).get(THREADS, 1)
             alone = threads > 1 or cores == 1
-            jobs = settings.jobs or max(1, min(_MOST_JOBS, cores if alone else cores - 1))
+            jobs = settings.jobs or max(1, min(_MOST_JOBS, cores if alone else max(cores - 1, 2)))
             here = LocalEvaluator(lane, jobs, exclusive=alone)
             yield stack.enter_context(here), self.key.machine
 
