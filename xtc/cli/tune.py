@@ -50,9 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--operator", help="tune this operator alone")
     add("--sampler", help=f"{', '.join(SAMPLERS)} (default: {usual.sampler})")
     add("--seed", type=int, help="of sampler and sample data (default: 0)")
-    add(
-        "--jobs", "-j", type=int, help="processes that compile (default: cores less one, 2 to 4)"
-    )
+    add("--jobs", "-j", type=int, help="processes that compile (default: cores less one, 2 to 4)")
     add("--workers", help="number of processes, or dask://host:port, that measure")
     add("--db", type=Path, help="the database (default: the user's own, or XTC_TUNING_DB)")
     add("--run", type=int, metavar="N", help="the run that --resume, --replay or --csv is about")
