@@ -75,6 +75,13 @@ def extract_slice(
     ).results[0]
 
 
+def slice_offsets(op: Operation) -> list[Offset]:
+    """Where a `tensor.extract_slice` begins, in each dimension."""
+    values = iter(list(op.operands)[1:])
+    statics = DenseI64ArrayAttr(op.attributes["static_offsets"])
+    return [next(values) if start < 0 else start for start in statics]
+
+
 def insert_slice(
     source: Value,
     into: Value,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xtc.core.mlir import (
@@ -17,7 +17,7 @@ from xtc.core.mlir import (
     TypeAttr,
     Value,
 )
-from xtc_passes._build import Offset
+from xtc_passes._build import slice_offsets
 from xtc_passes._linalg import owner
 from xtc_passes._multiples import divisor
 from xtc_passes._structured import shape_of
@@ -115,7 +115,7 @@ def _slice(tiles: Tiles, op: Operation) -> Tiles | None:
         return None
     windows, start = list(tiles.windows), tiles.start
     for offset, size, most, stride in zip(
-        _offsets(op), shape, tiles.shape, tiles.strides, strict=True
+        slice_offsets(op), shape, tiles.shape, tiles.strides, strict=True
     ):
         if isinstance(offset, int):
             start += offset * stride
@@ -132,9 +132,3 @@ def _row_major(value: Value) -> tuple[int, ...]:
     for size in reversed(shape_of(value)[1:]):
         strides.insert(0, strides[0] * size)
     return tuple(strides)
-
-
-def _offsets(op: Operation) -> Iterator[Offset]:
-    dynamic = iter(list(op.operands)[1:])
-    for offset in DenseI64ArrayAttr(op.attributes["static_offsets"]):
-        yield offset if offset >= 0 else next(dynamic)

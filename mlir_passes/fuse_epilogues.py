@@ -186,7 +186,7 @@ def _has_vectors(nest: Nest) -> bool:
 
 
 def _mark(group: TileGroup) -> None:
-    """Mark what fills the tile and what follows."""
+    """Mark what is computed around the sum."""
     for member in group.members:
         if SCHEDULE_MARK not in member.nest.op.attributes:
             member.nest.op.attributes[_AROUND] = UnitAttr.get()

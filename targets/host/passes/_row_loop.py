@@ -13,7 +13,7 @@ from xtc.core.mlir import (
     Operation,
     Value,
 )
-from xtc_passes._build import Offset, extract_slice, linear_offset
+from xtc_passes._build import Offset, extract_slice, linear_offset, slice_offsets
 from xtc_passes._index import index_of
 from xtc_passes._linalg import owner
 from xtc_passes._structured import shape_of
@@ -99,13 +99,6 @@ def _of_reader(reader: Operation, padding: Padding) -> tuple[Operation, int, int
             return None
         return loop, dimension, factor, offset, sizes[dimension]
     return None
-
-
-def slice_offsets(op: Operation) -> list[Offset]:
-    """Where a slice begins, in each dimension."""
-    values = iter(list(op.operands)[1:])
-    statics = op.attributes["static_offsets"]
-    return [next(values) if start < 0 else start for start in statics]
 
 
 def _linear(value: Value) -> tuple[BlockArgument, int, int] | None:
