@@ -25,10 +25,10 @@ from rich.table import Table
 import xtc
 import xtc.ops as O
 from benchmarks.harness import print_table, run_interleaved, save
-from xtc.core.cache import cache_key, canonical_text, configured_cache
-from xtc.core.workspace import private_folder
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
+from xtc.system.cache import cache_key, canonical_text, configured_cache
+from xtc.system.workspace import private_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 50
@@ -42,7 +42,7 @@ import xtc
 from benchmarks.cache import graph
 made = graph()
 imported = time.perf_counter()
-from xtc.core.llvm import Machine
+from xtc.codegen.llvm import Machine
 Machine.host()
 machine = time.perf_counter()
 module = xtc.compile(made)

@@ -35,8 +35,8 @@ from benchmarks.peers.run import Inputs, Settings, measure
 from benchmarks.peers.table import print_rows, print_verdicts
 from benchmarks.peers.team import Team, interpreters
 from benchmarks.peers.workloads import Workload, workloads
-from xtc.core.cores import usable_cores
 from xtc.core.errors import ToolError, UserError, did_you_mean
+from xtc.system.cores import usable_cores
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.harness import Report, print_table, run_interleaved, save
-from xtc.core.offload import NativeUnit
-from xtc.core.offload.native import compile_unit
+from xtc.runtime import NativeUnit
+from xtc.runtime.native import compile_unit
 from xtc_targets.mppa import MppaConfig, MppaDevice
 from xtc_targets.mppa.simulator import OWN_CSRC
 

@@ -25,8 +25,8 @@ from rich.console import Console
 import xtc
 import xtc.ops as O
 from benchmarks.harness import Report, print_table, run_interleaved, save
-from xtc.core.offload import NativeUnit
-from xtc.core.offload.native import compile_unit
+from xtc.runtime import NativeUnit
+from xtc.runtime.native import compile_unit
 from xtc_targets.nvgpu import NvgpuDevice
 from xtc_targets.nvgpu.hardware import first_gpu, unavailable
 from xtc_targets.nvgpu.simulator import OWN_CSRC

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import xtc
 import xtc.ops as O
 from benchmarks.harness import print_table, run_interleaved, save
-from xtc.core.cores import usable_cores
+from xtc.system.cores import usable_cores
 
 ROUNDS = 30
 ROWS = {"C": {"i": "parallelize", "j": {}, "j#16": "vectorize"}}

@@ -15,9 +15,9 @@ from typing import Any
 
 from tools.document_blocks import renew_documents
 from tools.nest_pictures import PICTURES
-from xtc.core import discover
 from xtc.core.knobs import KNOBS
-from xtc.core.passes import Pass
+from xtc.ir import known_passes
+from xtc.ir.passes import Pass
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER_OF = {"xtc_passes": "mlir_passes", "xtc_targets": "targets"}
@@ -50,7 +50,7 @@ def passes_page() -> str:
         f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's own run beside them. "
         "`xtc-opt file.mlir --name{option=value}` runs one.\n"
     )
-    return "".join([head, *(pass_section(one) for _, one in sorted(discover.passes().items()))])
+    return "".join([head, *(pass_section(one) for _, one in sorted(known_passes.passes().items()))])
 
 
 def pass_section(one: type[Pass]) -> str:

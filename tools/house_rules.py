@@ -35,7 +35,7 @@ OPS_INFRASTRUCTURE = {
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
-    ("xtc/core/loops/yaml_text.py", "null"): "YAML's own tag",
+    ("xtc/loops/yaml_text.py", "null"): "YAML's own tag",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}
@@ -64,16 +64,27 @@ def is_part(path: Path) -> bool:
 
 
 def passes_without_twin(root: Path) -> list[str]:
-    """Pass files foo_bar.py without a lit test tests/filecheck/passes/foo-bar.mlir."""
-    folders = [root / "mlir_passes", *sorted((root / "targets").glob("*/passes"))]
-    twins = root / "tests" / "filecheck" / "passes"
+    """Pass files foo_bar.py without their lit test foo-bar.mlir.
+
+    That of a shared pass is in tests/filecheck/passes/<room>/, that of a target's in
+    tests/filecheck/targets/<t>/passes/.
+    """
     return [
-        f"{path.relative_to(root)}: no tests/filecheck/passes/{name}"
-        for folder in folders
+        f"{path.relative_to(root)}: no {twin.relative_to(root)}"
+        for folder, twins in pass_folders(root)
         for path in sorted(folder.glob("*.py"))
         if is_part(path)
-        if not (twins / (name := path.stem.replace("_", "-") + ".mlir")).is_file()
+        if not (twin := twins / (path.stem.replace("_", "-") + ".mlir")).is_file()
     ]
+
+
+def pass_folders(root: Path) -> Iterator[tuple[Path, Path]]:
+    """Each folder of passes, with the folder of their lit tests."""
+    tests = root / "tests" / "filecheck"
+    for folder in sorted((root / "mlir_passes").glob("[a-z]*/")):
+        yield folder, tests / "passes" / folder.name
+    for folder in sorted((root / "targets").glob("*/passes")):
+        yield folder, tests / "targets" / folder.parent.name / "passes"
 
 
 def operators_without_twin(root: Path, infrastructure: set[str] = OPS_INFRASTRUCTURE) -> list[str]:

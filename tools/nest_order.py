@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xtc.core.loops.nest import Extent, Nest
+from xtc.loops.nest import Extent, Nest
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import xtc
 import xtc.ops as O
 from tools.nest_order import Block, blocks, packed_tile
-from xtc.core.loops import Nest
-from xtc.graph.svg_parts import escaped, marker, number, rectangle, text_at, text_width
-from xtc.graph.svg_style import HOST_CLASS, SCOPE, device_class, style_sheet
+from xtc.drawing.svg_parts import escaped, marker, number, rectangle, text_at, text_width
+from xtc.drawing.svg_style import HOST_CLASS, SCOPE, device_class, style_sheet
+from xtc.loops import Nest
 from xtc.schedule import NodeSchedule
 
 SIZE = 8

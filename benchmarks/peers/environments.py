@@ -15,8 +15,8 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from xtc.core import tool
 from xtc.core.errors import ToolError
+from xtc.system import tool
 
 INSTALL_SECONDS = 900
 _READY = "ready"

@@ -22,8 +22,8 @@ from benchmarks.peers.table import (
     summary,
     verdict_lines,
 )
-from xtc.core import tool
 from xtc.core.errors import ToolError
+from xtc.system import tool
 
 _PLOT = Path(__file__).resolve().parents[1] / "workers" / "plot.py"
 _PLOT_SECONDS = 120

@@ -15,8 +15,8 @@ from benchmarks.peers.libraries import YARDSTICKS, Library
 from benchmarks.peers.run import Yardstick
 from benchmarks.peers.worker import WORKERS, Worker, environment_of
 from benchmarks.peers.workloads import Workload
+from xtc.codegen.llvm import Machine
 from xtc.core.errors import ToolError
-from xtc.core.llvm import Machine
 from xtc_targets.host.fma_kernel import shape_for
 
 ROOT = Path(__file__).resolve().parents[2]

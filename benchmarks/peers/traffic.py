@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from xtc.core.llvm import LoadedObjects, Machine, compile_ir
+from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
 
 Function = Callable[[int, int, int, int], None]
 """Elements, a multiple of 64 for all of them to be touched, and three addresses."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from xtc.core.tool import ending_of
+from xtc.system.tool import ending_of
 
 WORKERS = Path(__file__).resolve().parents[1] / "workers"
 # What this machine or its user may have set for another purpose, and what would choose our code.

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from benchmarks.peers.traffic import loaded_traffic
-from xtc.core.llvm import Machine
+from xtc.codegen.llvm import Machine
 from xtc_targets.host.fma_kernel import shape_for
 from xtc_targets.host.peak import loaded_function, start_values
 

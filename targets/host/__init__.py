@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from xtc.core.checks import whole
 from xtc.core.errors import DeviceNotFound, UserError
-from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime
 from xtc.interfaces.target import BuildRequest, ProgramTarget
+from xtc.ir.pipeline import Pipeline
 from xtc_targets.host.threads import check_threads, threads_to_use
 
 if TYPE_CHECKING:
-    from xtc.core.llvm import Machine
-    from xtc.core.mlir import Operation
+    from xtc.codegen.llvm import Machine
+    from xtc.ir.mlir import Operation
     from xtc_targets.host.build import Generator
     from xtc_targets.host.caches import Caches
 
@@ -73,7 +73,7 @@ class HostOptions:
     @property
     def machine(self) -> Machine:
         """The machine these options choose. Raises UserError for names LLVM does not know."""
-        from xtc.core.llvm import Machine
+        from xtc.codegen.llvm import Machine
 
         return Machine.of(self.triple, self.cpu, self.features)
 

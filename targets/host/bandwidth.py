@@ -19,8 +19,8 @@ from time import perf_counter_ns
 import numpy as np
 import numpy.typing as npt
 
+from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.errors import UserError
-from xtc.core.llvm import LoadedObjects, Machine, compile_ir
 
 Array = npt.NDArray[np.int64]
 Sum = Callable[[int, int], int]

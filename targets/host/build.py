@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from xtc.core.llvm import Machine, link_shared, linker_version
+from xtc.codegen.llvm import Machine, link_shared, linker_version
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
@@ -21,7 +21,7 @@ from xtc_targets.host import pool_library
 from xtc_targets.host.threads import ALL, KEY
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 LIBRARY = "module.so"
 OBJECTS = ("module.o", "constants.o")

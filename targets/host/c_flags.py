@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.core.llvm import Machine
+from xtc.codegen.llvm import Machine
 
 _X86 = ("x86_64", "i386", "i486", "i586", "i686", "amd64")
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xtc.core.c import func
-from xtc.core.c.functions import callee_of
-from xtc.core.c.layout import broken, loop_paths
-from xtc.core.c.memref import element_type, fail_unless, pointer
-from xtc.core.c.names import Names
-from xtc.core.c.printer import LINE, Printer, Rule
-from xtc.core.mlir import MemRefType
-from xtc_passes._linalg import operations_with
+from xtc.codegen.c import func
+from xtc.codegen.c.functions import callee_of
+from xtc.codegen.c.layout import broken, loop_paths
+from xtc.codegen.c.memref import element_type, fail_unless, pointer
+from xtc.codegen.c.names import Names
+from xtc.codegen.c.printer import LINE, Printer, Rule
+from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.mlir import MemRefType
 from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
 from xtc_targets.host.pool_library import TABLE
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation, Value
+    from xtc.ir.mlir import Operation, Value
 
 RESERVED = ("xtc_loop", "xtc_loops", "xtc_parallel", "xtc_run_serially")
 _FAILED = "failed"

@@ -7,7 +7,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from xtc.core.llvm import Machine, compile_ir
+from xtc.codegen.llvm import Machine, compile_ir
 from xtc_targets.host.caches import Caches, detected_caches
 
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from xtc.core.cores import usable_cores
+from xtc.codegen.llvm import LoadedObjects, Machine
 from xtc.core.errors import ArtifactError, DeviceMemoryError, UserError
-from xtc.core.llvm import LoadedObjects, Machine
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule
+from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import LIBRARY
 from xtc_targets.host.pool import Pool, pool

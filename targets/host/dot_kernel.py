@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xtc_passes._dots import Dot, dot_for
+from xtc_passes.tensor._dots import Dot, dot_for
 from xtc_targets.host.fma_kernel import SYMBOL
 
 _LLVM_TYPES = {"f32": "float", "i32": "i32", "bf16": "bfloat", "i16": "i16", "i8": "i8"}

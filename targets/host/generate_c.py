@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xtc.core.cc import CCompiler
+from xtc.codegen.llvm import Machine, data_object
 from xtc.core.errors import CompileError
-from xtc.core.llvm import Machine, data_object
 from xtc.interfaces.target import BuildRequest
+from xtc.system.c_compiler import CCompiler
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
 
 if TYPE_CHECKING:
-    from xtc.core.c import CSource
-    from xtc.core.mlir import Operation
+    from xtc.codegen.c import CSource
+    from xtc.ir.mlir import Operation
 
 SOURCE = "module.c"
 # What the printed C relies on: sums and products that contract, integers that wrap, and no effect
@@ -75,7 +75,7 @@ class CGenerator:
 
 def _source(lowered: Operation, request: BuildRequest) -> CSource:
     """The C file. Raises CompileError, UserError for a name that C has taken."""
-    from xtc.core.c import c_source
+    from xtc.codegen.c import c_source
     from xtc_targets.host import c_parallel
 
     names = [argument.name for argument in request.arguments]

@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine, compile_ir, data_object
+from xtc.codegen.llvm import Machine, compile_ir, data_object
 from xtc.interfaces.target import BuildRequest
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,6 @@ def _returns_status(lowered: Operation, entry: str) -> bool:
 
 
 def _ir(lowered: Operation) -> str:
-    from xtc.core.mlir import translate_to_llvm_ir
+    from xtc.ir.mlir import translate_to_llvm_ir
 
     return translate_to_llvm_ir(lowered)

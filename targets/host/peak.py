@@ -19,8 +19,8 @@ from time import perf_counter_ns
 import numpy as np
 import numpy.typing as npt
 
+from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.types import element_type
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.dot_kernel import DotShape, dot_kernel_ir, dot_shape_for

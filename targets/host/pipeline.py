@@ -5,42 +5,42 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xtc.core.llvm import Machine
-from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
-from xtc_passes.apply_schedules import ApplySchedules
-from xtc_passes.choose_schedules import ChooseSchedules
-from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
-from xtc_passes.copy_by_loops import CopyByLoops
-from xtc_passes.expand_math import ExpandMath
-from xtc_passes.fuse_elementwise import FuseElementwise
-from xtc_passes.fuse_epilogues import FuseEpilogues
-from xtc_passes.fuse_rows import FuseRows
-from xtc_passes.fuse_sums import FuseSums
-from xtc_passes.hoist_accumulators import HoistAccumulators
-from xtc_passes.interleave_terms import InterleaveTerms
-from xtc_passes.keep_outer_loops import KeepOuterLoops
-from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
-from xtc_passes.order_loops import OrderLoops
-from xtc_passes.pack_constants import PackConstants
-from xtc_passes.relax_reductions import RelaxReductions
-from xtc_passes.split_vectors import SplitVectors
-from xtc_passes.transpose_by_blocks import TransposeByBlocks
-from xtc_passes.transpose_operands import TransposeOperands
-from xtc_passes.transpose_row_sums import TransposeRowSums
-from xtc_passes.unroll_loops import UnrollLoops
-from xtc_passes.unroll_reductions import UnrollReductions
-from xtc_passes.use_dot_products import UseDotProducts
-from xtc_passes.widen_operands import WidenOperands
+from xtc.codegen.llvm import Machine
+from xtc.ir.pipeline import Pipeline, Stage
+from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.hoist_accumulators import HoistAccumulators
+from xtc_passes.lower.sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
+from xtc_passes.lower.split_vectors import SplitVectors
+from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.fuse_elementwise import FuseElementwise
+from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
+from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
+from xtc_passes.tensor.transpose_operands import TransposeOperands
+from xtc_passes.tensor.unroll_loops import UnrollLoops
+from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
+from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
+from xtc_targets.host.passes.expand_math import ExpandMath
 from xtc_targets.host.passes.fill_borders import FillBorders
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
+from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
+from xtc_targets.host.passes.fuse_reductions import FuseReductions
+from xtc_targets.host.passes.fuse_rows import FuseRows
+from xtc_targets.host.passes.interleave_operands import InterleaveOperands
+from xtc_targets.host.passes.order_loops import OrderLoops
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
+from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
+from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
+from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
+from xtc_targets.host.passes.transpose_row_reductions import TransposeRowReductions
+from xtc_targets.host.passes.use_dot_products import UseDotProducts
+from xtc_targets.host.passes.widen_operands import WidenOperands
 
 Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
@@ -69,7 +69,7 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             # chain: each is one member less for the rows.
             FuseElementwise(),
             # For what the user has no schedule for; from here on they are all alike.
-            ChooseSchedules(
+            AddDefaultSchedules(
                 description.vector_bits,
                 description.vector_registers,
                 caches.l1_bytes,
@@ -78,7 +78,7 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
                 dots,
             ),
             # Before operations are moved into loops.
-            InterleaveTerms(dots),
+            InterleaveOperands(dots),
             WidenOperands(),
             # While they are single operations.
             FuseEpilogues(),
@@ -95,7 +95,7 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             PadByBlocks(caches.l2_bytes // 2),
             FillBorders(parallel),
             # What has two results is known to no other pass.
-            FuseSums(),
+            FuseReductions(),
             "canonicalize",
             "cse",
         ),
@@ -137,7 +137,7 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             "loop-invariant-code-motion",
             HoistAccumulators(),
             # Rows next to each other, so that sums along them need no other order.
-            TransposeRowSums(bits=HostDescription.of(machine).vector_bits),
+            TransposeRowReductions(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
             # The others may look for what starts a sum.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from xtc.core import knobs
 from xtc.core.errors import ArtifactError
-from xtc.core.workspace import private_folder
+from xtc.system.workspace import private_folder
 from xtc_targets.host import pool_library
 
 

@@ -8,13 +8,13 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xtc.codegen.llvm import Machine, compile_shared, linker_version
 from xtc.core import knobs
-from xtc.core.cache import cache_key, configured_cache
-from xtc.core.llvm import Machine, compile_shared, linker_version
-from xtc.core.workspace import private_folder
+from xtc.system.cache import cache_key, configured_cache
+from xtc.system.workspace import private_folder
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 TABLE = "xtc.parallel"
 """The symbol of a module's `struct xtc_parallel`; no graph can have such a name."""
@@ -29,7 +29,7 @@ _FLAGS = ("-std=c11", "-O2", "-pthread")
 
 def has_parallel_loops(lowered: Operation) -> bool:
     """Whether a module in the llvm dialect has the table of dispatch-parallel-calls."""
-    from xtc.core.mlir import StringAttr
+    from xtc.ir.mlir import StringAttr
 
     return any(
         "sym_name" in op.attributes and StringAttr(op.attributes["sym_name"]).value == TABLE

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xtc.core import knobs
-from xtc.core.cores import usable_cores
 from xtc.core.errors import ArtifactError, UserError, shown
+from xtc.system.cores import usable_cores
 
 MAX_THREADS = 1024
 """What the pool of csrc/parallel.c can hold, with the caller."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine, linker_version
+from xtc.codegen.llvm import Machine, linker_version
 from xtc_targets.mppa import generate_c, generate_llvm
 from xtc_targets.mppa.options import MppaOptions
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 
 def build_image(lowered: Operation, options: MppaOptions, folder: Path, stem: str) -> str:

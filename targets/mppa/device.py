@@ -9,10 +9,10 @@ from pathlib import Path
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
-from xtc.core.offload import DriverDevice, DriverQueue, OpenDevice
 from xtc.core.types import element_type
-from xtc.core.workspace import private_folder
 from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
+from xtc.runtime import DriverDevice, DriverQueue, OpenDevice
+from xtc.system.workspace import private_folder
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.counters import MppaCounters
 from xtc_targets.mppa.description import CoolidgeDescription

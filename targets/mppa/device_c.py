@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code as one C file: what only device code has, for the printer in `xtc/core/c`."""
+"""Device code as one C file: what only device code has, for the printer in `xtc/codegen/c`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xtc.core.c import Printer, Rule, c_source
-from xtc.core.c.expression import UNARY, Expression, cast
-from xtc.core.c.memref import element_type, pointer
-from xtc.core.c.types import array_suffix
-from xtc.core.mlir import (
+from xtc.codegen.c import Printer, Rule, c_source
+from xtc.codegen.c.expression import UNARY, Expression, cast
+from xtc.codegen.c.memref import element_type, pointer
+from xtc.codegen.c.types import array_suffix
+from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
     MemRefType,

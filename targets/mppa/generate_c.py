@@ -7,15 +7,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core import tool
-from xtc.core.llvm import Machine, compile_shared
+from xtc.codegen.llvm import Machine, compile_shared
+from xtc.system import tool
 from xtc_targets.mppa import commands
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 HEADERS = ("dev.h", "uk_mma.h")
 HAL = "dev_kvx.c"

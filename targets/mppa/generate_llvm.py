@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine, compile_ir, link_shared
+from xtc.codegen.llvm import Machine, compile_ir, link_shared
 from xtc_targets.mppa.options import MppaOptions
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 
 def build(lowered: Operation, options: MppaOptions, output: Path) -> None:
@@ -27,6 +27,6 @@ def text(lowered: Operation, options: MppaOptions, name: str) -> str:
 
 
 def _ir(lowered: Operation) -> str:
-    from xtc.core.mlir import translate_to_llvm_ir
+    from xtc.ir.mlir import translate_to_llvm_ir
 
     return translate_to_llvm_ir(lowered)

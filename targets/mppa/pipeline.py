@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from xtc.core.pipeline import Pipeline, Stage, Step
-from xtc_passes._steps import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
-from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
-from xtc_passes.copy_by_loops import CopyByLoops
-from xtc_passes.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.drop_meshes import DropMeshes
-from xtc_passes.fuse_elementwise import FuseElementwise
-from xtc_passes.keep_outer_loops import KeepOuterLoops
-from xtc_passes.linalg_to_named_loops import LinalgToNamedLoops
-from xtc_passes.split_vectors import SplitVectors
-from xtc_passes.unroll_loops import UnrollLoops
-from xtc_passes.unroll_reductions import UnrollReductions
+from xtc.ir.pipeline import Pipeline, Stage, Step
+from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.drop_memory_spaces import DropMemorySpaces
+from xtc_passes.lower.sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
+from xtc_passes.lower.split_vectors import SplitVectors
+from xtc_passes.tensor.fuse_elementwise import FuseElementwise
+from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
+from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
+from xtc_passes.tensor.unroll_loops import UnrollLoops
+from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
@@ -25,6 +24,7 @@ from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
 from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
+from xtc_targets.mppa.passes.drop_meshes import DropMeshes
 from xtc_targets.mppa.passes.export_kernels import ExportKernels
 from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
 from xtc_targets.mppa.passes.outline_pe_functions import OutlinePeFunctions

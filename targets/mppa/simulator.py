@@ -10,7 +10,7 @@ from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
-from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription
 

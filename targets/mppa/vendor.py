@@ -15,9 +15,9 @@ import subprocess
 from ctypes import POINTER, c_char_p, c_uint32, c_uint64
 from pathlib import Path
 
-from xtc.core import tool
 from xtc.core.errors import DeviceNotFound, ToolError
-from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.system import tool
 from xtc_targets.mppa import commands
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.pipeline import Pipeline
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget
+from xtc.ir.pipeline import Pipeline
 from xtc_targets.null.description import NULL
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
     from xtc_targets.null.device import NullDevice
 
 __all__ = ["TARGET", "NullDevice", "NullOptions", "NullTarget"]
@@ -74,7 +74,7 @@ class NullTarget(AcceleratorTarget):
         return image_text(lowered)
 
     def toolchain(self, options: NullOptions) -> Mapping[str, str]:
-        from xtc.core.llvm import Machine
+        from xtc.codegen.llvm import Machine
 
         machine = Machine.host()
         return {

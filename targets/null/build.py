@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xtc.core.llvm import Machine, compile_ir, link_shared
-from xtc.core.mlir import Operation, translate_to_llvm_ir
+from xtc.codegen.llvm import Machine, compile_ir, link_shared
+from xtc.ir.mlir import Operation, translate_to_llvm_ir
 
 
 def write_image(lowered: Operation, folder: Path, stem: str) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from ctypes import c_uint64
 from pathlib import Path
 
+from xtc.codegen.llvm import Machine
 from xtc.core.errors import ArtifactError, DeviceNotFound
-from xtc.core.llvm import Machine
 from xtc.core.numbering import Numbering
-from xtc.core.offload import (
+from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
+from xtc.runtime import (
     CSRC,
     DriverDevice,
     DriverQueue,
@@ -21,7 +22,6 @@ from xtc.core.offload import (
     OpenDevice,
     built_driver,
 )
-from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
 from xtc_targets.null.description import NULL
 
 _OWN_CSRC = Path(__file__).parent / "csrc"

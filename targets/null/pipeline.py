@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
-from xtc_passes.apply_schedules import ApplySchedules
-from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
-from xtc_passes.copy_by_loops import CopyByLoops
-from xtc_passes.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.take_words import TakeWords
-from xtc_passes.unroll_loops import UnrollLoops
+from xtc.ir.pipeline import Pipeline, Stage
+from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.drop_memory_spaces import DropMemorySpaces
+from xtc_passes.lower.sequences import NO_BF16, TO_BRANCHES, TO_LLVM
+from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.unroll_loops import UnrollLoops
+from xtc_targets.null.passes.pack_arguments import PackArguments
 
 # What users schedule; a real machine distributes the rest over its cores here.
 SCHEDULED = Stage("scheduled", (ApplySchedules(), "canonicalize", "cse"))
@@ -42,7 +42,7 @@ LOWERED = Stage(
         *TO_BRANCHES,
         *TO_LLVM,
         # Kernels get their arguments as words, whatever their number.
-        TakeWords(),
+        PackArguments(),
     ),
 )
 

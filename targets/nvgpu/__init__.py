@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.pipeline import Pipeline
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget
+from xtc.ir.pipeline import Pipeline
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.options import NvgpuOptions
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
     from xtc_targets.nvgpu.device import NvgpuDevice
 
 __all__ = ["TARGET", "NvgpuConfig", "NvgpuDevice", "NvgpuOptions", "NvgpuTarget"]

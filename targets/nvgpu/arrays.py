@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.dlpack import GPU, tensor_in
 from xtc.core.errors import DeviceMemoryError, UserError
-from xtc.core.offload import BorrowedArray, DeviceArray, DriverDevice
 from xtc.core.types import element_type
+from xtc.runtime import BorrowedArray, DeviceArray, DriverDevice
+from xtc.runtime.dlpack import GPU, tensor_in
 from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 

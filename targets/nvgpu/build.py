@@ -7,13 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.core.llvm import Machine, compile_ir, link_shared
+from xtc.codegen.llvm import Machine, compile_ir, link_shared
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.ptx import ptx
 from xtc_targets.nvgpu.toolkit import fat_binary, find, found, version
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 
 def build_image(lowered: Operation, options: NvgpuOptions, folder: Path, stem: str) -> str:
@@ -80,6 +80,6 @@ def _assembler(options: NvgpuOptions) -> dict[str, str]:
 
 
 def _ir(lowered: Operation) -> str:
-    from xtc.core.mlir import translate_to_llvm_ir
+    from xtc.ir.mlir import translate_to_llvm_ir
 
     return translate_to_llvm_ir(lowered)

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
-from xtc.core.offload import DeviceArray, DriverDevice, DriverQueue, OpenDevice
 from xtc.core.types import element_type
 from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
+from xtc.runtime import DeviceArray, DriverDevice, DriverQueue, OpenDevice
 from xtc_targets.nvgpu.arrays import GpuArray, borrowed
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.counters import NvgpuCounters

@@ -9,7 +9,7 @@ from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
-from xtc.core.offload import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import MACHINES
 from xtc_targets.nvgpu.simulator import OWN_CSRC

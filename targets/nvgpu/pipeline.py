@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from xtc.core.pipeline import Pipeline, Stage
-from xtc_passes._steps import NO_BF16, TO_BRANCHES, TO_LLVM
-from xtc_passes.apply_schedules import ApplySchedules
-from xtc_passes.contract_multiply_adds import ContractMultiplyAdds
-from xtc_passes.copy_by_loops import CopyByLoops
-from xtc_passes.fuse_elementwise import FuseElementwise
-from xtc_passes.hoist_accumulators import HoistAccumulators
-from xtc_passes.split_vectors import SplitVectors
-from xtc_passes.transpose_operands import TransposeOperands
-from xtc_passes.unroll_loops import UnrollLoops
+from xtc.ir.pipeline import Pipeline, Stage
+from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.hoist_accumulators import HoistAccumulators
+from xtc_passes.lower.sequences import NO_BF16, TO_BRANCHES, TO_LLVM
+from xtc_passes.lower.split_vectors import SplitVectors
+from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.fuse_elementwise import FuseElementwise
+from xtc_passes.tensor.transpose_operands import TransposeOperands
+from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.nvgpu.config import Platform
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.options import NvgpuOptions
@@ -25,12 +25,12 @@ from xtc_targets.nvgpu.passes.distribute_blocks import DistributeBlocks
 from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
 from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
-from xtc_targets.nvgpu.passes.group_products import GroupProducts
+from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
 from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
-from xtc_targets.nvgpu.passes.schedule_products import ScheduleProducts
+from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
 from xtc_targets.nvgpu.passes.split_reductions import SplitReductions
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 from xtc_targets.nvgpu.passes.vectorize_elementwise import VectorizeElementwise
@@ -49,10 +49,10 @@ def scheduled(options: NvgpuOptions) -> Stage:
             "canonicalize",
             "cse",
             # Such a chain behind a matrix product belongs to the product's kernel.
-            GroupProducts(options.tf32),
+            GroupContractions(options.tf32),
             # Other products: their rows side by side, then tiles.
             TransposeOperands(),
-            ScheduleProducts(options.machine.sms),
+            ScheduleContractions(options.machine.sms),
             VectorizeElementwise(options.machine.sms),
             ApplySchedules(levels=2),
             # What is left are sums of few rows, or of many.

@@ -9,14 +9,14 @@ from xtc.core.errors import CompileError
 from xtc_targets.nvgpu.options import NvgpuOptions
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 _NAME = "device"
 
 
 def ptx(lowered: Operation, options: NvgpuOptions) -> str:
     """PTX of a device's module. Raises CompileError with what the code generator says."""
-    from xtc.core.mlir import MLIRError, Module, PassManager, gpu_object
+    from xtc.ir.mlir import MLIRError, Module, PassManager, gpu_object
 
     body = "\n".join(str(op) for op in lowered.regions[0].blocks[0].operations)
     with lowered.context:

@@ -10,9 +10,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from xtc.core import knobs, tool
+from xtc.core import knobs
 from xtc.core.errors import CompileError, ToolError
-from xtc.core.workspace import private_folder
+from xtc.system import tool
+from xtc.system.workspace import private_folder
 
 USUAL_PLACE = Path("/usr/local/cuda")
 HINT = f'pip install "xtc[nvgpu]", or name a CUDA toolkit in {knobs.CUDA_ROOT.name}'

@@ -32,11 +32,10 @@ import psutil
 import xtc
 import xtc.ops as O
 from tests.unit.cache_graphs import product
-from xtc.core import mlir  # noqa: F401  loaded once, for all children
-from xtc.core.cache import ArtifactCache, configured_cache
 from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
+from xtc.system.cache import ArtifactCache, configured_cache
 
 KEY = "ab" * 32
 FILES = {"module.so": b"code" * 1000, "manifest.json": b"{}\n"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core import mlir
-from xtc.core.pipeline import PassRunner
 from xtc.driver import Compilation
 from xtc.driver.arguments import empty_outputs, host_arrays
 from xtc.interfaces.artifact import Artifact
+from xtc.ir import mlir
+from xtc.ir.pipeline import PassRunner
 
 Array = np.ndarray[Any, Any]
 

@@ -21,8 +21,8 @@ import xtc
 import xtc.ops as O
 from tests.unit.offload_support import A, B, product
 from xtc.core.errors import DeviceError, DeviceLost, DeviceMemoryError
-from xtc.core.offload import DriverDevice
 from xtc.graph.graph import Graph
+from xtc.runtime import DriverDevice
 
 MEBIBYTE = 1 << 20
 Array = np.ndarray

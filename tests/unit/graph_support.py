@@ -14,12 +14,12 @@ import pytest
 
 import xtc.ops as O
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Loop, Value
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType
 from xtc.graph.graph import Graph
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
 
 
 def here() -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xtc.core.errors import DeviceTimeout, UserError
-from xtc.core.guard import serve
+from xtc.system.sandbox import serve
 
 
 def _fill_memory(_: Any) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from xtc.core.foreign import parse_module
-from xtc.core.mlir import Operation, single_threaded_context
-from xtc.core.offload import DeviceArray
-from xtc.core.pipeline import PassRunner, Pipeline
+from xtc.driver.foreign import parse_module
+from xtc.ir.mlir import Operation, single_threaded_context
+from xtc.ir.pipeline import PassRunner, Pipeline
+from xtc.runtime import DeviceArray
 from xtc_targets.mppa.build import build_image
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from xtc.core.mlir import Context, Module, Operation, StringAttr, all_operations
-from xtc.core.passes import Pass
-from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
-from xtc_passes._meshes import erase_meshes
-from xtc_passes.copy_by_loops import CopyByLoops
-from xtc_passes.outline_device_regions import OutlineDeviceRegions
+from xtc.ir.mlir import Context, Module, Operation, StringAttr, all_operations
+from xtc.ir.passes import Pass
+from xtc.ir.pipeline import Pipeline, Stage, Step, run_steps
+from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.offload.outline_device_regions import OutlineDeviceRegions
+from xtc_passes.tensor._meshes import erase_meshes
 from xtc_targets.host import pipeline as host
 
 TO_MEMREFS = (

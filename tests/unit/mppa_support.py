@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.offload import DriverQueue
-from xtc.core.offload.device import DeviceFunction
-from xtc.core.offload.native import NativeUnit, compile_unit
 from xtc.interfaces.runtime import Event
+from xtc.runtime import DriverQueue
+from xtc.runtime.device import DeviceFunction
+from xtc.runtime.native import NativeUnit, compile_unit
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice
 from xtc_targets.mppa.simulator import OWN_CSRC

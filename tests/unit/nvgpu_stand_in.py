@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from xtc.core.offload import NativeUnit
-from xtc.core.offload.native import compile_unit
+from xtc.runtime import NativeUnit
+from xtc.runtime.native import compile_unit
 
 SOURCES = Path(__file__).parent / "nvgpu_driver"
 

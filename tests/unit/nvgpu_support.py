@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from xtc.core.offload.device import DeviceFunction
-from xtc.core.offload.native import NativeUnit, compile_unit
+from xtc.runtime.device import DeviceFunction
+from xtc.runtime.native import NativeUnit, compile_unit
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.simulator import OWN_CSRC

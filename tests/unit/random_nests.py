@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.core.loops import Axis, Space
+from xtc.loops import Axis, Space
 from xtc.schedule import NodeSchedule
 
 Data = dict[str, Any]

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 
 import xtc.ops as O
+from xtc.codegen.llvm import Machine, compile_ir
 from xtc.core.errors import CompileError, UserError
-from xtc.core.guard import Job, serve
-from xtc.core.llvm import Machine, compile_ir
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 from xtc.search.bench import Bench, bench_of
 from xtc.search.problem import Data
+from xtc.system.sandbox import Job, serve
 
 _CRASH = "store volatile i32 1, ptr null\n  ret void"
 _HANG = "br label %again\nagain:\n  call i32 @pause()\n  br label %again"

@@ -9,12 +9,12 @@ import pytest
 
 import xtc.ops as O
 from tests.unit.ops_support import data
-from xtc.core import mlir
-from xtc.core.pipeline import PassRunner
 from xtc.driver import prepare
 from xtc.driver.arguments import empty_outputs
 from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph
+from xtc.ir import mlir
+from xtc.ir.pipeline import PassRunner
 
 TRIPLE = "aarch64-linux-gnu"
 CASES = [

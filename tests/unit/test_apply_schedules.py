@@ -15,14 +15,14 @@ import xtc
 import xtc.ops as O
 from tests.unit.random_nests import random_data
 from tests.unit.random_operators import FAMILIES, random_graph
-from xtc.core import mlir
 from xtc.core.errors import UserError
-from xtc.core.loops.plan import Body, Loops, Plan, Split, plan_nest
-from xtc.core.mlir import all_operations
-from xtc.core.pipeline import run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
-from xtc_passes.apply_schedules import ApplySchedules
+from xtc.ir import mlir
+from xtc.ir.mlir import all_operations
+from xtc.ir.pipeline import run_steps
+from xtc.loops.plan import Body, Loops, Plan, Split, plan_nest
+from xtc_passes.tensor.apply_schedules import ApplySchedules
 
 
 def scheduled_operations(graph: Graph, schedule: object) -> list[tuple[str, list[str], list[str]]]:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.unit.random_nests import random_data
 from xtc.core.errors import UserError
-from xtc.core.foreign import parse_module
 from xtc.core.location import SourceLocation
-from xtc.core.loops import Axis, Space, parse_nest
-from xtc.core.loops.attribute_text import lift_schedules
-from xtc.core.loops.yaml_text import parse_yaml
-from xtc.core.mlir import Context
+from xtc.driver.foreign import parse_module
+from xtc.ir.mlir import Context
+from xtc.loops import Axis, Space, parse_nest
+from xtc.loops.attribute_text import lift_schedules
+from xtc.loops.yaml_text import parse_yaml
 
 SPACE = Space((Axis("i", 12), Axis("j", 7), Axis("k", 16, reduction=True)), 2, (0,))
 BLANKS = (" ", "", "\n  ", '  // a comment { "\n', "\t", " \r\n")

@@ -18,8 +18,8 @@ from benchmarks.peers.quiet import others_running, wait_for_quiet
 from benchmarks.peers.team import interpreters
 from benchmarks.peers.worker import WorkerFailed, WorkerLost, environment_of
 from tests.unit.bench_support import fake_worker, library
-from xtc.core import tool
 from xtc.core.errors import ToolError
+from xtc.system import tool
 
 
 def test_questions_and_answers() -> None:

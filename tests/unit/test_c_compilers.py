@@ -12,8 +12,8 @@ import xtc.ops as O
 from tests.unit.c_support import STRICT, every_operator
 from tests.unit.ops_support import ALL, FLOATS
 from tests.unit.parallel_support import NESTS
-from xtc.core.cc import CCompiler
 from xtc.driver import prepare
+from xtc.system.c_compiler import CCompiler
 
 FLAGS = ("-std=c11", "-march=native", "-ffp-contract=fast", "-fwrapv", "-fPIC")
 

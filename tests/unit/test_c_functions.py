@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.unit.test_c_source import run, text_of
-from xtc.core import mlir
-from xtc.core.c import Printer, c_source
+from xtc.codegen.c import Printer, c_source
 from xtc.core.errors import CompileError, UserError
+from xtc.ir import mlir
 
 CALLS = """
 func.func @f(%a: memref<2x2xf32>, %b: memref<2x2xf32>) {

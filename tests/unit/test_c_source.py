@@ -12,15 +12,15 @@ import pytest
 
 from tests.unit.c_support import every_operator, strict_compiler
 from tests.unit.ops_support import ALL, exactly
-from xtc.core import mlir
-from xtc.core.c import Printer, c_source
-from xtc.core.c.expression import Expression, assignment, binary, cast, choice, unary
-from xtc.core.c.names import Names
-from xtc.core.c.types import CType, literal
-from xtc.core.cc import CCompiler
+from xtc.codegen.c import Printer, c_source
+from xtc.codegen.c.expression import Expression, assignment, binary, cast, choice, unary
+from xtc.codegen.c.names import Names
+from xtc.codegen.c.types import CType, literal
+from xtc.codegen.llvm import LoadedObjects
 from xtc.core.errors import CompileError
-from xtc.core.llvm import LoadedObjects
 from xtc.driver import prepare
+from xtc.ir import mlir
+from xtc.system.c_compiler import CCompiler
 
 __all__ = ["strict_compiler"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xtc.core.cache import ArtifactCache, entry, store
+from xtc.system.cache import ArtifactCache, entry, store
 
 KEY = "ab" * 32
 OTHER = "cd" * 32

@@ -14,7 +14,7 @@ import pytest
 
 import xtc
 from tests.unit.cache_graphs import product
-from xtc.core.cache import ArtifactCache, entry
+from xtc.system.cache import ArtifactCache, entry
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -225,7 +225,7 @@ def linked_elsewhere(path: Path) -> None:
 OWN = (removed, as_other_kind, as_piped, linked_elsewhere, lambda path: path.chmod(0o777))
 
 
-@pytest.mark.filterwarnings("ignore::xtc.core.cache.CacheWarning")
+@pytest.mark.filterwarnings("ignore::xtc.system.cache.CacheWarning")
 @pytest.mark.parametrize("name", ["usage", "CACHEDIR.TAG", "entries", "tmp"])
 @pytest.mark.parametrize("change", OWN, ids=lambda change: change.__name__)
 def test_results_are_right_whatever_the_cache_s_own_files_are(

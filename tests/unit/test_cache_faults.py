@@ -20,8 +20,8 @@ import pytest
 
 import xtc
 from tests.unit.cache_graphs import product
-from xtc.core.cache import ArtifactCache, CacheWarning, entry, place
-from xtc.core.workspace import sweep
+from xtc.system.cache import ArtifactCache, CacheWarning, entry, place
+from xtc.system.workspace import sweep
 
 ROOT = Path(__file__).parents[2]
 KEY = "ab" * 32

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.cache_graphs import product
-from xtc.core.cache import (
+from xtc.driver import prepare
+from xtc.driver.cached import compilation_key
+from xtc.system.cache import (
     NoCanonicalFormError,
     NoFingerprintError,
     cache_key,
     canonical_text,
     code_fingerprint,
 )
-from xtc.core.cache import fingerprint as fingerprints
-from xtc.driver import prepare
-from xtc.driver.cached import compilation_key
+from xtc.system.cache import fingerprint as fingerprints
 
 parts = st.dictionaries(st.text(max_size=4), st.text(max_size=4) | st.binary(max_size=4))
 
@@ -174,7 +174,7 @@ def test_code_that_changed_since_the_process_began_has_no_fingerprint(
 def test_the_own_code_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of()
     names = {file.name for file in compilation_key(prepare(product())).code._files}
-    assert {"xtc/ops/matmul.py", "xtc_passes/__init__.py", "xtc/core/cache/store.py"} <= names
+    assert {"xtc/ops/matmul.py", "xtc_passes/__init__.py", "xtc/system/cache/store.py"} <= names
     real = fingerprints._files
     monkeypatch.setattr(fingerprints, "_known", {})
     monkeypatch.setattr(fingerprints, "_files", lambda packages: real(packages)[1:])

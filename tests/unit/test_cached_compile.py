@@ -15,12 +15,12 @@ import pytest
 
 import xtc
 from tests.unit.cache_graphs import product
-from xtc.core.cache import ArtifactCache, CodeFingerprint
-from xtc.core.mlir import Operation
-from xtc.core.passes import Pass
-from xtc.core.pipeline import Pipeline, Stage
 from xtc.driver import prepare
 from xtc.driver.cached import compilation_key
+from xtc.ir.mlir import Operation
+from xtc.ir.passes import Pass
+from xtc.ir.pipeline import Pipeline, Stage
+from xtc.system.cache import ArtifactCache, CodeFingerprint
 
 
 def test_a_hit_is_the_same_function(artifact_cache: Path) -> None:

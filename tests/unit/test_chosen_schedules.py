@@ -12,7 +12,8 @@ import xtc.ops as O
 from tests.unit.random_graphs import graphs, inputs_of
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
-from xtc_passes import _choose_product, _choose_window
+from xtc_targets.host.passes import _default_contraction as _choose_product
+from xtc_targets.host.passes import _default_window as _choose_window
 
 
 def layer(m: int = 96, n: int = 80, k: int = 64, **attributes: bool) -> Graph:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from xtc.core.cores import usable_cores
-from xtc.core.cpu_quota import cpu_quota
+from xtc.system.cores import usable_cores
+from xtc.system.cpu_quota import cpu_quota
 
 NEW = "0::/a/b\n"
 OLD = "12:memory:/x\n4:cpu,cpuacct:/a\n0::/\n"
@@ -69,5 +69,5 @@ def test_as_many_cores_are_used_as_the_quota_keeps_busy(
     quota: float | None, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
-    monkeypatch.setattr("xtc.core.cores.cpu_quota", lambda: quota)
+    monkeypatch.setattr("xtc.system.cores.cpu_quota", lambda: quota)
     assert usable_cores() == cores

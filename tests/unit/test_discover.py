@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 
-import xtc_passes
+import xtc_passes.tensor
 from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
-from xtc.core.passes import Pass
+from xtc.graph import known_operators
 from xtc.graph.operator import Operator
+from xtc.ir import known_passes
+from xtc.ir.passes import Pass
 
 CACHED = (
-    discover.operators,
-    discover.passes,
-    discover._operator_class,
-    discover._modules,
-    discover._packages,
+    known_operators.operators,
+    known_passes.passes,
+    known_operators._class,
+    discover.modules,
+    discover.packages,
     discover._foreign_targets,
 )
 
@@ -41,7 +43,7 @@ HOSTILE = [
 ]
 
 SOURCE = """
-from xtc.core.passes import Pass
+from xtc.ir.passes import Pass
 
 class {title}(Pass):
     name = "{name}"
@@ -77,11 +79,11 @@ def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_every_operator_is_found_by_its_file() -> None:
-    names = discover.operators()
+    names = known_operators.operators()
     assert {"matmul", "relu", "conv2d"} <= set(names)
     assert list(names) == sorted(names)
     for name in names:
-        found = discover.operator(name)
+        found = known_operators.operator(name)
         assert issubclass(found, Operator)
         assert found.name == name
         assert found.__module__ == f"xtc.ops.{name}"
@@ -89,20 +91,20 @@ def test_every_operator_is_found_by_its_file() -> None:
 
 @pytest.mark.parametrize("name", ["elementwise", "contraction"])
 def test_a_file_that_operators_share_is_no_operator(name: str) -> None:
-    assert name not in discover.operators()
+    assert name not in known_operators.operators()
     with pytest.raises(UserError, match=f"there is no operator '{name}'"):
-        discover.operator(name)
+        known_operators.operator(name)
 
 
 def test_a_misspelt_operator_is_explained() -> None:
     with pytest.raises(UserError, match="did you mean 'matmul'"):
-        discover.operator("matmull")
+        known_operators.operator("matmull")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_hostile_name_is_imported(name: Any, imported: list[str]) -> None:
     with pytest.raises(UserError, match="there is no operator"):
-        discover.operator(name)
+        known_operators.operator(name)
     with pytest.raises(UserError, match="there is no target"):
         discover.target(name)
     assert all(one.startswith(("xtc.", "xtc_targets")) for one in imported)
@@ -186,8 +188,9 @@ def test_a_pass_is_the_class_named_as_its_file(
     folder.mkdir()
     (folder / "bake_bread.py").write_text(SOURCE.format(title="BakeBread", name="bake-bread"))
     (folder / "flour.py").write_text(SOURCE.format(title="Other", name="other-name"))
-    monkeypatch.setattr(xtc_passes, "__path__", [*xtc_passes.__path__, str(folder)])
-    found = discover.passes()
+    package = xtc_passes.tensor
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    found = known_passes.passes()
     assert found["bake-bread"].__name__ == "BakeBread"
     assert issubclass(found["bake-bread"], Pass)
     assert not {"flour", "other-name"} & set(found)
@@ -198,11 +201,11 @@ def test_two_passes_of_one_name_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = importlib.import_module("xtc_targets.host.passes")
-    for package, name in ((xtc_passes, "shared"), (own, "own")):
+    for package, name in ((xtc_passes.tensor, "shared"), (own, "own")):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "bake_cake.py").write_text(SOURCE.format(title="BakeCake", name="bake-cake"))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
     with pytest.raises(XtcError, match="two passes are called 'bake-cake'") as info:
-        discover.passes()
-    assert info.value.notes == ("xtc_passes.bake_cake", "xtc_targets.host.passes.bake_cake")
+        known_passes.passes()
+    assert info.value.notes == ("xtc_passes.tensor.bake_cake", "xtc_targets.host.passes.bake_cake")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from xtc.core.mlir import Context, Module, Operation, all_operations
-from xtc_passes._effects import read_memrefs, written_memrefs
+from xtc.ir.analysis.effects import read_memrefs, written_memrefs
+from xtc.ir.mlir import Context, Module, Operation, all_operations
 
 REDUCE = "(%x: f32, %y: f32) { %s = arith.addf %x, %y : f32 linalg.yield %s : f32 }"
 CASES = {

@@ -12,12 +12,14 @@ from random import Random
 import pytest
 
 from tests.unit import mlir_mutator
-from xtc.core import discover, foreign
+from xtc.core import discover
 from xtc.core.errors import ChildDied, CompileError, UserError
-from xtc.core.foreign import MAX_NESTING, check_text, run_passes
-from xtc.core.guard import Limits
-from xtc.core.pipeline import Step
-from xtc_passes.copy_by_loops import CopyByLoops
+from xtc.driver import foreign
+from xtc.driver.foreign import MAX_NESTING, check_text, run_passes
+from xtc.ir import known_passes
+from xtc.ir.pipeline import Step
+from xtc.system.sandbox import Limits
+from xtc_passes.lower.copy_by_loops import CopyByLoops
 
 FILECHECK = Path(__file__).parents[1] / "filecheck"
 GOOD = "func.func @f() {\n  %0 = arith.constant 1 : i32\n  return\n}\n"
@@ -196,7 +198,7 @@ def pass_lists() -> list[list[Step]]:
     target = discover.target("host")
     stages = target.pipeline(target.options()).stages
     lists: list[list[Step]] = [[], ["canonicalize", "cse"], INTERPRET]  # type: ignore[list-item]
-    lists += [[one.parse_options("")] for one in discover.passes().values() if _plain(one)]
+    lists += [[one.parse_options("")] for one in known_passes.passes().values() if _plain(one)]
     lists += [[step for stage in stages[:count] for step in stage.steps] for count in (2, 3, 5)]
     return lists
 

@@ -18,18 +18,19 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.random_graphs import graphs, inputs_of
-from xtc.core import mlir
-from xtc.core.mlir import all_operations
-from xtc.core.pipeline import Pipeline, Stage, Step, run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
-from xtc_passes import _row_groups, choose_schedules
-from xtc_passes._structured import is_id, structured
-from xtc_passes.fuse_elementwise import FuseElementwise
-from xtc_passes.fuse_rows import FuseRows
-from xtc_passes.unroll_reductions import UnrollReductions
+from xtc.ir import mlir
+from xtc.ir.analysis.structured import is_id, structured
+from xtc.ir.mlir import all_operations
+from xtc.ir.pipeline import Pipeline, Stage, Step, run_steps
+from xtc_passes.tensor.fuse_elementwise import FuseElementwise
+from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.host import pipeline as host
+from xtc_targets.host.passes import _row_groups
+from xtc_targets.host.passes import add_default_schedules as add_default_schedules
+from xtc_targets.host.passes.fuse_rows import FuseRows
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def small_tiles(rows: int, bytes: int, factor: int = 8) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _left_to_fusion(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products get no schedule, whatever their size: what is left is fused and tiled by rows."""
-    monkeypatch.setattr(choose_schedules, "_RULES", ())
+    monkeypatch.setattr(add_default_schedules, "_RULES", ())
 
 
 def scheduled(graph: Graph) -> str:

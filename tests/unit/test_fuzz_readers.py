@@ -23,10 +23,11 @@ from tests.unit import hostile_text
 from xtc.core import discover
 from xtc.core.errors import ArtifactError, ToolError, UserError
 from xtc.core.knobs import CC, KNOBS
-from xtc.core.passes import split_pass
 from xtc.core.types import tensor_type
 from xtc.graph.constants_file import read_constants, write_constants
 from xtc.interfaces.artifact import MANIFEST_FILE, Argument, Artifact, Manifest, file_hash
+from xtc.ir import known_passes
+from xtc.ir.passes import split_pass
 
 HERE = Path(MANIFEST_FILE)
 MANIFEST = Manifest(
@@ -64,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @given(st.data())
 def test_any_options_of_passes(data: st.DataObject) -> None:
-    kind = data.draw(st.sampled_from([*discover.passes().values()]))
+    kind = data.draw(st.sampled_from([*known_passes.passes().values()]))
     names = [name.replace("_", "-") for name in getattr(kind, "__dataclass_fields__", {})]
     word = st.one_of(hostile_text.texts, st.sampled_from([*names, "x"]))
     pairs = data.draw(st.lists(st.tuples(word, st.sampled_from(["=", "", " "]), word), max_size=3))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from tools.generate_docs import PAGES, main, pass_section, stale_pages, table
-from xtc.core.mlir import Operation
-from xtc.core.passes import Pass
+from xtc.ir.mlir import Operation
+from xtc.ir.passes import Pass
 
 ROOT = Path(__file__).parents[2]
 

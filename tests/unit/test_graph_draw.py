@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import xtc.ops as O
 from tests.unit.graph_strategies import graphs
+from xtc.drawing.layers import Edge, Vertex, crossings, layered
+from xtc.drawing.layout import LABEL_ROOM, Layout, isotonic, lay_out
+from xtc.drawing.palette import DEVICE_COLOURS, HOST_COLOURS
+from xtc.drawing.svg_parts import text_width
 from xtc.graph import dot, svg
 from xtc.graph.drawing import Box, Drawing, Line, drawing_of, shortened
 from xtc.graph.graph import Graph
-from xtc.graph.layers import Edge, Vertex, crossings, layered
-from xtc.graph.layout import LABEL_ROOM, Layout, isotonic, lay_out
-from xtc.graph.palette import DEVICE_COLOURS, HOST_COLOURS
-from xtc.graph.svg_parts import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<&\">'\\ ]]> \x00\x1b\ud800 \u202e é"

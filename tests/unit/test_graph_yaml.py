@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 import xtc.ops as O
 from tests.unit.graph_strategies import arrays, graphs
-from xtc.core import discover
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
 from xtc.core.types import ELEMENT_TYPES
-from xtc.graph import yaml_tree
+from xtc.graph import known_operators, yaml_tree
 from xtc.graph.graph import Graph
 from xtc.graph.placement import Placement
 from xtc.graph.yaml_file import dump_graph, parse_graph
@@ -279,7 +278,7 @@ def test_an_operators_surprise_is_the_users_error(monkeypatch: pytest.MonkeyPatc
     def surprised(self: object, *inputs: object) -> None:
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr(discover.operator("mul"), "infer", surprised)
+    monkeypatch.setattr(known_operators.operator("mul"), "infer", surprised)
     error = fails(SMALL, "mul does not accept these operands and attributes", "18:5")
     assert "tuple index out of range" in error.notes
 

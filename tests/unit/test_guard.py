@@ -18,7 +18,7 @@ import pytest
 
 from tests.unit import guard_jobs
 from xtc.core.errors import ChildDied, CompileError, DeviceTimeout, UserError
-from xtc.core.guard import Limits, Workers, reply, run_in_child
+from xtc.system.sandbox import Limits, Workers, reply, run_in_child
 
 MIB = 1 << 20
 SHORT = Limits(seconds=0.5, memory_bytes=256 * MIB)
@@ -98,7 +98,7 @@ def test_what_takes_too_long_is_ended(workers: Workers, do: str) -> None:
 def test_what_ignores_its_alarm_is_killed(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from xtc.core.guard import child
+    from xtc.system.sandbox import child
 
     monkeypatch.setattr(child, "_GRACE", 0.2)
     before = children()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from xtc.core.llvm import Machine
+from xtc.codegen.llvm import Machine
 from xtc_targets.host.description import HostDescription
 
 X86 = "x86_64-unknown-linux-gnu"

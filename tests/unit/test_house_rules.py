@@ -37,13 +37,17 @@ def test_the_repository_keeps_the_rule(rule: Rule) -> None:
     assert rule(ROOT) == []
 
 
-@pytest.mark.parametrize("folder", ["mlir_passes", "targets/null/passes"])
-def test_a_pass_needs_its_lit_twin(tmp_path: Path, folder: str) -> None:
+@pytest.mark.parametrize(
+    ("folder", "twins"),
+    [
+        ("mlir_passes/tensor", "tests/filecheck/passes/tensor"),
+        ("targets/null/passes", "tests/filecheck/targets/null/passes"),
+    ],
+)
+def test_a_pass_needs_its_lit_twin(tmp_path: Path, folder: str, twins: str) -> None:
     write(tmp_path, {f"{folder}/foo_bar.py": "", f"{folder}/_shared.py": ""})
-    assert rules.passes_without_twin(tmp_path) == [
-        f"{folder}/foo_bar.py: no tests/filecheck/passes/foo-bar.mlir"
-    ]
-    write(tmp_path, {"tests/filecheck/passes/foo-bar.mlir": ""})
+    assert rules.passes_without_twin(tmp_path) == [f"{folder}/foo_bar.py: no {twins}/foo-bar.mlir"]
+    write(tmp_path, {f"{twins}/foo-bar.mlir": ""})
     assert rules.passes_without_twin(tmp_path) == []
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from xtc.core.interrupts import delayed_interrupts
-from xtc.core.workspace import sweep
+from xtc.ir.interrupts import delayed_interrupts
+from xtc.system.workspace import sweep
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import xtc.ops as O
 from tests.unit.compiled_batch import results
 from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
-from xtc.core.llvm import Machine
+from xtc.codegen.llvm import Machine
 from xtc.driver import prepare
 from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph

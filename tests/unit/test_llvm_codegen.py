@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
+from xtc.codegen.llvm import Machine, compile_ir, data_object, optimize_ir
+from xtc.codegen.llvm.capi import package_file
 from xtc.core.errors import CompileError, UserError
-from xtc.core.llvm import Machine, compile_ir, data_object, optimize_ir
-from xtc.core.llvm.capi import package_file
 
 LINUX = "x86_64-unknown-linux-gnu"
 
@@ -150,7 +150,7 @@ def test_same_input_gives_the_same_bytes_in_every_process() -> None:
     here = {compile_ir(AXPY + FOUR_SUMS, machine) for _ in range(3)}
     program = (
         "import sys, hashlib\n"
-        "from xtc.core.llvm import Machine, compile_ir\n"
+        "from xtc.codegen.llvm import Machine, compile_ir\n"
         f"code = compile_ir(sys.stdin.read(), Machine.of({LINUX!r}, 'znver5'))\n"
         "sys.stdout.buffer.write(code)"
     )
@@ -176,7 +176,7 @@ def test_threads_compile_side_by_side() -> None:
 def test_targets_become_ready_in_any_thread_order() -> None:
     program = (
         "from concurrent.futures import ThreadPoolExecutor\n"
-        "from xtc.core.llvm import Machine, compile_ir\n"
+        "from xtc.codegen.llvm import Machine, compile_ir\n"
         "ir = 'define void @f() { ret void }'\n"
         f"triples = [{LINUX!r}, 'aarch64-linux-gnu', 'thumbv7em-none-eabi'] * 3\n"
         "work = lambda triple: compile_ir(ir, Machine.of(triple))\n"

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
+from xtc.codegen.llvm import Machine, compile_ir
+from xtc.codegen.llvm.fatal import guarded
 from xtc.core.errors import CompileError
-from xtc.core.llvm import Machine, compile_ir
-from xtc.core.llvm.fatal import guarded
 
 LINUX = "x86_64-unknown-linux-gnu"
 EMPTY = "define void @f() { ret void }"
@@ -64,7 +64,7 @@ def test_process_ends_normally_after_a_fatal_error() -> None:
     program = (
         "import sys\n"
         "from xtc.core.errors import CompileError\n"
-        "from xtc.core.llvm import Machine, compile_ir\n"
+        "from xtc.codegen.llvm import Machine, compile_ir\n"
         "try:\n"
         f"    compile_ir(sys.stdin.read(), Machine.of({LINUX!r}, 'x86-64'))\n"
         "except CompileError:\n"

@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from tests.unit.cache_graphs import product
-from xtc.core import mlir
 from xtc.core.errors import CompileError
 from xtc.driver import prepare
+from xtc.ir import mlir
 
 
 def test_the_text_is_that_of_the_bindings() -> None:

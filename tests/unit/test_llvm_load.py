@@ -13,8 +13,8 @@ import numpy as np
 import psutil
 import pytest
 
+from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir, data_object, link_shared
 from xtc.core.errors import CompileError, ToolError, UserError
-from xtc.core.llvm import LoadedObjects, Machine, compile_ir, data_object, link_shared
 
 HOST = Machine.host()
 

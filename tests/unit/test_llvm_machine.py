@@ -9,18 +9,18 @@ import sys
 
 import pytest
 
+from xtc.codegen.llvm import Machine
 from xtc.core.errors import UserError
-from xtc.core.llvm import Machine
 
 LINUX = "x86_64-unknown-linux-gnu"
 
 
 def test_import_loads_no_llvm() -> None:
     program = (
-        "import xtc.core.llvm\n"
-        "from xtc.core.llvm import capi\n"
+        "import xtc.codegen.llvm\n"
+        "from xtc.codegen.llvm import capi\n"
         "print(capi._load.cache_info().currsize)\n"
-        "xtc.core.llvm.Machine.host()\n"
+        "xtc.codegen.llvm.Machine.host()\n"
         "print(capi._load.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

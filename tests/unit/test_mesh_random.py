@@ -14,10 +14,10 @@ import xtc
 from tests.unit.mppa_nests import on_the_host, placed_module
 from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
 from xtc.core.errors import UserError
-from xtc.core.mlir import Operation, all_operations
-from xtc.core.pipeline import run_steps
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
+from xtc.ir.mlir import Operation, all_operations
+from xtc.ir.pipeline import run_steps
 from xtc_targets.mppa import MppaOptions
 from xtc_targets.mppa.pipeline import scheduled
 

@@ -13,10 +13,10 @@ import xtc
 import xtc.ops as O
 from tests.unit.mppa_nests import placed_module
 from xtc.core.errors import UserError
-from xtc.core.mlir import Context, Module
-from xtc.core.pipeline import run_steps
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
+from xtc.ir.mlir import Context, Module
+from xtc.ir.pipeline import run_steps
 from xtc.schedule import NodeSchedule, Schedule
 from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from xtc.core import discover, mlir
+from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.core.foreign import parse_module
-from xtc.core.pipeline import run_steps
+from xtc.driver.foreign import parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, check_bounded, find_function
 from xtc.evaluate import MismatchError
+from xtc.ir import known_passes, mlir
+from xtc.ir.pipeline import run_steps
 
 HOST = discover.target("host")
 SCHEDULE = 'loop.dims = ["i", "j", "k"], loop.schedule = {"j", "k", "i", "i#3" = {"unroll"}}'
@@ -49,7 +50,7 @@ def context() -> Iterator[None]:
 
 def function(text: str) -> MlirFunction:
     module = parse_module(text, "f.mlir")
-    run_steps(module, [discover.passes()["memref-signature"]()])
+    run_steps(module, [known_passes.passes()["memref-signature"]()])
     arguments = arguments_of(find_function(module, None))
     return MlirFunction(module, "f", arguments, HOST, HOST.options())
 

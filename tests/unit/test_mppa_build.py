@@ -20,7 +20,7 @@ import xtc
 import xtc.ops as O
 from tests.unit.mppa_code_support import KERNELS, lowered, stage_text
 from xtc.core.errors import CompileError, DeviceNotFound, ToolError, UserError
-from xtc.core.mlir import single_threaded_context
+from xtc.ir.mlir import single_threaded_context
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.mppa.build import build_image, code
 from xtc_targets.mppa.description import MACHINES

@@ -19,7 +19,6 @@ import psutil
 import pytest
 
 from tests.unit.mppa_support import Kernels
-from xtc.core import tool
 from xtc.core.errors import (
     ArtifactError,
     DeviceLost,
@@ -27,8 +26,9 @@ from xtc.core.errors import (
     DeviceNotFound,
     LaunchError,
 )
-from xtc.core.offload import NativeUnit
-from xtc.core.offload.native import compile_unit
+from xtc.runtime import NativeUnit
+from xtc.runtime.native import compile_unit
+from xtc.system import tool
 from xtc_targets.mppa import commands
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice

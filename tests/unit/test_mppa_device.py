@@ -290,7 +290,7 @@ def test_a_machine_may_be_made_up() -> None:
 
 
 def test_a_compiler_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from xtc.core.offload import built_driver
+    from xtc.runtime import built_driver
 
     monkeypatch.setenv("XTC_CC", "no-such-compiler")
     monkeypatch.setenv("XTC_CACHE", "0")

@@ -19,11 +19,11 @@ from tests.unit.c_support import every_operator
 from tests.unit.mppa_nests import TO_MEMREFS, on_the_host, placed_module
 from tests.unit.random_graphs import graphs, inputs_of
 from tests.unit.random_operators import FAMILIES, random_graph, random_inputs
-from xtc.core.mlir import MemRefType, Operation, all_operations
-from xtc.core.pipeline import Step, run_steps
 from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.graph import Graph
-from xtc_passes.fuse_elementwise import FuseElementwise
+from xtc.ir.mlir import MemRefType, Operation, all_operations
+from xtc.ir.pipeline import Step, run_steps
+from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.pipeline import scheduled

@@ -11,8 +11,8 @@ import pytest
 
 from tests.unit.mppa_code_support import KERNELS, Array, image_of, launch, lowered, run, stage_text
 from xtc.core.errors import DeviceFault
-from xtc.core.mlir import Operation, all_operations, single_threaded_context
-from xtc.core.pipeline import PassRunner, Pipeline
+from xtc.ir.mlir import Operation, all_operations, single_threaded_context
+from xtc.ir.pipeline import PassRunner, Pipeline
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.pipeline import device_stages
 

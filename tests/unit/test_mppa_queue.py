@@ -15,7 +15,7 @@ from tests.unit.mppa_support import Gate, Kernels, opened
 from xtc.core.errors import (
     UserError,
 )
-from xtc.core.offload import DriverQueue
+from xtc.runtime import DriverQueue
 
 PATIENCE = 60  # seconds until a test that hangs fails
 

@@ -18,7 +18,7 @@ from xtc.core.errors import (
     LaunchError,
     UserError,
 )
-from xtc.core.offload import DriverQueue
+from xtc.runtime import DriverQueue
 from xtc_targets.mppa.device import MppaDevice
 
 PATIENCE = 60  # seconds until a test that hangs fails

@@ -16,8 +16,8 @@ import xtc
 import xtc.ops as O
 from tests.unit.compiled_batch import results
 from tests.unit.ops_support import Array, data
+from xtc.codegen.llvm import Machine
 from xtc.core.errors import UserError
-from xtc.core.llvm import Machine
 from xtc.driver import prepare
 from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph

@@ -56,7 +56,7 @@ class TestTarget:
     def test_importing_it_loads_nothing_heavy(self) -> None:
         program = (
             "import sys, xtc_targets.null\n"
-            "print([m for m in ('mlir', 'llvm', 'xtc.core.llvm') if m in sys.modules])"
+            "print([m for m in ('mlir', 'llvm', 'xtc.codegen.llvm') if m in sys.modules])"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -23,7 +23,7 @@ from tests.unit.device_checks import (
 )
 from tests.unit.nvgpu_support import Kernels, opened
 from xtc.core.errors import DeviceFault, DeviceTimeout
-from xtc.core.offload import DriverDevice
+from xtc.runtime import DriverDevice
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
 pytestmark = pytest.mark.usefixtures("collected")

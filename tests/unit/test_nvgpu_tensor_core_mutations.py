@@ -10,8 +10,8 @@ import pytest
 import xtc
 from tests.unit.tensor_core_products import Shape, product
 from xtc.core.errors import DeviceFault
-from xtc.core.mlir import IntegerAttr, IntegerType, Operation, all_operations
 from xtc.evaluate import MismatchError
+from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice, pipeline
 from xtc_targets.nvgpu.passes._device import BARRIER
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores

@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
-from xtc.core.mlir import Context, InsertionPoint, Location, Module
+from xtc.ir.mlir import Context, InsertionPoint, Location, Module
 from xtc_targets.nvgpu.description import A100, H100, GpuDescription
 from xtc_targets.nvgpu.passes._code import Code
+from xtc_targets.nvgpu.passes._contraction import Kind
 from xtc_targets.nvgpu.passes._panel import CHUNK, Panel, Strided
-from xtc_targets.nvgpu.passes._product import Kind
 from xtc_targets.nvgpu.passes._tiling import Tiling, choose_tiling
 
 LINE = 128

@@ -11,7 +11,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from tests.unit.offload_support import A_BYTES, B_BYTES, C_BYTES, A, B, counted, product
-from xtc.core.offload import DeviceArray
+from xtc.runtime import DeviceArray
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.null import NullDevice
 

@@ -13,8 +13,8 @@ import pytest
 from tests.unit.mppa_support import SOURCES
 from xtc.core import knobs
 from xtc.core.errors import DeviceNotFound, ToolError, UserError
-from xtc.core.offload import Driver, NativeUnit, native
-from xtc.core.offload.native import CSRC, build_native, compile_unit
+from xtc.runtime import Driver, NativeUnit, native
+from xtc.runtime.native import CSRC, build_native, compile_unit
 from xtc_targets.mppa import simulator
 
 STRICT = ("-Werror", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wvla")

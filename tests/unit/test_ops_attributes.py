@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xtc.core import discover
 from xtc.core.errors import UserError
 from xtc.core.types import tensor_type
+from xtc.graph import known_operators
 from xtc.graph.operator import Operator
 from xtc.ops import attributes as checks
 from xtc.ops.cast import Cast
@@ -159,4 +159,4 @@ def test_nonsense_in_a_loaded_graph_is_a_user_error(
 @pytest.mark.parametrize("count", [0, 9])
 def test_a_wrong_number_of_operands_is_a_user_error(name: str, count: int) -> None:
     with pytest.raises(UserError, match=rf"{name} takes .* not {count}"):
-        discover.operator(name)().infer(*[tensor_type((4, 4), "float32")] * count)
+        known_operators.operator(name)().infer(*[tensor_type((4, 4), "float32")] * count)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import xtc.ops as O
-from xtc.core import discover
 from xtc.core.errors import UserError
 from xtc.core.types import tensor_type
+from xtc.graph import known_operators
 from xtc.graph.operator import Operator
 from xtc.ops.avg_pool2d import AvgPool2d
 from xtc.ops.concat import Concat
@@ -106,6 +106,6 @@ def test_nonsense_of_a_user(write: Callable[[Any, Any], Any]) -> None:
     ids=lambda op: op.name,
 )
 def test_a_wrong_number_of_operands(op: Operator) -> None:
-    assert type(op) is discover.operator(op.name)
+    assert type(op) is known_operators.operator(op.name)
     with pytest.raises(UserError, match=f"{op.name} takes .* not 0"):
         op.infer()

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from xtc.core import mlir
-from xtc.core.constants import PACKED, packed_constants
 from xtc.driver import prepare
 from xtc.graph.tensor import Tensor
+from xtc.ir import mlir
+from xtc.ir.packed_constants import PACKED, packed_constants
 
 
 def weights(shape: tuple[int, ...], dtype: Any = np.float32) -> Tensor:

@@ -86,7 +86,7 @@ class TestThreads:
     ) -> None:
         monkeypatch.delenv("XTC_THREADS", raising=False)
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 6}, raising=False)
-        monkeypatch.setattr("xtc.core.cores.cpu_quota", lambda: None)
+        monkeypatch.setattr("xtc.system.cores.cpu_quota", lambda: None)
         before = threads_of_process()
         with compiled("one loop") as module:
             module(*samples(module))
@@ -102,7 +102,7 @@ class TestThreads:
 
     def test_the_peak_is_that_of_as_many_cores(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
-        monkeypatch.setattr("xtc.core.cores.cpu_quota", lambda: None)
+        monkeypatch.setattr("xtc.system.cores.cpu_quota", lambda: None)
         monkeypatch.setattr("xtc_targets.host.peak.peak_flops", lambda _, threads: threads * 1e9)
         for threads, cores in ((1, 1), (3, 3), (7, 5)):
             with compiled("one loop", threads=threads) as module:

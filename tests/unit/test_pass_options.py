@@ -11,9 +11,9 @@ import pytest
 
 from xtc.cli.pass_options import joined
 from xtc.core.errors import UserError
-from xtc.core.mlir import Operation
 from xtc.core.option_types import fits, parse, type_text
-from xtc.core.passes import Pass, split_pass
+from xtc.ir.mlir import Operation
+from xtc.ir.passes import Pass, split_pass
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 
 import xtc
 import xtc.ops as O
+from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.errors import UserError
-from xtc.core.llvm import LoadedObjects, Machine, compile_ir
-from xtc_passes._dots import DOTS as DOTS_BY_FEATURE
+from xtc_passes.tensor._dots import DOTS as DOTS_BY_FEATURE
 from xtc_targets.host import peak
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.dot_kernel import DotShape, dot_kernel_ir, dot_shape_for

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import pytest
 
-from xtc.core import mlir
 from xtc.core.errors import CompileError, UserError
-from xtc.core.passes import Pass
-from xtc.core.pipeline import PassRunner, Pipeline, Stage, check_step, command_line_option
+from xtc.ir import mlir
+from xtc.ir.passes import Pass
+from xtc.ir.pipeline import PassRunner, Pipeline, Stage, check_step, command_line_option
 
 PIPELINE = Pipeline(
     (
@@ -124,7 +124,7 @@ def test_what_fails_only_together_is_reproduced_together(
         if len(group) > 1:
             raise CompileError("MLIR refused the module")
 
-    monkeypatch.setattr("xtc.core.pipeline.run_steps", fail)
+    monkeypatch.setattr("xtc.ir.pipeline.run_steps", fail)
     with pytest.raises(CompileError, match="passes 'canonicalize', 'cse' failed") as failure:
         PassRunner().run(module, steps("canonicalize", "cse"))
     (saved,) = temporary.iterdir()

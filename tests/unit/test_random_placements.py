@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import xtc
 from tests.unit.random_graphs import graphs, inputs_of
-from xtc.core.offload import DriverDevice
+from xtc.runtime import DriverDevice
 from xtc_targets.mppa import MppaConfig, MppaDevice
 from xtc_targets.null import NullDevice
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice

@@ -14,9 +14,9 @@ import xtc
 import xtc.ops as O
 from tests.unit.random_nests import random_data
 from xtc.core.errors import UserError
-from xtc.core.loops import Axis, Space, check_nest, nest_data, nest_text, parse_nest
-from xtc.core.loops.plan import plan_nest
 from xtc.graph.graph import Graph
+from xtc.loops import Axis, Space, check_nest, nest_data, nest_text, parse_nest
+from xtc.loops.plan import plan_nest
 
 SPACE = Space((Axis("i", 12), Axis("j", 7), Axis("k", 16, reduction=True)), 2, (0,))
 

@@ -12,8 +12,8 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from xtc.core.foreign import parse_module
-from xtc.core.mlir import Context
+from xtc.driver.foreign import parse_module
+from xtc.ir.mlir import Context
 from xtc.schedule import NodeSchedule
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def test_the_forms_in_mlir_say_the_same() -> None:
 
 
 def scheduled(dims: str, schedule: str) -> str:
-    from xtc_passes.apply_schedules import ApplySchedules
+    from xtc_passes.tensor.apply_schedules import ApplySchedules
 
     types = "tensor<64x32xf32>, tensor<32x48xf32>"
     text = (

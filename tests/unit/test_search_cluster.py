@@ -14,13 +14,13 @@ import pytest
 from tests.unit.search_support import a_run
 from tests.unit.test_search_strategy import BLOCKED, product, space_of
 from xtc.core.errors import UserError
-from xtc.core.guard import Limits
 from xtc.driver.tuned import machine_name
 from xtc.search import Store
 from xtc.search.cluster import ClusterEvaluator, cluster
 from xtc.search.problem import Problem
 from xtc.search.samplers import sampler
 from xtc.search.tuner import Progress, Tuner
+from xtc.system.sandbox import Limits
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow

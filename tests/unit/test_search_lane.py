@@ -13,11 +13,11 @@ import pytest
 from tests.unit.search_support import a_run, seeded
 from tests.unit.search_worker import KINDS, graph
 from xtc.core.errors import UserError
-from xtc.core.guard import Limits
 from xtc.search import Result, Store
 from xtc.search.evaluator import LocalEvaluator
 from xtc.search.lane import Candidate, Lane, Outcome
 from xtc.search.problem import Problem
+from xtc.system.sandbox import Limits
 
 pytestmark = pytest.mark.slow
 SHORT = Limits(3.0, 1 << 30)

@@ -13,9 +13,9 @@ import xtc
 import xtc.ops as O
 from tests.unit.search_support import seeded
 from xtc.core.errors import UserError
-from xtc.core.loops.yaml_text import plain
 from xtc.driver import prepare
 from xtc.graph.builder import GraphBuilder
+from xtc.loops.yaml_text import plain
 from xtc.search.builtin import NAMES
 from xtc.search.domain import read_domain
 from xtc.search.plan import make_space

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from xtc.core import tool
 from xtc.core.errors import ToolError
+from xtc.system import tool
 
 
 def run_python(program: str, **options: object) -> tool.CompletedTool:
@@ -155,7 +155,7 @@ def test_descriptors_are_closed_also_on_failure() -> None:
 
 
 def test_command_and_time_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, logger="xtc.core.tool"):
+    with caplog.at_level(logging.DEBUG, logger="xtc.system.tool"):
         run_python("print(1)")
     assert caplog.messages[0] == f"the trial: {sys.executable} -c 'print(1)'"
     assert caplog.messages[1].startswith("the trial: exit code 0 after ")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from xtc.core import mlir
 from xtc.core.errors import CompileError
-from xtc.core.transform import apply_script
+from xtc.ir import mlir
+from xtc.ir.transform import apply_script
 
 PAYLOAD = """
 func.func @f(%a: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {

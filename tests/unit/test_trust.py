@@ -11,8 +11,8 @@ import pytest
 
 import xtc
 from tests.unit.cache_graphs import product
-from xtc.core import ownership
 from xtc.core.errors import ArtifactError
+from xtc.system import ownership
 
 
 @pytest.fixture

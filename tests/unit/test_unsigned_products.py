@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xtc.core import discover, mlir
-from xtc.core.foreign import parse_module
-from xtc.core.llvm import Machine
-from xtc.core.pipeline import PassRunner, run_steps
+from xtc.codegen.llvm import Machine
+from xtc.core import discover
+from xtc.driver.foreign import parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function
+from xtc.ir import known_passes, mlir
+from xtc.ir.pipeline import PassRunner, run_steps
 
 HOST = discover.target("host")
 M, N, K = 33, 41, 70
@@ -42,7 +43,7 @@ if Machine.host().triple.startswith("x86_64"):
 
 def compiled(options: dict[str, Any]) -> MlirFunction:
     module = parse_module(PRODUCT, "f.mlir")
-    run_steps(module, [discover.passes()["memref-signature"]()])
+    run_steps(module, [known_passes.passes()["memref-signature"]()])
     arguments = arguments_of(find_function(module, None))
     return MlirFunction(module, "f", arguments, HOST, HOST.options(**options))
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from xtc.core.workspace import Workspace, private_folder, sweep
+from xtc.system.workspace import Workspace, private_folder, sweep
 
 _HOLDER = """
 import sys
 from pathlib import Path
-from xtc.core.workspace import Workspace
+from xtc.system.workspace import Workspace
 held = Workspace(Path(sys.argv[1])).folder("held-")
 Path(held.name, "file").touch()
 print(held.name, flush=True)
@@ -90,7 +90,7 @@ def test_a_claim_that_a_cleaner_removed_is_made_anew(tmp_path: Path, what: str) 
 
 def test_a_forked_child_has_its_own_and_leaves_its_parent_s(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from xtc.core.workspace import Workspace\n"
+        "import os, sys; from pathlib import Path; from xtc.system.workspace import Workspace\n"
         "workspace = Workspace(Path(sys.argv[1])); mine = workspace.folder()\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"

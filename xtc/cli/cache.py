@@ -9,10 +9,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from xtc.core.cache import ArtifactCache, Entry, Removed, configured_cache
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.knobs import parse_size
 from xtc.interfaces.artifact import MANIFEST_FILE, Manifest
+from xtc.system.cache import ArtifactCache, Entry, Removed, configured_cache
 
 _AGE = re.compile(r"(\d+)([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

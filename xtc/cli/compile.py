@@ -19,10 +19,10 @@ from xtc.cli.common import (
     write_times,
 )
 from xtc.core.errors import UserError
-from xtc.core.pipeline import STAGES
 from xtc.driver import IrOptions, prepare
 from xtc.driver.folders import new_folder
 from xtc.interfaces.artifact import Artifact
+from xtc.ir.pipeline import STAGES
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xtc.core.errors import ChildDied, UserError
-from xtc.core.foreign import check_text, input_kept
-from xtc.core.guard import Limits, run_in_child
+from xtc.driver.foreign import check_text, input_kept
+from xtc.system.sandbox import Limits, run_in_child
 
 _GIB = 1 << 30
 _HINT = "--timeout and --memory-limit allow more; --dump-dir shows how far it comes"

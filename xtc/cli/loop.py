@@ -25,19 +25,19 @@ from xtc.cli.common import (
     write_times,
 )
 from xtc.cli.contained import add_limit_options, contained, read_mlir
-from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.core.foreign import named_places, parse_module
-from xtc.core.loops import nest_text
-from xtc.core.loops.attribute_text import NAME as SCHEDULE
-from xtc.core.pipeline import STAGES, run_steps
 from xtc.driver import IrOptions
+from xtc.driver.foreign import named_places, parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
 from xtc.driver.parts import program_target
 from xtc.interfaces.target import DEFAULT_TARGET
+from xtc.ir import known_passes
+from xtc.ir.pipeline import STAGES, run_steps
+from xtc.loops import nest_text
+from xtc.loops.attribute_text import NAME as SCHEDULE
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 _TO_SOURCE, _APPLY = "memref-signature", "apply-schedules"
 _EXAMPLE = f'{SCHEDULE} = {{"i", "j", "j#16" = {{"vectorize"}}}}'
@@ -85,13 +85,13 @@ def run(argv: Sequence[str]) -> int:
 
 def _results(args: argparse.Namespace, text: str) -> str:
     """The text to print; for the child process."""
-    from xtc.core import mlir  # loaded in the child alone
+    from xtc.ir import mlir
 
     target = program_target(args.target)
     options = target.options(**parse_options(args.option, args.target))
     with mlir.single_threaded_context(), named_places(str(args.file)):
         module = parse_module(text, str(args.file))
-        run_steps(module, [discover.passes()[_TO_SOURCE]()], str(args.file))
+        run_steps(module, [known_passes.passes()[_TO_SOURCE]()], str(args.file))
         found = _nests(module, args.function)
         printed = [nest_text(one.nest, one.title) for one in found] if args.nest else []
         if args.stage or args.run or args.measure:
@@ -106,11 +106,11 @@ def _results(args: argparse.Namespace, text: str) -> str:
 
 def _nests(module: Operation, function: str | None) -> list[Any]:
     """Scheduled operations, of one function or of all. Raises UserError where there are none."""
-    from xtc.core.mlir import copied
+    from xtc.ir.mlir import copied
 
     if function is not None:
         find_function(module, function)
-    apply: Any = discover.passes()[_APPLY]()
+    apply: Any = known_passes.passes()[_APPLY]()
     scheduled: list[Any] = apply.nests(copied(module))
     found = [one for one in scheduled if function in (None, one.function)]
     if not found:
@@ -137,7 +137,7 @@ def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:
 
 
 def _without_schedules(module: Operation) -> Operation:
-    from xtc.core.mlir import all_operations, copied
+    from xtc.ir.mlir import all_operations, copied
 
     plain = copied(module)
     for op in all_operations(plain):

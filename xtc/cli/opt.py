@@ -21,9 +21,10 @@ from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.cli.pass_options import joined, steps
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.core.foreign import named_places, parse_module
-from xtc.core.pipeline import STAGES, Pipeline, Stage, Step
 from xtc.driver import IrOptions
+from xtc.driver.foreign import named_places, parse_module
+from xtc.ir import known_passes
+from xtc.ir.pipeline import STAGES, Pipeline, Stage, Step
 
 SEPARATOR = "// -----\n"
 
@@ -36,7 +37,7 @@ Every other option is a pass, run in the order given: our own and MLIR's, as in
 
 class _ListPasses(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        sys.stdout.write("".join(f"{name}\n" for name in sorted(discover.passes())))
+        sys.stdout.write("".join(f"{name}\n" for name in sorted(known_passes.passes())))
         parser.exit()
 
 
@@ -77,7 +78,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
     """The text to print; for the child process."""
-    from xtc.core import mlir  # loaded in the child alone
+    from xtc.ir import mlir
 
     runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
     runner.source_name = str(args.file)

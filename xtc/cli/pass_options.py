@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.core.errors import UserError
-from xtc.core.pipeline import Step
-from xtc.core.steps import check_upstream, parse_step
+from xtc.ir.pass_text import check_upstream, parse_step
+from xtc.ir.pipeline import Step
 
 _PIPELINE = "--pass-pipeline"
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds operators, targets and passes by name; the only dynamic imports of the project.
+"""Finds classes and targets by the names of their files; the only dynamic imports of the project.
 
-A thing is found because its file is there: an operator is `xtc/ops/<name>.py`, a target the folder
-`targets/<name>`. No list is edited when one is added. Names are checked before they are imported.
+A target is the folder `targets/<name>`; `xtc.ir.known_passes` and `xtc.graph.known_operators` find
+passes and operators the same way. No list is edited when one is added. Names are checked before
+they are imported.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from types import ModuleType
 from typing import Any
 
 from xtc.core.errors import UserError, XtcError, did_you_mean
-from xtc.core.passes import Pass
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -28,7 +28,7 @@ def targets() -> tuple[str, ...]:
 
     Raises XtcError where two targets have one name.
     """
-    places = {name: f"xtc_targets.{name}" for name in _packages("xtc_targets")}
+    places = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
     for entry in sorted(_foreign_targets(), key=lambda entry: entry.name):
         place = f"entry point {entry.value}"
         if entry.name in places:
@@ -44,8 +44,8 @@ def target(name: str) -> Any:
     Raises UserError where there is none, XtcError where what is installed under the name is broken
     or there twice.
     """
-    own = _is_name(name) and name in _packages("xtc_targets")
-    if not own and (not _is_name(name) or name not in targets()):
+    own = is_name(name) and name in packages("xtc_targets")
+    if not own and (not is_name(name) or name not in targets()):
         raise UserError(f"there is no target {name!r}", hints=did_you_mean(str(name), targets()))
     found = importlib.import_module(f"xtc_targets.{name}") if own else _load(name)
     if isinstance(found, ModuleType):
@@ -55,54 +55,14 @@ def target(name: str) -> Any:
     return found
 
 
-@cache
-def operators() -> tuple[str, ...]:
-    """Names of the operators: files of `xtc/ops` that define the operator of their name."""
-    return tuple(name for name in _modules("xtc.ops") if _operator_class(name) is not None)
+def class_in(package: str, module_name: str, base: type[Any], name: str) -> type[Any] | None:
+    """The subclass of `base` called `name` that a module of `package` defines, or None."""
+    return _class_named(name, importlib.import_module(f"{package}.{module_name}"), base)
 
 
-def operator(name: str) -> type[Any]:
-    """The Operator class called `name`. Raises UserError where there is none."""
-    known = _is_name(name) and name in _modules("xtc.ops")
-    found = _operator_class(name) if known else None
-    if found is None:
-        raise UserError(
-            f"there is no operator {name!r}", hints=did_you_mean(str(name), operators())
-        )
-    return found
-
-
-@cache
-def passes() -> dict[str, type[Pass]]:
-    """Our own passes by name, sorted: of `mlir_passes/` and of every target's `passes/`.
-
-    The pass `tile-for-cache` is the class in `tile_for_cache.py` that bears the name; other files
-    there hold what passes share. Raises XtcError where two passes have one name.
-    """
-    found: dict[str, type[Pass]] = {}
-    for module in _pass_modules():
-        name = module.__name__.rpartition(".")[2].replace("_", "-")
-        one = _class_named(name, module, Pass)
-        if one is None:
-            continue
-        if name in found:
-            files = [found[name].__module__, module.__name__]
-            raise XtcError(f"two passes are called '{name}'", notes=files)
-        found[name] = one
-    return dict(sorted(found.items()))
-
-
-def _pass_modules() -> Iterator[ModuleType]:
-    own = [f"xtc_targets.{name}.passes" for name in _packages("xtc_targets")]
-    for package in ["xtc_passes", *(one for one in own if importlib.util.find_spec(one))]:
-        for name in _modules(package):
-            yield importlib.import_module(f"{package}.{name}")
-
-
-@cache
-def _operator_class(name: str) -> type[Any] | None:
-    base = importlib.import_module("xtc.graph.operator").Operator
-    return _class_named(name, importlib.import_module(f"xtc.ops.{name}"), base)
+def has_package(name: str) -> bool:
+    """True where a package of this name can be imported."""
+    return importlib.util.find_spec(name) is not None
 
 
 def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | None:
@@ -118,18 +78,20 @@ def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | 
     return None
 
 
-def _is_name(name: object) -> bool:
+def is_name(name: object) -> bool:
+    """True for what may name an operator, a pass or a target."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 @cache
-def _modules(package: str) -> tuple[str, ...]:
+def modules(package: str) -> tuple[str, ...]:
     """Sorted names of a package's modules that are not packages themselves."""
     return tuple(sorted(info.name for info in _contents(package) if not info.ispkg))
 
 
 @cache
-def _packages(package: str) -> tuple[str, ...]:
+def packages(package: str) -> tuple[str, ...]:
+    """Sorted names of the packages in a package."""
     return tuple(sorted(info.name for info in _contents(package) if info.ispkg))
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from xtc.core.call import match_names
 from xtc.core.errors import UserError
-from xtc.core.offload import DeviceArray
 from xtc.core.types import element_type
 from xtc.driver.device_arguments import (
     Devices,
@@ -25,6 +24,7 @@ from xtc.driver.device_arguments import (
 )
 from xtc.driver.dlpack import from_dlpack
 from xtc.interfaces.artifact import Argument, Manifest
+from xtc.runtime import DeviceArray
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64

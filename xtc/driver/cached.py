@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core import knobs
-from xtc.core.cache import (
+from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
+from xtc.ir.passes import Pass
+from xtc.ir.pipeline import Part, Pipeline, Step
+from xtc.system.cache import (
     CodeFingerprint,
     NoCanonicalFormError,
     NoFingerprintError,
@@ -23,13 +26,10 @@ from xtc.core.cache import (
     code_fingerprint,
     configured_cache,
 )
-from xtc.core.passes import Pass
-from xtc.core.pipeline import Part, Pipeline, Step
-from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 
 if TYPE_CHECKING:
-    from xtc.core.pipeline import Pipeline
     from xtc.driver.compile import Compilation
+    from xtc.ir.pipeline import Pipeline
 
 _log = logging.getLogger(__name__)
 

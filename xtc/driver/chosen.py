@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xtc.core.passes import SchedulingPass
-from xtc.core.pipeline import PassRunner
+from xtc.ir.passes import SchedulingPass
+from xtc.ir.pipeline import PassRunner
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
-    from xtc.core.passes import Pass
     from xtc.driver.compile import Compilation
+    from xtc.ir.mlir import Operation
+    from xtc.ir.passes import Pass
 
 
 def chosen_schedules(compilation: Compilation) -> dict[str, str]:
@@ -19,7 +19,7 @@ def chosen_schedules(compilation: Compilation) -> dict[str, str]:
 
     Runs the stages up to `scheduled` once more and reads the IR after the pass that chooses.
     """
-    from xtc.core import mlir
+    from xtc.ir import mlir
 
     found: dict[str, str] = {}
 

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core import knobs
-from xtc.core.constants import packed_constants
 from xtc.core.errors import UserError
-from xtc.core.pipeline import PassRunner, Pipeline, print_banner
-from xtc.core.workspace import private_folder
 from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.chosen import chosen_schedules
 from xtc.driver.images import build_devices, device_texts
@@ -32,10 +29,13 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
+from xtc.ir.packed_constants import packed_constants
+from xtc.ir.pipeline import PassRunner, Pipeline, print_banner
 from xtc.schedule import Schedule, schedule_texts
+from xtc.system.workspace import private_folder
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Context, Operation
+    from xtc.ir.mlir import Context, Operation
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Compilation:
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
-        from xtc.core import mlir
+        from xtc.ir import mlir
 
         pipeline = self.pipeline()
         if stage != "code":
@@ -105,7 +105,7 @@ class Compilation:
 
         `context` is where MLIR does so; a new one takes some milliseconds to be made.
         """
-        from xtc.core import mlir
+        from xtc.ir import mlir
 
         start = time.perf_counter()
         text = self.source()

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from typing import Any
 
 from xtc.core.errors import UserError, about
-from xtc.core.offload import DeviceArray, DriverDevice
 from xtc.core.types import element_type
 from xtc.interfaces.artifact import Argument
 from xtc.interfaces.runtime import AcceleratorDevice
+from xtc.runtime import DeviceArray, DriverDevice
 
 Devices = Mapping[str, AcceleratorDevice]
 

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from xtc.core.dlpack import BFLOAT, CPU, UNSIGNED, tensor_in
+from xtc.runtime.dlpack import BFLOAT, CPU, UNSIGNED, tensor_in
 
 Array = np.ndarray[Any, Any]
 

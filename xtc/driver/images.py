@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xtc.core.errors import UserError
-from xtc.core.parts import device_module
 from xtc.driver.parts import DeviceCode
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol
+from xtc.ir.partition import device_module
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 
 def build_devices(
@@ -70,7 +70,7 @@ def _separated(
 
 def _empty_module(module: Operation) -> Operation:
     """The code of a device on which arguments live, and nothing runs."""
-    from xtc.core.mlir import Location, Module
+    from xtc.ir.mlir import Location, Module
 
     with module.context, Location.unknown():
         return Module.create().operation

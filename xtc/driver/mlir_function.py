@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.pipeline import PassRunner
 from xtc.core.types import ELEMENT_TYPES
 from xtc.driver.arguments import aligned_empty
 from xtc.evaluate import Comparison, Measurement, compare, measure, sample
 from xtc.interfaces.artifact import Argument
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import BuildRequest, ProgramTarget
+from xtc.ir.pipeline import PassRunner
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation, Value
+    from xtc.ir.mlir import Operation, Value
 
 Array = np.ndarray[Any, Any]
 Call = Callable[[], None]
@@ -61,7 +61,7 @@ class MlirFunction:
 
     def stage_text(self, stage: str, runner: PassRunner) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""
-        from xtc.core.mlir import copied
+        from xtc.ir.mlir import copied
 
         pipeline = self.target.pipeline(self.options)
         module = copied(self.module)
@@ -116,7 +116,7 @@ class MlirFunction:
 
         Raises UserError for operations that may touch anything.
         """
-        from xtc.core.mlir import copied
+        from xtc.ir.mlir import copied
 
         check_bounded(self.module)
         module = copied(self.module)
@@ -132,7 +132,7 @@ class MlirFunction:
 
 def find_function(module: Operation, name: str | None) -> Operation:
     """The function called `name`, or the only one. Raises UserError where there is none such."""
-    from xtc.core.mlir import all_operations
+    from xtc.ir.mlir import all_operations
 
     found = {name_of(op): op for op in all_operations(module) if op.name == "func.func"}
     defined = {key: op for key, op in found.items() if len(op.regions[0].blocks)}
@@ -161,7 +161,7 @@ def arguments_of(function: Operation) -> tuple[Argument, ...]:
 
 
 def _argument(value: Value, position: int, *, is_output: bool) -> Argument:
-    from xtc.core.mlir import MemRefType
+    from xtc.ir.mlir import MemRefType
 
     type, name = value.type, f"argument{position}"
     if not isinstance(type, MemRefType):
@@ -179,7 +179,7 @@ def check_bounded(module: Operation) -> None:
     What linalg operations on arrays of known sizes access, MLIR has verified; but for indices that
     wrap around, of which it looks at both ends alone.
     """
-    from xtc.core.mlir import all_operations
+    from xtc.ir.mlir import all_operations
 
     for op in all_operations(module):
         dialect = op.name.partition(".")[0]
@@ -197,6 +197,6 @@ def check_bounded(module: Operation) -> None:
 
 def name_of(function: Operation) -> str:
     """The function's symbol."""
-    from xtc.core.mlir import StringAttr
+    from xtc.ir.mlir import StringAttr
 
     return str(StringAttr(function.attributes["sym_name"]).value)

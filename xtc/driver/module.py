@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core.errors import ArtifactError, UserError
-from xtc.core.offload import DeviceArray
-from xtc.core.pipeline import PassRunner
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.folders import new_folder
 from xtc.driver.offloaded import load_artifact
@@ -27,6 +25,8 @@ from xtc.driver.uses import Uses
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.interfaces.target import ProgramTarget
+from xtc.ir.pipeline import PassRunner
+from xtc.runtime import DeviceArray
 
 if TYPE_CHECKING:
     from xtc.driver.compile import Compilation

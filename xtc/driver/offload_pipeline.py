@@ -6,21 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xtc.core.pipeline import Part, Pipeline, Stage, Step
 from xtc.driver.parts import DeviceCode
-from xtc_passes._steps import TO_MEMREFS
-from xtc_passes.bind_device_commands import BindDeviceCommands
-from xtc_passes.elide_copies import ElideCopies
-from xtc_passes.hoist_copies import HoistCopies
-from xtc_passes.insert_transfers import InsertTransfers
-from xtc_passes.lower_device_commands import LowerDeviceCommands
-from xtc_passes.outline_device_regions import OutlineDeviceRegions
-from xtc_passes.overlap_copies import OverlapCopies
-from xtc_passes.place_operations import PlaceOperations
-from xtc_passes.reuse_device_buffers import ReuseDeviceBuffers
-from xtc_passes.separate_devices import SeparateDevices
-from xtc_passes.separate_results import SeparateResults
-from xtc_passes.split_kernels import SplitKernels
+from xtc.ir.pipeline import Part, Pipeline, Stage, Step
+from xtc_passes.lower.sequences import TO_MEMREFS
+from xtc_passes.offload.bind_device_commands import BindDeviceCommands
+from xtc_passes.offload.elide_copies import ElideCopies
+from xtc_passes.offload.hoist_copies import HoistCopies
+from xtc_passes.offload.insert_transfers import InsertTransfers
+from xtc_passes.offload.lower_device_commands import LowerDeviceCommands
+from xtc_passes.offload.outline_device_regions import OutlineDeviceRegions
+from xtc_passes.offload.overlap_copies import OverlapCopies
+from xtc_passes.offload.place_operations import PlaceOperations
+from xtc_passes.offload.reuse_device_buffers import ReuseDeviceBuffers
+from xtc_passes.offload.separate_devices import SeparateDevices
+from xtc_passes.offload.separate_results import SeparateResults
+from xtc_passes.offload.split_kernels import SplitKernels
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import partial
 
 from xtc.core.errors import ArtifactError, UserError
-from xtc.core.offload import DeviceProgram, DriverDevice
 from xtc.interfaces.artifact import Artifact, Manifest
 from xtc.interfaces.offload import PROGRAM, RESIDENTS
 from xtc.interfaces.runtime import (
@@ -18,6 +17,7 @@ from xtc.interfaces.runtime import (
     LoadedModule,
     ProgramRuntime,
 )
+from xtc.runtime import DeviceProgram, DriverDevice
 
 
 def load_artifact(

@@ -9,13 +9,13 @@ from typing import Any
 
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.core.pipeline import Pipeline
 from xtc.driver.placements import live_devices, placed_devices
 from xtc.graph.graph import Graph
 from xtc.graph.placed import is_placed, placed_on
 from xtc.graph.placement import Placement, placement
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import DEFAULT_TARGET, AcceleratorTarget, ProgramTarget
+from xtc.ir.pipeline import Pipeline
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xtc.core.pipeline import Pipeline
 from xtc.driver.parts import DeviceCode
+from xtc.ir.pipeline import Pipeline
 
 
 def whole_pipeline(program: Pipeline, devices: Mapping[str, DeviceCode]) -> Pipeline:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.offload import DeviceArray
 from xtc.interfaces.artifact import Argument, Manifest
 from xtc.interfaces.runtime import AcceleratorDevice
+from xtc.runtime import DeviceArray
 
 Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from xtc.core.errors import ArtifactError, UserError
-from xtc.core.ownership import foreign_reason
+from xtc.system.ownership import foreign_reason
 
 _WRITE_BY_OTHERS = 0o022
 

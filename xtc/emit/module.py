@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, MainOperation, Value
-from xtc.core.loops.mesh import is_head, parse_head
-from xtc.core.loops.yaml_text import Located, parse_yaml
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.linalg import LinalgBuilder, MainOperation, Value
+from xtc.loops.mesh import is_head, parse_head
+from xtc.loops.yaml_text import Located, parse_yaml
 
 CONSTANT_ALIGNMENT = 64
 

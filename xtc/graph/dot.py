@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from xtc.drawing.palette import HOST_COLOURS, Colours, device_colours
 from xtc.graph.drawing import HOST, Box, Drawing, drawing_of
 from xtc.graph.graph import Graph
-from xtc.graph.palette import HOST_COLOURS, Colours, device_colours
 
 _NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SHAPES = {

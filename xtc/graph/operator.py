@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from xtc.core.linalg import LinalgBuilder, Loop, Value
 from xtc.core.types import TensorType
+from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
 
 Array = np.ndarray[Any, Any]
 

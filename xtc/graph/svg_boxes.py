@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from xtc.drawing.layout import Point
+from xtc.drawing.svg_parts import escaped, number, rectangle, text_at, text_width
+from xtc.drawing.svg_style import HOST_CLASS, device_class
 from xtc.graph.drawing import Box
-from xtc.graph.layout import Point
-from xtc.graph.svg_parts import escaped, number, rectangle, text_at, text_width
-from xtc.graph.svg_style import HOST_CLASS, device_class
 
 PADDING = 14.0
 HEADING_LINE = 18.0

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from xtc.core import discover
 from xtc.core.errors import UserError, located
 from xtc.core.types import TensorType, tensor_type
+from xtc.graph import known_operators
 from xtc.graph.array_text import Array, from_base64, from_list
 from xtc.graph.attributes import attribute_names, check_attribute, missing_attributes
 from xtc.graph.constants_file import check_file_name, read_constants
@@ -75,7 +75,7 @@ def stored_constants(
 def operator(op: Tree, attributes: Tree | None) -> Operator:
     """An operator with its attributes, which have the types that it declares."""
     with located(op.where):
-        op_class: type[Operator] = discover.operator(text(op, "op"))
+        op_class: type[Operator] = known_operators.operator(text(op, "op"))
     if attributes is None:
         values: dict[str, Any] = {}
     else:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.pipeline import Pipeline
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.offload import Offload
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
+from xtc.ir.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Operation
+    from xtc.ir.mlir import Operation
 
 
 THREADS = "THREADS"

@@ -22,12 +22,12 @@ from typing import ClassVar
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Value
-from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.core.types import ElementType, TensorType, element_type
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.linalg import LinalgBuilder, Value
+from xtc.ir.build.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import check_operands, user_function
 from xtc.ops.elementwise import Elementwise, emit_elementwise, widened
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import Body, LinalgBuilder, Loop, Value, parallel
-from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.core.types import Dim, TensorType, element_type
 from xtc.graph.operator import Array, Operator
+from xtc.ir.build.linalg import Body, LinalgBuilder, Loop, Value, parallel
+from xtc.ir.build.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import check_operands
 
 DIM_NAMES = ("i", "j", "k", "l", "m", "n", "o", "p")

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.scalar import Scalar, ScalarBuilder
 from xtc.ops.elementwise import FloatElementwise
 
 

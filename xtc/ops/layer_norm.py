@@ -15,12 +15,12 @@ from typing import ClassVar
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.core.linalg import LinalgBuilder, Loop, Value
-from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.build.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import (
     check_axis,
     check_fits,

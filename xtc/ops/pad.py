@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from xtc.core.errors import UserError, shown
-from xtc.core.linalg import LinalgBuilder, Loop, Value
 from xtc.core.types import ElementType, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
 from xtc.ops.attributes import check_operands, operand_type, user_function
 from xtc.ops.border import Border, border_of, check_border
 

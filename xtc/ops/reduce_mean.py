@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.linalg import LinalgBuilder, Loop, Value
-from xtc.core.scalar import Scalar, ScalarBuilder
 from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
+from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.build.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import user_function
 from xtc.ops.elementwise import dim_loops, emit_elementwise, require_float
 from xtc.ops.reduce_sum import ReduceSum

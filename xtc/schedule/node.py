@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.location import user_location
-from xtc.core.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_data, nest_text
+from xtc.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_data, nest_text
 from xtc.schedule.values import integer, integers, text, texts
 
 MAX_NAME = 64

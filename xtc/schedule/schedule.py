@@ -11,14 +11,14 @@ from typing import Any
 from xtc.core import discover
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.core.location import user_location
-from xtc.core.loops import Axis, Mesh, Space, check_nest, parse_nest
-from xtc.core.loops.mesh import is_head, memory_mesh, parse_head, processor_mesh
-from xtc.core.loops.nest import Nest
-from xtc.core.loops.yaml_text import Located, parse_yaml, plain
 from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
+from xtc.loops import Axis, Mesh, Space, check_nest, parse_nest
+from xtc.loops.mesh import is_head, memory_mesh, parse_head, processor_mesh
+from xtc.loops.nest import Nest
+from xtc.loops.yaml_text import Located, parse_yaml, plain
 from xtc.schedule.node import NodeSchedule
 from xtc.schedule.values import integers, text
 

@@ -21,17 +21,17 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.core.errors import XtcError
-from xtc.core.pipeline import PassRunner
 from xtc.driver.compile import Compilation, prepare
 from xtc.driver.module import Module
 from xtc.evaluate import MismatchError, compare, rounding_noise, sample, time_calls
 from xtc.graph.graph import Graph
 from xtc.interfaces.artifact import Artifact, Manifest
+from xtc.ir.pipeline import PassRunner
 from xtc.schedule import schedule_texts
 from xtc.search.problem import Data, Problem
 
 if TYPE_CHECKING:
-    from xtc.core.mlir import Context
+    from xtc.ir.mlir import Context
 
 Array = np.ndarray[Any, Any]
 
@@ -161,7 +161,7 @@ class Bench:
     @functools.cached_property
     def _context(self) -> Context:
         """One for all children: dialects are loaded once, and no threads are there at a fork."""
-        from xtc.core.mlir import single_threaded_context
+        from xtc.ir.mlir import single_threaded_context
 
         return single_threaded_context()
 

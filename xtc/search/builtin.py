@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.loops import Space as LoopSpace
 from xtc.interfaces.target import THREADS
+from xtc.loops import Space as LoopSpace
 from xtc.search.strategy import Strategy
 
 _SPARE = 4  # vector registers that hold no sums: a row of one operand and elements of the other

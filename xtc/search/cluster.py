@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from xtc.core.errors import UserError, XtcError
-from xtc.core.guard import Limits
-from xtc.core.ownership import make_private
-from xtc.core.workspace import private_folder
 from xtc.driver.tuned import machine_name
 from xtc.search.evaluator import Evaluator
 from xtc.search.lane import Candidate, Lane, Outcome
 from xtc.search.problem import Data, Problem
+from xtc.system.ownership import make_private
+from xtc.system.sandbox import Limits
+from xtc.system.workspace import private_folder
 
 SCHEME = "dask://"
 _CONNECT_SECONDS = 20

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.location import SourceLocation
-from xtc.core.loops.yaml_text import Located
+from xtc.loops.yaml_text import Located
 from xtc.search.expression import Expression, Values, parse_expression
 
 MAX_VALUES = 4096

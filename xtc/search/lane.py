@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass, replace
 
 from xtc.core.errors import ChildDied, ChildTimeout, UserError, XtcError
-from xtc.core.guard import Limits, Workers
 from xtc.search.problem import Data, Problem
+from xtc.system.sandbox import Limits, Workers
 
 
 @dataclass(frozen=True)

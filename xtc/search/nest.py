@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xtc.core.errors import UserError, shown
-from xtc.core.loops.yaml_text import Located
+from xtc.loops.yaml_text import Located
 
 _ITEM = re.compile(r"(?P<axis>[^#=\s]+)(?:#(?P<size>\w+))?(?:=(?P<words>\S+))?")
 _UNROLL = "unroll"

@@ -10,11 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from xtc.core.cores import usable_cores
 from xtc.core.errors import DeviceNotFound, UserError, XtcError
-from xtc.core.guard import Limits
 from xtc.core.versions import toolchain_versions
-from xtc.core.workspace import private_folder
 from xtc.driver.compile import Compilation, prepare
 from xtc.driver.tuned import TuningKey
 from xtc.graph.graph import Graph
@@ -30,6 +27,9 @@ from xtc.search.space import SearchSpace
 from xtc.search.store import Store
 from xtc.search.strategy import Strategy
 from xtc.search.tuner import Progress, Tuner
+from xtc.system.cores import usable_cores
+from xtc.system.sandbox import Limits
+from xtc.system.workspace import private_folder
 
 Report = Callable[[Progress], None]
 _MOST_JOBS = 4

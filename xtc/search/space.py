@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc.core.loops import Space as LoopSpace
+from xtc.loops import Space as LoopSpace
 from xtc.search.expression import Expression
 from xtc.search.strategy import NEST, Strategy, strategies_text
 

@@ -29,7 +29,7 @@ import yaml
 
 from xtc.core.errors import UserError, did_you_mean, located, shown
 from xtc.core.location import SourceLocation
-from xtc.core.loops.yaml_text import Located, parse_yaml, plain
+from xtc.loops.yaml_text import Located, parse_yaml, plain
 from xtc.search.domain import Domain, read_domain
 from xtc.search.expression import Expression, parse_expression
 from xtc.search.nest import Item, nest_items, read_item

@@ -6,8 +6,8 @@ from __future__ import annotations
 import gc
 import json
 
-from xtc.core.guard import Job, serve
 from xtc.search.bench import bench_of
+from xtc.system.sandbox import Job, serve
 
 _warm: set[str] = set()
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xtc.core.mlir import InsertionPoint, Operation, Value
-from xtc_passes._build import Offset, body_of, extract_slice, insert_slice
-from xtc_passes._linalg import dict_of, owner
-from xtc_passes._structured import shape_of
+from xtc.ir.analysis.linalg_ops import dict_of, owner
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import Offset, body_of, extract_slice, insert_slice
+from xtc.ir.mlir import InsertionPoint, Operation, Value
 
 _STORED = ("bufferization.to_tensor", "arith.constant")
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")

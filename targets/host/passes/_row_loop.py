@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.indices import index_of
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import Offset, extract_slice, linear_offset, slice_offsets
+from xtc.ir.mlir import (
     AffineMapAttr,
     BlockArgument,
     InsertionPoint,
@@ -13,10 +17,6 @@ from xtc.core.mlir import (
     Operation,
     Value,
 )
-from xtc_passes._build import Offset, extract_slice, linear_offset, slice_offsets
-from xtc_passes._index import index_of
-from xtc_passes._linalg import owner
-from xtc_passes._structured import shape_of
 from xtc_targets.host.passes._padding import Padding
 
 _UNROLL = "xtc.unroll"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import root
-from xtc.core.mlir import (
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import (
     Attribute,
     Block,
     DenseI32ArrayAttr,
@@ -26,8 +26,8 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes.lower_device_commands import BEFORE_FAILURE
+from xtc.ir.passes import Pass
+from xtc_passes.offload.lower_device_commands import BEFORE_FAILURE
 
 OUT_OF_MEMORY = 1
 _EQUAL, _NOT_EQUAL = 0, 1  # predicates of arith.cmpi

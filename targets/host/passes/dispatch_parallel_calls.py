@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
-from xtc.core.passes import Pass
-from xtc_passes._linalg import operations_with
+from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
+from xtc.ir.passes import Pass
 from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
 from xtc_targets.host.pool_library import TABLE
 

@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, Operation, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._build import extract_slice, linear_offset
-from xtc_passes._parallel import digits, forall
-from xtc_passes._structured import shape_of
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import extract_slice, linear_offset
+from xtc.ir.mlir import InsertionPoint, Operation, all_operations
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._parallel import digits, forall
 from xtc_targets.host.passes._padding import Padding, filled, is_stored, padding_of, slabs
 
 _PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for

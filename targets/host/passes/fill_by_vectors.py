@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import (
     ArrayAttr,
     FloatAttr,
     IndexType,
@@ -22,10 +24,8 @@ from xtc.core.mlir import (
     VectorType,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes._build import index_constant
-from xtc_passes._linalg import owner
-from xtc_passes._options import require_positive
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 
 _ELEMENTS = ("f32", "f64", "i8", "i16", "i32", "i64")
 

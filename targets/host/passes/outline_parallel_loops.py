@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import (
+from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
     DenseI64ArrayAttr,
@@ -25,8 +26,7 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes._captures import argument_attributes, captured, redirect
+from xtc.ir.passes import Pass
 
 PARALLEL = "xtc.parallel"
 """Marks a call whose last arguments, 0 and a count, are a range that threads may share."""

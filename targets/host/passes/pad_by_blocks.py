@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._build import empty, extract_slice, index_constant, insert_slice, linear_offset
-from xtc_passes._options import require_positive
-from xtc_passes._structured import element_bits, shape_of
+from xtc.ir.analysis.structured import element_bits, shape_of
+from xtc.ir.build.tensors import empty, extract_slice, index_constant, insert_slice, linear_offset
+from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.host.passes._padding import (
     Padding,
     filled,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Value, all_operations
-from xtc.core.passes import Pass
+from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.passes import Pass
 from xtc_targets.host.passes.outline_parallel_loops import copy_paths, index
 
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")

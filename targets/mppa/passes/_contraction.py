@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import Operation, Value
-from xtc_passes._build import Offset
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import Operation, Value
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _views as views
 from xtc_targets.mppa.passes._nests import Nest, element, nest

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from xtc.core.mlir import (
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import (
     Block,
     IndexType,
     InsertionPoint,
@@ -21,7 +22,6 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc_passes._build import Offset
 
 _LESS, _EQUAL, _NOT_EQUAL, _GREATER = 2, 0, 1, 4  # arith.cmpi: slt, eq, ne, sgt
 

@@ -8,9 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xtc.core.mlir import Type
-from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped, shape_of
-from xtc_passes._tile import Member
+from xtc.ir.analysis.structured import (
+    Structured,
+    body_operations,
+    element_bits,
+    is_shaped,
+    shape_of,
+)
+from xtc.ir.mlir import Type
+from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.passes._groups import Group, is_contraction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from xtc.core.mlir import FloatType, IntegerType, Operation, OpResult, Type, Value, VectorType
+from xtc.ir.mlir import FloatType, IntegerType, Operation, OpResult, Type, Value, VectorType
 from xtc_targets.mppa.description import COOLIDGE_V2
 
 TYPES = {"f32": 0, "f16": 1, "i8": 2}

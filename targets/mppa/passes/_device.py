@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xtc.core.buffers import VIEWS, root
-from xtc.core.mlir import (
+from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.mlir import (
     ArrayAttr,
     BlockArgument,
     DictAttr,

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xtc.core.buffers import root
-from xtc.core.mlir import MemRefType, Operation, Value, all_operations
-from xtc_passes._effects import read_memrefs, written_memrefs
+from xtc.ir.analysis.effects import read_memrefs, written_memrefs
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import MemRefType, Operation, Value, all_operations
 
 _ADDRESS = "memref.extract_aligned_pointer_as_index"
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
-from xtc_passes._build import Offset
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
 from xtc_targets.mppa.passes import _control as control
 
 _DYNAMIC = -(1 << 63)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from xtc.core.mlir import Operation, Value
-from xtc_passes._function_view import FunctionView
-from xtc_passes._structured import Structured, body_operations, is_shaped, is_used, shape_of
-from xtc_passes._tile import Member
+from xtc.ir.analysis.function_view import FunctionView
+from xtc.ir.analysis.structured import Structured, body_operations, is_shaped, is_used, shape_of
+from xtc.ir.mlir import Operation, Value
+from xtc_passes.tensor._tile import Member
 
 FILL = "linalg.fill"
 Loops = tuple[int, ...]

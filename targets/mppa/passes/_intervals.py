@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
     MemRefType,

@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import (
+from xtc.ir.build.tensors import (
+    Offset,
+    extract_slice,
+    insert_slice,
+    linear_offset,
+    tensor_type,
+)
+from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     InsertionPoint,
     IntegerAttr,
@@ -14,14 +21,7 @@ from xtc.core.mlir import (
     Operation,
     Value,
 )
-from xtc_passes._build import (
-    Offset,
-    extract_slice,
-    insert_slice,
-    linear_offset,
-    tensor_type,
-)
-from xtc_passes._tile import Member
+from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._cost import Cut, part_sizes
 
 SMEM = 2

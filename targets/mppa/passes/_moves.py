@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xtc.core.mlir import InsertionPoint, Operation, Value, all_operations
-from xtc_passes._build import empty, generic
-from xtc_passes._index import Index
-from xtc_passes._linalg import owner
-from xtc_passes._parallel import CLUSTERS, PES, wrap
-from xtc_passes._structured import labels, shape_of
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import labels, shape_of
+from xtc.ir.build.tensors import empty, generic
+from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
+from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
 from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion
 
 _INSERT = "tensor.insert_slice"

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.mlir import MemRefType, Operation, Value, get_indexing_maps
-from xtc_passes._build import Offset
-from xtc_passes._index import Index, index_of
-from xtc_passes._structured import body_operations
+from xtc.ir.analysis.indices import Index, index_of
+from xtc.ir.analysis.structured import body_operations
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import MemRefType, Operation, Value, get_indexing_maps
 from xtc_targets.mppa.passes import _views as views
 
 _NOT_COUNTED = ("linalg.yield", "linalg.index", "arith.constant")

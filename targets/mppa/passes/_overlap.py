@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.buffers import root
-from xtc.core.mlir import Block, MemRefType, Operation, OpResult, Value
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import Block, MemRefType, Operation, OpResult, Value
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _transfers as transfers
 from xtc_targets.mppa.passes._effects import touchers, writers

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xtc.core.mlir import InsertionPoint, Value
-from xtc_passes._build import Offset, extract_slice, linear_offset
-from xtc_passes._parallel import PES, Forall, digits, forall
-from xtc_passes._tile import Member
+from xtc.ir.build.tensors import Offset, extract_slice, linear_offset
+from xtc.ir.mlir import InsertionPoint, Value
+from xtc_passes.tensor._parallel import PES, Forall, digits, forall
+from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._cost import Cut, part_sizes
 from xtc_targets.mppa.passes._local import allocate, load, part_offsets
 from xtc_targets.mppa.passes._tile_parts import TileParts

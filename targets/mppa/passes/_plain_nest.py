@@ -7,7 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
     IndexType,
@@ -15,10 +17,8 @@ from xtc.core.mlir import (
     Operation,
     Value,
 )
-from xtc_passes._build import Offset, empty, extract_slice, index_constant, insert_slice
-from xtc_passes._parallel import CLUSTERS, PES, apply, digits, forall
-from xtc_passes._structured import shape_of
-from xtc_passes._tile import Member
+from xtc_passes.tensor._parallel import CLUSTERS, PES, apply, digits, forall
+from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._cost import part_sizes
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import part_offsets

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from xtc_passes._structured import Structured
+from xtc.ir.analysis.structured import Structured
 from xtc_targets.mppa.passes._cost import Cost, Machine
 from xtc_targets.mppa.passes._groups import Group
 

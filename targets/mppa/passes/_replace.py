@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.buffers import VIEWS
-from xtc.core.mlir import (
+from xtc.ir.analysis.views import VIEWS
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     MemRefType,
@@ -14,7 +15,6 @@ from xtc.core.mlir import (
     StridedLayoutAttr,
     Value,
 )
-from xtc_passes._build import Offset
 from xtc_targets.mppa.passes._views import DYNAMIC, mixed
 
 

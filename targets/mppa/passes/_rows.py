@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.mlir import Operation
-from xtc_passes._build import Offset
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import Operation
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _views as views

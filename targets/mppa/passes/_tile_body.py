@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value
-from xtc_passes._build import Offset, index_constant
-from xtc_passes._tile import Member
+from xtc.ir.build.tensors import Offset, index_constant
+from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import Tile, load
 from xtc_targets.mppa.passes._pe_loop import PeLoop

@@ -7,7 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineMulExpr,
@@ -16,9 +18,7 @@ from xtc.core.mlir import (
     Operation,
     Value,
 )
-from xtc_passes._build import Offset, empty, extract_slice, index_constant, insert_slice
-from xtc_passes._parallel import CLUSTERS, apply, digits, forall, minimum
-from xtc_passes._structured import shape_of
+from xtc_passes.tensor._parallel import CLUSTERS, apply, digits, forall, minimum
 from xtc_targets.mppa.passes._cost import Machine
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import Tile

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xtc.core.mlir import InsertionPoint, Value
-from xtc_passes._tile import Member
+from xtc.ir.mlir import InsertionPoint, Value
+from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._cost import part_sizes
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import Tile, allocate, load

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from xtc.core.mlir import (
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     InsertionPoint,
     IntegerType,
@@ -11,7 +12,6 @@ from xtc.core.mlir import (
     Operation,
     Value,
 )
-from xtc_passes._build import Offset
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _views as views

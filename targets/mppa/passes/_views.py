@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.buffers import VIEWS, root
-from xtc.core.mlir import (
+from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     IndexType,
     MemRefType,
@@ -14,7 +15,6 @@ from xtc.core.mlir import (
     OpResult,
     Value,
 )
-from xtc_passes._build import Offset
 from xtc_targets.mppa.passes import _control as control
 
 DYNAMIC = -(1 << 63)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineMapAttr,
     DenseI32ArrayAttr,
@@ -18,7 +18,7 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.passes import Pass
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _replace as replace

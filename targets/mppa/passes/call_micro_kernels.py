@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._build import Offset
-from xtc_passes._options import require_positive
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _views as views

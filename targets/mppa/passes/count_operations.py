@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._build import Offset
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, Module, Operation
-from xtc.core.passes import Pass
+from xtc.ir.mlir import InsertionPoint, Module, Operation
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes._device import symbol, top_level
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError, did_you_mean, shown
-from xtc.core.mlir import Operation
-from xtc.core.passes import Pass
-from xtc_passes._function_view import FunctionView, functions
-from xtc_passes._options import require_positive
-from xtc_passes._overwrite import overwrite_inputs
+from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.mlir import Operation
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
 from xtc_targets.mppa.passes._cost import Machine
 from xtc_targets.mppa.passes._groups import Group, groups

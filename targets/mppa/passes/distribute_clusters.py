@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._options import require_positive
+from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes._forall import dimensions, move_body, total

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.loops import Mesh
-from xtc.core.mlir import Operation
-from xtc.core.passes import Pass
-from xtc_passes._options import require_positive
-from xtc_passes.apply_schedules import Distribution, apply_schedules
+from xtc.ir.mlir import Operation
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc.loops import Mesh
+from xtc_passes.tensor.apply_schedules import Distribution, apply_schedules
 from xtc_targets.mppa.passes._local import SMEM
 
 

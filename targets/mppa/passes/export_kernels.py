@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import (
+from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
     InsertionPoint,
@@ -18,8 +19,7 @@ from xtc.core.mlir import (
     StringAttr,
     UnitAttr,
 )
-from xtc.core.passes import Pass
-from xtc_passes._linalg import operations_with
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes._device import KERNEL, PES, exported, symbol, top_level
 
 LAUNCH = "dev_pe_launch"

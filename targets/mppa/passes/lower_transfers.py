@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import IndexType, InsertionPoint, MemRefType, Operation, Value, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._build import Offset
-from xtc_passes._options import require_positive
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import IndexType, InsertionPoint, MemRefType, Operation, Value, all_operations
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.build.tensors import Offset
+from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
     DictAttr,
@@ -21,10 +23,8 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes._build import Offset
-from xtc_passes._captures import argument_attributes, captured, redirect
-from xtc_passes._options import require_positive
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes._forall import Dimension, dimensions, move_body, total

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
     IntegerType,
@@ -17,8 +17,8 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc.core.passes import Pass
-from xtc_passes._options import require_positive
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import root
-from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._build import body_of
+from xtc.ir.analysis.views import root
+from xtc.ir.build.tensors import body_of
+from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
+from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes import _device as device
 from xtc_targets.mppa.passes import _transfers as transfers
 from xtc_targets.mppa.passes._effects import conflicts

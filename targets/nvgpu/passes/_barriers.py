@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.buffers import root
-from xtc.core.mlir import Block, InsertionPoint, Operation, Value, all_operations
-from xtc_passes._effects import read_memrefs, written_memrefs
+from xtc.ir.analysis.effects import read_memrefs, written_memrefs
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, all_operations
 from xtc_targets.nvgpu.passes._device import BARRIER
 
 SHARED_LOOPS = "scf.parallel"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     Attribute,
     Block,
     IndexType,

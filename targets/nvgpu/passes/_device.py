@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.buffers import VIEWS
-from xtc.core.mlir import (
+from xtc.ir.analysis.views import VIEWS
+from xtc.ir.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,
     DictAttr,
@@ -16,7 +16,7 @@ from xtc.core.mlir import (
     Operation,
     UnitAttr,
 )
-from xtc.core.parts import top_level
+from xtc.ir.partition import top_level
 from xtc_targets.nvgpu.description import BUFFER_ALIGNMENT
 
 GRID, BLOCK = "nvgpu.grid", "nvgpu.block"

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xtc.core.mlir import (
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import (
     Block,
     DenseI64ArrayAttr,
     IndexType,
@@ -17,7 +18,6 @@ from xtc.core.mlir import (
     OpResult,
     Value,
 )
-from xtc_passes._build import index_constant
 
 _LESS_UNSIGNED = 6  # arith.cmpi: ult
 

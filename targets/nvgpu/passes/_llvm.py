@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
     InsertionPoint,

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import DEVICE, shape_of
+from xtc.ir.build.tensors import empty, generic, index_constant
+from xtc.ir.mlir import (
     FloatAttr,
     FloatType,
     IndexType,
@@ -17,9 +20,6 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc_passes._build import empty, generic, index_constant
-from xtc_passes._index import Index
-from xtc_passes._structured import DEVICE, shape_of
 
 _LESS_UNSIGNED = 6  # arith.cmpi: ult
 

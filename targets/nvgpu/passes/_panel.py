@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.mlir import Value
+from xtc.ir.mlir import Value
 from xtc_targets.nvgpu.passes._code import Code, Number
-from xtc_targets.nvgpu.passes._product import Kind
+from xtc_targets.nvgpu.passes._contraction import Kind
 
 CHUNK = 16
 """Bytes of a row of a matrix that ldmatrix loads; they stay together in shared memory."""

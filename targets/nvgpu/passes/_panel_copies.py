@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from xtc.core.mlir import Attribute, IntegerAttr, IntegerType, Value
+from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType, Value
 from xtc_targets.nvgpu.passes._code import Code, Number
 from xtc_targets.nvgpu.passes._panel import CHUNK, PERIOD, Panel
 

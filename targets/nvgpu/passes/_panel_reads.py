@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     Attribute,
     DenseI64ArrayAttr,
     F32Type,

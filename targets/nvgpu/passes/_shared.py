@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     InsertionPoint,
     IntegerAttr,
@@ -13,7 +13,7 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc.core.parts import symbol_of, top_level
+from xtc.ir.partition import symbol_of, top_level
 from xtc_targets.nvgpu.passes._code import Code
 from xtc_targets.nvgpu.passes._device import SHARED, SHARED_BYTES, SHARED_SYMBOL
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     Attribute,
     F32Type,
     FloatType,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
     Operation,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import FloatType, IntegerType, MemRefType, Operation, Type
+from xtc.ir.mlir import FloatType, IntegerType, MemRefType, Operation, Type
 
 _WORD_BITS = 64  # of an index
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import root
-from xtc.core.mlir import (
+from xtc.ir.analysis.accesses import Access, sum_of
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import (
     BlockArgument,
     IntegerAttr,
     IntegerType,
@@ -19,8 +20,7 @@ from xtc.core.mlir import (
     VectorType,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes._accesses import Access, sum_of
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import ACCESS_BYTES, BUFFER_ALIGNMENT
 from xtc_targets.nvgpu.passes._device import kernels
 from xtc_targets.nvgpu.passes._sizes import element_bytes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     F32Type,
     FlatSymbolRefAttr,
@@ -21,7 +21,7 @@ from xtc.core.mlir import (
     VectorType,
     all_operations,
 )
-from xtc.core.passes import Pass
+from xtc.ir.passes import Pass
 
 _FUNCTIONS = MappingProxyType(
     {

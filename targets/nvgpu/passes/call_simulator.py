@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.interfaces.target import kernel_symbol
+from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
     InsertionPoint,
@@ -15,9 +16,8 @@ from xtc.core.mlir import (
     Type,
     all_operations,
 )
-from xtc.core.parts import symbol_of, top_level
-from xtc.core.passes import Pass
-from xtc.interfaces.target import kernel_symbol
+from xtc.ir.partition import symbol_of, top_level
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes import _simulated as simulated
 from xtc_targets.nvgpu.passes._device import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import (
+from xtc.ir.mlir import (
     FloatType,
     InsertionPoint,
     IntegerAttr,
@@ -17,8 +17,8 @@ from xtc.core.mlir import (
     VectorType,
     all_operations,
 )
-from xtc.core.parts import top_level
-from xtc.core.passes import Pass
+from xtc.ir.partition import top_level
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _llvm as llvm
 
 _READ, _WRITE = "cuda_read", "cuda_write"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     IndexType,
     InsertionPoint,
@@ -16,9 +17,8 @@ from xtc.core.mlir import (
     VectorType,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes._build import index_constant
-from xtc_passes._options import require_positive
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._sizes import element_bytes
 
 

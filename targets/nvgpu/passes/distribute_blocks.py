@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.loops.script import UNROLL
-from xtc.core.mlir import (
+from xtc.ir.analysis.effects import is_view
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import (
     Attribute,
     Block,
     InsertionPoint,
@@ -19,12 +20,11 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.parts import top_level
-from xtc.core.passes import Pass
-from xtc_passes._build import index_constant
-from xtc_passes._device_buffers import in_space
-from xtc_passes._effects import is_view
-from xtc_passes._options import require_positive
+from xtc.ir.partition import top_level
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc.loops.script import UNROLL
+from xtc_passes.offload._device_buffers import in_space
 from xtc_targets.nvgpu.passes._barriers import (
     SHARED_LOOPS,
     Effects,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import InsertionPoint, Operation, Value
-from xtc.core.parts import top_level
-from xtc.core.passes import Pass
-from xtc_passes._build import index_constant
-from xtc_passes._options import require_positive
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import InsertionPoint, Operation, Value
+from xtc.ir.partition import top_level
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._device import (
     BLOCK_ID,
     GRID,

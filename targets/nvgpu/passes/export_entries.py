@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.core.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
-from xtc.core.parts import symbol_of
-from xtc.core.passes import Pass
 from xtc.interfaces.target import kernel_symbol
+from xtc.ir.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
+from xtc.ir.partition import symbol_of
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._device import kernels, shape, shared_bytes
 
 _WORDS = ("i64", "!llvm.ptr", "!llvm.ptr<1>")

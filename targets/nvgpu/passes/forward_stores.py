@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xtc.core.mlir import Block, Operation, Type, Value, all_operations
-from xtc.core.passes import Pass
-from xtc_passes._accesses import Access
+from xtc.ir.analysis.accesses import Access
+from xtc.ir.mlir import Block, Operation, Type, Value, all_operations
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._device import kernels
 
 _Place = tuple[Value, tuple[Value, ...], Type]

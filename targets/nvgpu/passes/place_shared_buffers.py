@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.mlir import (
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     InsertionPoint,
     IntegerAttr,
@@ -16,10 +17,9 @@ from xtc.core.mlir import (
     Operation,
     all_operations,
 )
-from xtc.core.parts import symbol_of
-from xtc.core.passes import Pass
-from xtc_passes._build import index_constant
-from xtc_passes._options import require_positive
+from xtc.ir.partition import symbol_of
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._device import SHARED, SHARED_BYTES, SHARED_SYMBOL, kernels
 from xtc_targets.nvgpu.passes._shared import declare_shared

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
-from xtc.core.parts import symbol_of
-from xtc.core.passes import Pass
-from xtc_passes._options import require_positive
+from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
+from xtc.ir.partition import symbol_of
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._device import kernels
 from xtc_targets.nvgpu.passes._sizes import bytes_of
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import root
-from xtc.core.mlir import (
+from xtc.ir.analysis.accesses import Access
+from xtc.ir.analysis.linalg_ops import dict_of
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import (
     Block,
     IndexType,
     InsertionPoint,
@@ -20,9 +22,7 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.passes import Pass
-from xtc_passes._accesses import Access
-from xtc_passes._linalg import dict_of
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._barriers import Effects
 from xtc_targets.nvgpu.passes._device import BARRIER, SHARED, kernels
 

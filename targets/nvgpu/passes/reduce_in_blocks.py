@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.structured import structured
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.mlir import (
     Attribute,
     Block,
     DenseI32ArrayAttr,
@@ -17,11 +19,9 @@ from xtc.core.mlir import (
     Type,
     Value,
 )
-from xtc.core.parts import top_level
-from xtc.core.passes import Pass
-from xtc_passes._build import index_constant
-from xtc_passes._options import require_positive
-from xtc_passes._structured import structured
+from xtc.ir.partition import top_level
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._device import GRID, WARP, only_operation
 from xtc_targets.nvgpu.passes._iterations import binary, where_below

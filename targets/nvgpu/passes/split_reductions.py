@@ -6,7 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.mlir import (
+from xtc.ir.analysis.function_view import functions
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import DEVICE, Structured, body_operations, shape_of
+from xtc.ir.build.tensors import empty, generic
+from xtc.ir.mlir import (
     Attribute,
     DenseI64ArrayAttr,
     FloatAttr,
@@ -17,12 +21,8 @@ from xtc.core.mlir import (
     RankedTensorType,
     Value,
 )
-from xtc.core.passes import Pass
-from xtc_passes._build import empty, generic
-from xtc_passes._function_view import functions
-from xtc_passes._index import Index
-from xtc_passes._options import require_positive
-from xtc_passes._structured import DEVICE, Structured, body_operations, shape_of
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._reductions import Reduction, reduction_of
 

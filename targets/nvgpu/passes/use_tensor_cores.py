@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.buffers import VIEWS, root
 from xtc.core.errors import CompileError
-from xtc.core.mlir import (
+from xtc.ir.analysis.effects import is_allocation
+from xtc.ir.analysis.structured import KERNEL, Structured, structured
+from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
     IntegerType,
@@ -20,20 +22,18 @@ from xtc.core.mlir import (
     Value,
     all_operations,
 )
-from xtc.core.parts import symbol_of, top_level
-from xtc.core.passes import Pass
-from xtc_passes._effects import is_allocation
-from xtc_passes._options import require_positive
-from xtc_passes._structured import KERNEL, Structured, structured
+from xtc.ir.partition import symbol_of, top_level
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._code import Code, Number
+from xtc_targets.nvgpu.passes._contraction import Product, epilogue_of, product_of
+from xtc_targets.nvgpu.passes._contraction_loop import ProductLoop, ThreadPlace
+from xtc_targets.nvgpu.passes._contraction_write import Result, keep_sums, write_result
 from xtc_targets.nvgpu.passes._device import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
-from xtc_targets.nvgpu.passes._product import Product, epilogue_of, product_of
-from xtc_targets.nvgpu.passes._product_loop import ProductLoop, ThreadPlace
-from xtc_targets.nvgpu.passes._product_write import Result, keep_sums, write_result
 from xtc_targets.nvgpu.passes._shared import shared_memory
 from xtc_targets.nvgpu.passes._tiling import BLOCKS_SM, Tiling, choose_tiling
-from xtc_targets.nvgpu.passes.group_products import is_zero
+from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
 _TALLEST_GROUP = 8
@@ -45,7 +45,7 @@ _BLOCKS_SM = "nvvm.minctasm"
 
 @dataclass(frozen=True)
 class UseTensorCores(Pass):
-    """Write the code of a thread for each kernel that is a product as group-products made it.
+    """Write the code of a thread for each kernel that is a product as group-contractions made it.
 
     Before:
         %s = memref.alloc() ; linalg.fill 0.0 outs(%s) ; linalg.matmul ins(%a, %b) outs(%s)

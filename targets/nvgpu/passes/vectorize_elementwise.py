@@ -7,14 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.core.loops import Axis, Nest, NestLoop, Space, nest_data
-from xtc.core.loops.attribute_text import NAME as SCHEDULE
-from xtc.core.mlir import ArrayAttr, Operation, StringAttr
-from xtc.core.passes import Pass
-from xtc_passes._function_view import functions
-from xtc_passes._options import require_positive
-from xtc_passes._scheduled import DIMS
-from xtc_passes._structured import Structured, body_operations, element_bits, is_shaped
+from xtc.ir.analysis.function_view import functions
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
+from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
+from xtc.loops.attribute_text import NAME as SCHEDULE
+from xtc_passes.tensor._scheduled import DIMS
 from xtc_targets.nvgpu.description import ACCESS_BYTES, H100
 
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency

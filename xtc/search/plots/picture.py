@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xtc.drawing.palette import DEVICE_COLOURS
+from xtc.drawing.svg_parts import storable
 from xtc.graph.drawing import shortened
-from xtc.graph.palette import DEVICE_COLOURS
-from xtc.graph.svg_parts import storable
 
 INK, MUTED, GRID, CARD = "#1d2430", "#5b6575", "#e1e5eb", "#fafbfc"
 TEAL, AMBER, VIOLET, BLUE, ROSE, GREEN = (colour.line for colour in DEVICE_COLOURS)

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from xtc.core.errors import UserError
+from xtc.drawing.svg_parts import escaped
 from xtc.evaluate.units import seconds_text
-from xtc.graph.svg_parts import escaped
 from xtc.search.plots.comparison import comparison
 from xtc.search.plots.convergence import convergence
 from xtc.search.plots.distribution import distribution

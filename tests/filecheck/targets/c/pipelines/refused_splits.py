@@ -2,9 +2,9 @@
 # RUN: %python %s | FileCheck %s
 """Vectors that cannot be cut into pieces of a register's size: masks, and elements that differ."""
 
-from xtc.core import mlir
 from xtc.core.errors import CompileError
-from xtc_passes.split_vectors import SplitVectors
+from xtc.ir import mlir
+from xtc_passes.lower.split_vectors import SplitVectors
 
 
 def refused(body: str) -> None:

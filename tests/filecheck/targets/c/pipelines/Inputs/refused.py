@@ -3,9 +3,10 @@
 
 from collections.abc import Mapping
 
-from xtc.core import discover, mlir
+from xtc.core import discover
 from xtc.core.errors import CompileError
 from xtc.interfaces.target import BuildRequest
+from xtc.ir import mlir
 
 
 def refused(arguments: Mapping[str, str], body: str, before: str = "") -> None:

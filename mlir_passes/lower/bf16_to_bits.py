@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bf16-to-bits: bfloat16 values that are only moved become 16-bit integers."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.ir.mlir import (
+    Attribute,
+    DenseElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Type,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class Bf16ToBits(Pass):
+    """Replace the type bf16 by i16 everywhere, once `expand-bf16` has left no arithmetic on it.
+
+    LLVM 22 for x86-64 takes vectors of bfloat16 for legal on processors with AVX512-BF16, but not
+    scalars, and stops on what lies between ("Unexpected illegal type!"); elsewhere it makes of a
+    select a call that libgcc 12 does not have. Integers of the same bits meet neither.
+
+        %x = memref.load %a[%i] : memref<8xbf16>        %x = memref.load %a[%i] : memref<8xi16>
+        %b = arith.bitcast %x : bf16 to i16         ->  %b = arith.bitcast %x : i16 to i16
+    """
+
+    name: ClassVar[str] = "bf16-to-bits"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            types = _Types()
+            for op in all_operations(module):
+                _rewrite(op, types)
+
+
+@dataclass
+class _Types:
+    """What becomes of each type; every type is looked into only once."""
+
+    known: dict[Type, Type | None] = field(default_factory=dict)
+
+    def change(self, value: Value) -> None:
+        """Give a value its new type."""
+        new = self.new(value.type)
+        if new is not None:
+            value.set_type(new)
+
+    def new(self, type: Type) -> Type | None:
+        """The type that replaces `type`, or None where it stays."""
+        if type not in self.known:
+            text = str(type)
+            changed = "bf16" in text
+            self.known[type] = Type.parse(text.replace("bf16", "i16")) if changed else None
+        return self.known[type]
+
+
+def _rewrite(op: Operation, types: _Types) -> None:
+    if op.name == "arith.constant" and types.new(op.results[0].type) is not None:
+        op.attributes["value"] = _bits(op.attributes["value"], types)
+    for result in op.results:
+        if op.name != "llvm.bitcast":  # to what an instruction on bfloat16 takes
+            types.change(result)
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                types.change(argument)
+    for name in op.attributes:
+        attribute = op.attributes[name]
+        if isinstance(attribute, TypeAttr):
+            new = types.new(attribute.value)
+            if new is not None:
+                op.attributes[name] = TypeAttr.get(new)
+
+
+def _bits(value: Attribute, types: _Types) -> Attribute:
+    """A constant's bits as a constant of integers."""
+    element = IntegerType.get_signless(16)
+    if isinstance(value, FloatAttr):
+        return IntegerAttr.get(element, _upper_half(value.value))
+    dense = DenseElementsAttr(value)
+    type = types.new(dense.type)
+    if dense.is_splat:
+        number = FloatAttr(dense.get_splat_value()).value
+        return DenseElementsAttr.get_splat(type, IntegerAttr.get(element, _upper_half(number)))
+    numbers = [IntegerAttr.get(element, _upper_half(dense[n])) for n in range(len(dense))]
+    return DenseElementsAttr.get(numbers, type)
+
+
+def _upper_half(number: float) -> int:
+    """The bits of a bfloat16: those of a float32, without the lower half."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
+    half: int = bits >> 16
+    return half - (1 << 16) if half >= 1 << 15 else half

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""contract-multiply-adds: lets a product and the sum that takes it become one instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.fast_math import allow
+from xtc.ir.mlir import Operation, all_operations
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class ContractMultiplyAdds(Pass):
+    """Mark `mulf` and the `addf` that is its only use as contractible.
+
+    Before:
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %t, %p : f32
+    After:
+        %p = arith.mulf %a, %b fastmath<contract> : f32
+        %s = arith.addf %t, %p fastmath<contract> : f32
+
+    A fused multiply-add rounds once where the pair rounds twice; no other freedom is given.
+    """
+
+    name: ClassVar[str] = "contract-multiply-adds"
+
+    def run(self, module: Operation) -> None:
+        for op in all_operations(module):
+            if op.name == "arith.mulf":
+                uses = list(op.results[0].uses)
+                if len(uses) == 1 and uses[0].owner.name == "arith.addf":
+                    allow(op, "contract")
+                    allow(uses[0].owner, "contract")

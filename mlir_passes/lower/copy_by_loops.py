@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""copy-by-loops: copies of strided memory become linalg.copy, so that loops are made of them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from xtc.ir.analysis.views import VIEWS
+from xtc.ir.passes import Pass
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation, Value
+
+
+@dataclass(frozen=True)
+class CopyByLoops(Pass):
+    """Rewrites each `memref.copy` that one `memcpy` cannot do.
+
+    MLIR lowers such a copy to a call of `memrefCopy`, a function of its own runtime library that
+    generated code does not link against.
+
+        memref.copy %a, %b : memref<4xf32> to memref<4xf32, strided<[2]>>
+        -> linalg.copy ins(%a : memref<4xf32>) outs(%b : memref<4xf32, strided<[2]>>)
+
+    Attributes:
+        parts: whether copies of a part of a buffer are rewritten too, dense or not.
+        whole: whether all copies are, also those of whole buffers.
+    """
+
+    name: ClassVar[str] = "copy-by-loops"
+    parts: bool = False
+    whole: bool = False
+
+    def run(self, module: Operation) -> None:
+        from xtc.ir.mlir import all_operations
+
+        for copy in [op for op in all_operations(module) if op.name == "memref.copy"]:
+            if self.whole or not all(self._is_whole(operand) for operand in copy.operands):
+                _rewrite(copy)
+
+    def _is_whole(self, memref: Value) -> bool:
+        return _is_dense(memref) and not (self.parts and _is_part(memref))
+
+
+def _is_part(memref: Value) -> bool:
+    """Whether it is a view of a part of a buffer, in whatever shape."""
+    while getattr(memref.owner, "name", "") in VIEWS:
+        if memref.owner.name == "memref.subview":
+            return True
+        memref = memref.owner.operands[0]
+    return False
+
+
+def _is_dense(memref: Value) -> bool:
+    """Row-major without gaps, as MLIR sees it: leading dimensions of size 1 have any stride."""
+    from xtc.ir.mlir import MemRefType
+
+    type = MemRefType(memref.type)
+    strides, _ = type.get_strides_and_offset()
+    inner = list(
+        itertools.dropwhile(lambda place: place[0] == 1, zip(type.shape, strides, strict=True))
+    )
+    expected = 1
+    for size, stride in reversed(inner):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _rewrite(copy: Operation) -> None:
+    from xtc.ir.mlir import Attribute, InsertionPoint, MemRefType, Operation
+
+    source, target = copy.operands
+    with copy.context, copy.location, InsertionPoint(copy):
+        segments = Attribute.parse("array<i32: 1, 1>")
+        new = Operation.create(
+            "linalg.copy",
+            operands=[source, target],
+            attributes={"operandSegmentSizes": segments},
+            regions=1,
+        )
+        elements = [MemRefType(value.type).element_type for value in (source, target)]
+        body = new.regions[0].blocks.append(*elements)
+        with InsertionPoint(body):
+            Operation.create("linalg.yield", operands=[body.arguments[0]])
+    copy.erase()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""expand-bf16: conversions between bfloat16 and float32 as integer arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from xtc.ir.build.arith import ArithWriter
+from xtc.ir.mlir import (
+    BF16Type,
+    F32Type,
+    InsertionPoint,
+    Operation,
+    Value,
+    VectorType,
+    all_operations,
+)
+from xtc.ir.passes import Pass
+
+_QUIET_NAN = 0x7FC0
+_PREDICATE_UNE = 13  # arith.cmpf: unordered or not equal
+
+
+@dataclass(frozen=True)
+class ExpandBf16(Pass):
+    """Widen bfloat16 by a shift; round to it by an addition where the machine has no instruction.
+
+    A bfloat16 is the upper half of a float32. LLVM takes its own conversion for dear and so chooses
+    narrow vectors. `arith-expand` does the same, but also replaces maxima by comparisons, whose
+    reductions are not vectorised.
+
+    Before:
+        %y = arith.extf %x : bf16 to f32
+    After:
+        %w = arith.extui (arith.bitcast %x : bf16 to i16) : i16 to i32
+        %y = arith.bitcast (arith.shli %w, 16) : i32 to f32
+
+    Attributes:
+        roundings: expand float32 to bfloat16 too, to the nearest, ties to even; a NaN stays one.
+    """
+
+    name: ClassVar[str] = "expand-bf16"
+    roundings: bool = False
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in all_operations(module):
+                if _is_widening(op):
+                    _replace(op, _widened)
+                elif self.roundings and _is_rounding(op):
+                    _replace(op, _rounded)
+
+
+def _is_widening(op: Operation) -> bool:
+    return op.name == "arith.extf" and _elements(op) == (BF16Type, F32Type)
+
+
+def _is_rounding(op: Operation) -> bool:
+    return op.name == "arith.truncf" and _elements(op) == (F32Type, BF16Type)
+
+
+def _elements(op: Operation) -> tuple[type, type]:
+    """The element types that a conversion goes from and to."""
+    types = (op.operands[0].type, op.results[0].type)
+    source, target = (one.element_type if isinstance(one, VectorType) else one for one in types)
+    return type(source), type(target)
+
+
+def _replace(op: Operation, expansion: Any) -> None:
+    with op.location:
+        writer = ArithWriter(InsertionPoint(op), op.operands[0].type)
+        op.results[0].replace_all_uses_with(expansion(writer, op.operands[0]))
+    op.erase()
+
+
+def _widened(write: ArithWriter, value: Value) -> Value:
+    bits = write.op("extui", 32, write.op("bitcast", 16, value))
+    return write.op("bitcast", F32Type.get(), write.op("shli", 32, bits, write.number(16, 32)))
+
+
+def _rounded(write: ArithWriter, value: Value) -> Value:
+    """Add just below half of the last place that is kept, and one more where that place is odd."""
+    bits = write.op("bitcast", 32, value)
+    sixteen = write.number(16, 32)
+    odd = write.op("andi", 32, write.op("shrui", 32, bits, sixteen), write.number(1, 32))
+    half = write.op("addi", 32, odd, write.number(0x7FFF, 32))
+    upper = write.op("shrui", 32, write.op("addi", 32, bits, half), sixteen)
+    short = write.op("trunci", 16, upper)
+    is_nan = write.op("cmpf", 1, value, value, predicate=_PREDICATE_UNE)
+    chosen = write.op("select", 16, is_nan, write.number(_QUIET_NAN, 16), short)
+    return write.op("bitcast", BF16Type.get(), chosen)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""split-vectors: vectors of any shape become vectors of rank 1 that fit a register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.core.errors import CompileError
+from xtc.ir.analysis.linalg_ops import dict_of
+from xtc.ir.build import vectors
+from xtc.ir.build.vectors import Access, Cut, Pieces
+from xtc.ir.diagnostics import first_line, user_line
+from xtc.ir.mlir import (
+    AffineMap,
+    AffineMapAttr,
+    DenseElementsAttr,
+    InsertionPoint,
+    Operation,
+    Value,
+    VectorType,
+    all_operations,
+)
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class SplitVectors(Pass):
+    """Cut vectors into pieces of rank 1 and of a power of two lanes, `bits` wide at most.
+
+    Before (bits=256):
+        %v = vector.transfer_read %a[%i, %j], %p : memref<8x64xf32>, vector<12xf32>
+        %w = arith.addf %v, %v : vector<12xf32>
+    After:
+        %v0 = vector.load %a[%i, %j] : memref<8x64xf32>, vector<8xf32>
+        %v1 = vector.load %a[%i, %j + 8] : memref<8x64xf32>, vector<4xf32>
+        %w0 = arith.addf %v0, %v0 : vector<8xf32>
+        %w1 = arith.addf %v1, %v1 : vector<4xf32>
+
+    Vectors that are computed from each other are cut alike, by the widest element among them. What
+    is not contiguous in memory is read and written element by element.
+    """
+
+    name: ClassVar[str] = "split-vectors"
+    bits: int = 128
+
+    def run(self, module: Operation) -> None:
+        operations = [op for op in all_operations(module) if _has_vectors(op)]
+        splitter = _Splitter(_lanes(operations, self.bits))
+        for op in operations:
+            with op.context, op.location, InsertionPoint(op):
+                splitter.split(op)
+        for op in reversed(operations):
+            op.erase()
+
+
+def _vectors(op: Operation) -> list[Value]:
+    values = [*op.operands, *op.results]
+    return [value for value in values if isinstance(value.type, VectorType)]
+
+
+def _has_vectors(op: Operation) -> bool:
+    return bool(_vectors(op))
+
+
+def _lanes(operations: Sequence[Operation], bits: int) -> dict[Value, int]:
+    """How many lanes the pieces of each vector have."""
+    parent: dict[Value, Value] = {}
+
+    def root(value: Value) -> Value:
+        while parent.setdefault(value, value) != value:
+            value = parent[value]
+        return value
+
+    for op in operations:
+        first, *others = _vectors(op)
+        for other in (first, *others):
+            parent[root(other)] = root(first)
+    widest: dict[Value, int] = {}
+    for value in parent:
+        width = vectors.element_bits(VectorType(value.type).element_type)
+        widest[root(value)] = max(widest.get(root(value), 1), width)
+    return {value: max(1, bits // widest[root(value)]) for value in parent}
+
+
+@dataclass
+class _Splitter:
+    lanes: dict[Value, int]
+    pieces: dict[Value, Pieces] = field(default_factory=dict)
+
+    def split(self, op: Operation) -> None:
+        rule = _RULES.get(op.name)
+        if rule is None and op.name.startswith(("arith.", "math.")):
+            rule = _elementwise
+        if rule is None:
+            raise _refusal(op, "is not known to split-vectors")
+        rule(self, op)
+
+    def cuts(self, value: Value) -> list[Cut]:
+        return vectors.cuts(VectorType(value.type).shape, self.lanes[value])
+
+
+def _refusal(op: Operation, why: str) -> CompileError:
+    return CompileError(
+        f"{op.name} {why}",
+        where=user_line(op),
+        notes=[first_line(op)],
+        hints=["leave the loop that becomes these vectors out of vectorize"],
+    )
+
+
+def _elementwise(splitter: _Splitter, op: Operation) -> None:
+    """The operation on each piece; a scalar operand, as a condition of select, is kept."""
+    (result,) = op.results
+    element = VectorType(result.type).element_type
+    operands = [splitter.pieces.get(operand) for operand in op.operands]
+    splitter.pieces[result] = [
+        vectors.create(
+            op.name,
+            [vectors.piece_type(element, cut.lanes)],
+            [
+                value if pieces is None else pieces[number]
+                for value, pieces in zip(op.operands, operands, strict=True)
+            ],
+            dict_of(op),
+        )
+        for number, cut in enumerate(splitter.cuts(result))
+    ]
+
+
+def _constant(splitter: _Splitter, op: Operation) -> None:
+    (result,) = op.results
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, DenseElementsAttr) or not attribute.is_splat:
+        raise _refusal(op, "has elements that differ")
+    value = vectors.create(
+        "arith.constant",
+        [VectorType(result.type).element_type],
+        [],
+        {"value": attribute.get_splat_value()},
+    )
+    splitter.pieces[result] = [vectors.broadcast(value, cut.lanes) for cut in splitter.cuts(result)]
+
+
+def _broadcast(splitter: _Splitter, op: Operation) -> None:
+    (source,), (result,) = op.operands, op.results
+    if isinstance(source.type, VectorType):
+        raise _refusal(op, "broadcasts a vector")
+    splitter.pieces[result] = [
+        vectors.broadcast(source, cut.lanes) for cut in splitter.cuts(result)
+    ]
+
+
+def _extract(splitter: _Splitter, op: Operation) -> None:
+    """An element, or what is left of the dimensions after those at constant positions."""
+    (source, *dynamic), (result,) = op.operands, op.results
+    position = tuple(op.attributes["static_position"])
+    if dynamic:
+        raise _refusal(op, "has a position that is not constant")
+    cuts, pieces = splitter.cuts(source), splitter.pieces[source]
+    if isinstance(result.type, VectorType):
+        splitter.pieces[result] = [
+            piece
+            for cut, piece in zip(cuts, pieces, strict=True)
+            if cut.outer[: len(position)] == position
+        ]
+        return
+    for cut, piece in zip(cuts, pieces, strict=True):
+        lane = position[-1] - cut.start if position else 0
+        if cut.outer == position[:-1] and 0 <= lane < cut.lanes:
+            result.replace_all_uses_with(vectors.lane_of(piece, cut, lane))
+
+
+def _read(splitter: _Splitter, op: Operation) -> None:
+    (result,) = op.results
+    source, *rest = op.operands
+    access = _access(op, source, rest[: len(rest) - 1])
+    splitter.pieces[result] = [vectors.read(access, cut) for cut in splitter.cuts(result)]
+
+
+def _write(splitter: _Splitter, op: Operation) -> None:
+    value, target, *indices = op.operands
+    access = _access(op, target, indices)
+    if None in access.dims:
+        raise _refusal(op, "writes several elements to one place")
+    pieces = zip(splitter.pieces[value], splitter.cuts(value), strict=True)
+    for piece, cut in pieces:
+        vectors.write(piece, access, cut)
+
+
+def _access(op: Operation, memref: Value, indices: Sequence[Value]) -> Access:
+    """Where a transfer reads or writes. Raises CompileError for what may leave the buffer."""
+    segments = list(op.attributes["operandSegmentSizes"])
+    if segments[-1] or not all(one.value for one in op.attributes["in_bounds"]):
+        raise _refusal(op, "may leave its buffer, or has a mask")
+    index_map: AffineMap = AffineMapAttr(op.attributes["permutation_map"]).value
+    return Access.of(memref, indices, index_map)
+
+
+_RULES: dict[str, Callable[[_Splitter, Operation], None]] = {
+    "arith.constant": _constant,
+    "vector.broadcast": _broadcast,
+    "vector.extract": _extract,
+    "vector.transfer_read": _read,
+    "vector.transfer_write": _write,
+}

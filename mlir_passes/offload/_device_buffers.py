@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers in a device's main memory, and copies between them and the host's."""
+
+from __future__ import annotations
+
+from xtc.ir.mlir import Attribute, InsertionPoint, MemRefType, Operation, StringAttr, Value
+from xtc.ir.partition import DEVICE
+
+DEVICE_MEMORY = 1
+"""The memory space of a device's main memory."""
+
+
+def copy_in(host: Value, twin: Value, device: str, ip: InsertionPoint) -> None:
+    """Copy to a device; what is not dense is gathered first, as devices copy whole buffers."""
+    if _dense(host.type) != host.type:
+        gathered = allocate(_dense(host.type), {}, ip)
+        _copy(host, gathered, {}, ip)
+        host = gathered
+    _copy(host, twin, {DEVICE: StringAttr.get(device)}, ip)
+
+
+def copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
+    """Copy from a device; what is not dense is scattered afterwards."""
+    place = {DEVICE: StringAttr.get(device)}
+    if _dense(host.type) == host.type:
+        _copy(twin, host, place, ip)
+        return
+    gathered = allocate(_dense(host.type), {}, ip)
+    _copy(twin, gathered, place, ip)
+    _copy(gathered, host, {}, ip)
+
+
+def _copy(
+    source: Value, target: Value, attributes: dict[str, Attribute], ip: InsertionPoint
+) -> None:
+    Operation.create("memref.copy", operands=[source, target], attributes=attributes, ip=ip)
+
+
+def allocate(type: MemRefType, attributes: dict[str, Attribute], ip: InsertionPoint) -> Value:
+    """A new buffer of static shape."""
+    sizes = {"operandSegmentSizes": Attribute.parse("array<i32: 0, 0>")}
+    return Operation.create(
+        "memref.alloc", results=[type], attributes={**sizes, **attributes}, ip=ip
+    ).results[0]
+
+
+def on_device(type: MemRefType) -> MemRefType:
+    """A dense memref of this shape in a device's main memory."""
+    plain = MemRefType(type)
+    space = Attribute.parse(f"{DEVICE_MEMORY} : i64")
+    return MemRefType.get(plain.shape, plain.element_type, None, space)
+
+
+def _dense(type: MemRefType) -> MemRefType:
+    plain = MemRefType(type)
+    return MemRefType.get(plain.shape, plain.element_type)
+
+
+def in_space(type: MemRefType, space: Attribute | None) -> MemRefType:
+    """The same memref in another memory."""
+    plain = MemRefType(type)
+    return MemRefType.get(plain.shape, plain.element_type, plain.layout, space)

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""insert-transfers: device functions get buffers on their device, and copies only where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.ir.analysis.effects import is_view, memrefs_of, written_memrefs
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    FlatSymbolRefAttr,
+    FunctionType,
+    InsertionPoint,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import DEVICE
+from xtc.ir.passes import Pass
+from xtc_passes.offload._device_buffers import allocate, copy_in, copy_out, in_space, on_device
+from xtc_passes.offload.outline_device_regions import RESULTS
+
+ON_DEVICE = "memref.on_device"
+
+
+@dataclass(frozen=True)
+class InsertTransfers(Pass):
+    """Give calls of device functions buffers in memory space 1.
+
+    Before:
+        call @f.npu0.0(%a, %r) : (memref<4xf32>, memref<4xf32>) -> ()
+    After:
+        %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+        memref.copy %a, %0 {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
+        %1 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+        call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+        memref.copy %1, %r {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
+        memref.dealloc %0 {xtc.device = "npu0"} : memref<4xf32, 1>
+
+    What a device function reads is copied in if its device has no valid copy; what it writes is
+    copied out only when the host or another device reads it, or when the function returns it. An
+    argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
+    copied for functions of that device. Where it does not name the device, that is the only one of
+    `devices`, or of the module's functions.
+    """
+
+    name: ClassVar[str] = "insert-transfers"
+
+    devices: tuple[str, ...] = ()
+
+    def run(self, module: Operation) -> None:
+        functions = {
+            StringAttr(op.attributes["sym_name"]).value: op
+            for op in (one.operation for one in module.regions[0].blocks[0].operations)
+            if op.name == "func.func"
+        }
+        kernels = {name: op for name, op in functions.items() if DEVICE in op.attributes}
+        with module.context:
+            for op in functions.values():
+                if DEVICE not in op.attributes and op.regions[0].blocks:
+                    _Transfers(module, op, kernels, self.devices).insert()
+            for kernel in kernels.values():
+                _move_arguments(kernel)
+
+
+@dataclass(eq=False)
+class _Buffer:
+    """One allocation, as the host and the devices see it.
+
+    Attributes:
+        host: the host's memref.
+        twins: the memrefs on devices, by device name.
+        valid: who has the current contents: device names, None being the host.
+        home: the device on which the caller or the loader keeps it.
+    """
+
+    host: Value
+    twins: dict[str, Value] = field(default_factory=dict)
+    valid: set[str | None] = field(default_factory=set)
+    home: str | None = None
+
+
+class _Transfers:
+    """Walks one host function from top to bottom and keeps track of where contents are valid."""
+
+    def __init__(
+        self,
+        module: Operation,
+        function: Operation,
+        kernels: dict[str, Operation],
+        devices: Sequence[str],
+    ) -> None:
+        self._module = module
+        self._function = function
+        self._kernels = kernels
+        self._devices = devices
+        self._block: Block = function.regions[0].blocks[0]
+        self._buffers: list[_Buffer] = []
+        self._allocated: list[tuple[Value, dict[str, Attribute]]] = []
+
+    def insert(self) -> None:
+        _write_results_directly(self._block)
+        operations = [op.operation for op in self._block.operations]
+        self._find_arguments()
+        for op in operations:
+            with op.location:
+                if op.name in ("memref.alloc", "memref.get_global"):
+                    self._define(op)
+                elif self._kernel(op) is not None:
+                    self._call(op)
+                elif op.name == "func.return":
+                    self._finish(op)
+                elif op.name != "memref.dealloc":
+                    self._run_on_host(op)
+
+    def _kernel(self, op: Operation) -> Operation | None:
+        if op.name != "func.call":
+            return None
+        return self._kernels.get(FlatSymbolRefAttr(op.attributes["callee"]).value)
+
+    def _find_arguments(self) -> None:
+        attributes = self._function.attributes
+        described = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
+        for position, argument in enumerate(self._block.arguments):
+            home = _home(described[position], self._only_device) if described else None
+            if home is None:
+                self._buffers.append(_Buffer(argument, valid={None}))
+            else:
+                with self._function.location:
+                    self._buffers.append(self._resident(argument, home))
+        _retype(self._function, self._block)
+
+    def _define(self, op: Operation) -> None:
+        memref = op.results[0]
+        if op.name == "memref.alloc":
+            self._buffers.append(_Buffer(memref))
+            return
+        symbol = FlatSymbolRefAttr(op.attributes["name"]).value
+        declared = next(one for one in self._globals() if _symbol(one) == symbol)
+        home = _home(declared.attributes, self._only_device)
+        if home is None:
+            self._buffers.append(_Buffer(memref, valid={None}))
+            return
+        self._buffers.append(self._resident(memref, home))
+        op.attributes[DEVICE] = StringAttr.get(home)
+        declared.attributes["type"] = TypeAttr.get(memref.type)
+
+    def _resident(self, memref: Value, home: str) -> _Buffer:
+        """A buffer that lives on `home`; the host gets a memref of its own, dead unless used."""
+        place = _after(memref, self._block)
+        host = allocate(memref.type, {}, place)
+        memref.replace_all_uses_with(host)
+        memref.set_type(on_device(memref.type))
+        return _Buffer(host, {home: memref}, {home}, home)
+
+    def _call(self, op: Operation) -> None:
+        kernel = self._kernel(op)
+        if kernel is None:
+            return
+        device = StringAttr(kernel.attributes[DEVICE]).value
+        results = IntegerAttr(kernel.attributes[RESULTS]).value
+        inputs = list(op.operands)[: len(op.operands) - results]
+        outputs = list(op.operands)[len(inputs) :]
+        ip = InsertionPoint(op)
+        twins = [self._twin(self._buffer(value, ip), device, ip, read=True) for value in inputs]
+        written = [self._buffer(value, ip) for value in outputs]
+        twins += [self._twin(buffer, device, ip, read=False) for buffer in written]
+        Operation.create(
+            "func.call",
+            operands=twins,
+            attributes={"callee": op.attributes["callee"], DEVICE: StringAttr.get(device)},
+            ip=ip,
+        )
+        for buffer, value in zip(written, outputs, strict=True):
+            buffer.valid = {device}
+            if buffer.host != value:
+                self._copy_back_view(buffer, value, InsertionPoint(op))
+        op.erase()
+
+    def _twin(self, buffer: _Buffer, device: str, ip: InsertionPoint, *, read: bool) -> Value:
+        """The buffer on `device`, allocated where it is not, current where it is read."""
+        if device not in buffer.twins:
+            place = {DEVICE: StringAttr.get(device)}
+            twin = allocate(on_device(buffer.host.type), place, ip)
+            buffer.twins[device] = twin
+            self._allocated.append((twin, place))
+        # What nobody has written has no contents: a window's sizes, for one.
+        if read and buffer.valid and device not in buffer.valid:
+            self._make_host_valid(buffer, ip)
+            copy_in(buffer.host, buffer.twins[device], device, ip)
+            buffer.valid.add(device)
+        return buffer.twins[device]
+
+    def _make_host_valid(self, buffer: _Buffer, ip: InsertionPoint) -> None:
+        if None not in buffer.valid and buffer.valid:
+            source = sorted(device for device in buffer.valid if device is not None)[0]
+            copy_out(buffer.twins[source], buffer.host, source, ip)
+            buffer.valid.add(None)
+
+    def _run_on_host(self, op: Operation) -> None:
+        """The host reads and writes its own memref of every buffer that `op` touches."""
+        ip = InsertionPoint(op)
+        touched = {
+            id(one): one for value in memrefs_of(op) if (one := self._root(value)) is not None
+        }
+        written = {
+            id(one) for value in written_memrefs(op) if (one := self._root(value)) is not None
+        }
+        overwritten = self._root(op.operands[1]) if op.name == "memref.copy" else None
+        for key, buffer in touched.items():
+            if buffer is not overwritten or buffer.host != op.operands[1]:
+                self._make_host_valid(buffer, ip)
+            if key in written:
+                buffer.valid = {None}
+
+    def _finish(self, op: Operation) -> None:
+        """Arguments have their contents where the caller looks for them."""
+        ip = InsertionPoint(op)
+        for buffer in self._buffers[: len(self._block.arguments)]:
+            if buffer.home is None:
+                self._make_host_valid(buffer, ip)
+            elif buffer.home not in buffer.valid:
+                self._twin(buffer, buffer.home, ip, read=True)
+        for twin, place in self._allocated:
+            Operation.create("memref.dealloc", operands=[twin], attributes=place, ip=ip)
+
+    def _buffer(self, value: Value, ip: InsertionPoint) -> _Buffer:
+        """The buffer `value` is; a view of one is copied like a buffer of its own."""
+        root = self._root(value)
+        if root is None or root.host == value:
+            return root or _Buffer(value, valid={None})
+        self._make_host_valid(root, ip)
+        return _Buffer(value, valid={None})
+
+    def _copy_back_view(self, buffer: _Buffer, value: Value, ip: InsertionPoint) -> None:
+        root = self._root(value)
+        self._make_host_valid(buffer, ip)
+        if root is not None:
+            root.valid = {None}
+
+    def _roots(self, values: Sequence[Value]) -> dict[int, _Buffer]:
+        found = (self._root(value) for value in values)
+        return {id(one): one for one in found if one is not None}
+
+    def _root(self, value: Value) -> _Buffer | None:
+        """The buffer that a memref, or the memref it is a view of, belongs to."""
+        found = root(value)
+        return next((buffer for buffer in self._buffers if buffer.host == found), None)
+
+    def _globals(self) -> Iterator[Operation]:
+        operations = (op.operation for op in self._module.regions[0].blocks[0].operations)
+        return (op for op in operations if op.name == "memref.global")
+
+    def _only_device(self) -> str:
+        named = {StringAttr(kernel.attributes[DEVICE]).value for kernel in self._kernels.values()}
+        return str(sorted(self._devices or named)[0])
+
+
+def _write_results_directly(block: Block) -> None:
+    """A temporary that is only copied to an argument becomes that argument."""
+    for op in [one.operation for one in block.operations]:
+        if op.name != "memref.copy":
+            continue
+        source, target = op.operands
+        only_here = len(list(target.uses)) == 1 and isinstance(target.owner, Block)
+        if only_here and _is_allocation(source) and source.type == target.type:
+            allocation = source.owner.operation
+            op.erase()
+            source.replace_all_uses_with(target)
+            allocation.erase()
+
+
+def _is_allocation(value: Value) -> bool:
+    return not isinstance(value.owner, Block) and value.owner.operation.name == "memref.alloc"
+
+
+def _home(attributes: object, only: Callable[[], str]) -> str | None:
+    """The device a `memref.on_device` attribute means, unit where there is but one device."""
+    if ON_DEVICE not in attributes:  # type: ignore[operator]
+        return None
+    value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
+    return str(value.value) if isinstance(value, StringAttr) else only()
+
+
+def _symbol(op: Operation) -> str:
+    return str(StringAttr(op.attributes["sym_name"]).value)
+
+
+def _after(memref: Value, block: Block) -> InsertionPoint:
+    """Right behind what defines `memref`."""
+    if isinstance(memref.owner, Block):
+        return InsertionPoint.at_block_begin(block)
+    following = list(block.operations)
+    position = next(i for i, op in enumerate(following) if op.operation == memref.owner.operation)
+    return InsertionPoint(following[position + 1])
+
+
+def _retype(function: Operation, block: Block) -> None:
+    """The function's type follows those of its arguments."""
+    kind = FunctionType(TypeAttr(function.attributes["function_type"]).value)
+    new = FunctionType.get([argument.type for argument in block.arguments], kind.results)
+    function.attributes["function_type"] = TypeAttr.get(new)
+
+
+def _move_arguments(kernel: Operation) -> None:
+    """A device function takes memrefs of its device's memory, and its views are of that memory."""
+    block = kernel.regions[0].blocks[0]
+    with kernel.location:
+        for argument in block.arguments:
+            argument.set_type(on_device(argument.type))
+        for op in all_operations(kernel):
+            if is_view(op):
+                source, view = op.operands[0], op.results[0]
+                view.set_type(in_space(view.type, MemRefType(source.type).memory_space))
+        _retype(kernel, block)

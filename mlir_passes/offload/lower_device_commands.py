@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lower-device-commands: buffers, copies and kernels of devices become calls of the runtime."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.ir.analysis.effects import is_view, memrefs_of
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Block,
+    DenseI32ArrayAttr,
+    DictAttr,
+    FlatSymbolRefAttr,
+    FunctionType,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Location,
+    MemRefType,
+    Operation,
+    StringAttr,
+    Type,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import device_of, symbol_of, top_level
+from xtc.ir.passes import Pass
+from xtc_passes.offload._device_buffers import DEVICE_MEMORY
+from xtc_passes.offload._element_bytes import element_bytes
+from xtc_passes.offload.overlap_copies import PARALLEL
+
+KERNELS, RESIDENTS = "xtc.kernels", "xtc.residents"
+BEFORE_FAILURE = "xtc.before_failure"
+"""The attribute of a function that names what to call before it is left early."""
+SIGNATURES = {
+    "xtc_allocate": (2, 1),  # device, bytes -> address
+    "xtc_free": (2, 0),  # device, address
+    "xtc_resident": (1, 1),  # number -> address
+    "xtc_copy_to": (5, 0),  # device, address, host address, bytes, flags
+    "xtc_copy_from": (5, 0),  # device, host address, address, bytes, flags
+    "xtc_copy_within": (5, 0),  # device, address, address, bytes, flags
+    "xtc_launch": (3, 0),  # kernel, address of the words, their count
+    "xtc_after": (2, 0),  # device, the device it waits for
+    "xtc_wait": (1, 0),  # device
+    "xtc_abandon": (0, 0),
+}
+"""The functions of `program.h`, in its order: how many words they take, and give."""
+
+
+@dataclass(frozen=True)
+class LowerDeviceCommands(Pass):
+    """Let the host command its devices by calls of `xtc_*` functions, on words of 64 bits.
+
+    Before:
+        %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+        memref.copy %a, %0 {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
+        call @f.npu0.0(%0) {xtc.device = "npu0"} : (memref<4xf32, 1>) -> ()
+    After:
+        %0 = call @xtc_allocate(%npu0, %c16) : (i64, i64) -> i64
+        call @xtc_copy_to(%npu0, %0, %address_of_a, %c16, %flags) : (i64, i64, i64, i64, i64) -> ()
+        call @xtc_launch(%kernel, %address_of_words, %c1) : (i64, i64, i64) -> ()
+
+    Devices have the numbers of their names in order. Kernels and constants on devices are numbered
+    in the order of the module's attributes `xtc.kernels` and `xtc.residents`. Commands are
+    asynchronous: the host waits before it touches memory that a copy uses, and at its end.
+    """
+
+    name: ClassVar[str] = "lower-device-commands"
+
+    def run(self, module: Operation) -> None:
+        functions = [op for op in top_level(module) if op.name == "func.func"]
+        kernels = [op for op in functions if device_of(op) is not None]
+        with module.context, Location.unknown():
+            program = _Program(module, [(str(device_of(op)), symbol_of(op)) for op in kernels])
+            for function in functions:
+                if device_of(function) is None and function.regions[0].blocks:
+                    _Function(program, function).lower()
+            for kernel in kernels:
+                kernel.erase()
+            program.finish()
+
+
+@dataclass
+class _Program:
+    """What the functions of a module have in common."""
+
+    module: Operation
+    kernels: list[tuple[str, str]]
+    residents: list[tuple[str, str]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        functions = [op for op in top_level(self.module) if op.name == "func.func"]
+        operations = [one for op in functions for one in all_operations(op)]
+        self.devices = sorted({name for op in operations if (name := device_of(op)) is not None})
+
+    def finish(self) -> None:
+        """Declare what is called, and list kernels and constants."""
+        body = self.module.regions[0].blocks[0]
+        uploaded = {symbol for _, symbol in self.residents}
+        for op in top_level(self.module):
+            if op.name == "memref.global" and symbol_of(op) in uploaded:
+                op.erase()
+        word = IntegerType.get_signless(64)
+        for name in sorted(self.used):
+            takes, gives = SIGNATURES[name]
+            Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": StringAttr.get(name),
+                    "sym_visibility": StringAttr.get("private"),
+                    "function_type": TypeAttr.get(FunctionType.get([word] * takes, [word] * gives)),
+                },
+                regions=1,
+                ip=InsertionPoint.at_block_begin(body),
+            )
+        for key, pairs in ((KERNELS, self.kernels), (RESIDENTS, self.residents)):
+            texts = [ArrayAttr.get([StringAttr.get(one) for one in pair]) for pair in pairs]
+            self.module.attributes[key] = ArrayAttr.get(texts)
+
+
+class _Function:
+    """One host function; device memrefs become words that hold addresses."""
+
+    def __init__(self, program: _Program, function: Operation) -> None:
+        self._program = program
+        self._function = function
+        self._block: Block = function.regions[0].blocks[0]
+        self._words: dict[Value, Value] = {}
+        self._pending: dict[str, set[Value]] = {}  # host buffers that copies use, by device
+        self._busy: set[str] = set()  # devices with commands that nobody has waited for
+        self._word = IntegerType.get_signless(64)
+
+    def lower(self) -> None:
+        operations = [op.operation for op in self._block.operations]
+        addresses = [argument for argument in self._block.arguments if _on_device(argument)]
+        self._words = dict(zip(addresses, addresses, strict=True))
+        done = []
+        for op in operations:
+            with op.location:
+                ip = InsertionPoint(op)
+                if self._lower_one(op, ip):
+                    done.append(op)
+                else:
+                    self._run_on_host(op, ip)
+        for op in reversed(done):
+            op.erase()
+        if done:  # commands that were given use the host's buffers
+            abandon = "xtc_abandon"
+            self._program.used.add(abandon)
+            self._function.attributes[BEFORE_FAILURE] = FlatSymbolRefAttr.get(abandon)
+        self._retype(addresses)
+
+    def _lower_one(self, op: Operation, ip: InsertionPoint) -> bool:
+        device = device_of(op)
+        if device is None:
+            return False
+        if op.name == "memref.get_global":
+            self._words[op.results[0]] = self._resident(op, ip)
+        elif op.name == "memref.alloc":
+            nbytes = _nbytes(op.results[0])
+            self._words[op.results[0]] = self._call("xtc_allocate", device, [nbytes], ip)
+        elif op.name == "memref.dealloc":
+            self._wait(device, ip)
+            self._call("xtc_free", device, [self._words[op.operands[0]]], ip)
+        elif op.name == "memref.copy":
+            self._copy(op, device, ip)
+        elif op.name == "func.call":
+            self._launch(op, device, ip)
+        return True
+
+    def _copy(self, op: Operation, device: str, ip: InsertionPoint) -> None:
+        source, target = op.operands
+        flags = 1 if PARALLEL in op.attributes else 0
+        name = "xtc_copy_within"
+        for host in (one for one in (source, target) if not _on_device(one)):
+            name = "xtc_copy_to" if host == source else "xtc_copy_from"
+            self._order_after_others(device, root(host), ip)
+            self._pending.setdefault(device, set()).add(root(host))
+        words = [self._address(target, ip), self._address(source, ip), _nbytes(source), flags]
+        self._call(name, device, words, ip)
+        self._busy.add(device)
+
+    def _order_after_others(self, device: str, host: Value, ip: InsertionPoint) -> None:
+        """Other devices' copies of the same host buffer come first."""
+        for other, buffers in self._pending.items():
+            if other != device and host in buffers:
+                number = self._program.devices.index(other)
+                self._call("xtc_after", device, [number], ip)
+
+    def _launch(self, op: Operation, device: str, ip: InsertionPoint) -> None:
+        callee = FlatSymbolRefAttr(op.attributes["callee"]).value
+        number = self._program.kernels.index((device, callee))
+        count = len(op.operands)
+        words = Operation.create(
+            "memref.alloca",
+            results=[MemRefType.get([max(count, 1)], self._word)],
+            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])},
+            ip=InsertionPoint.at_block_begin(self._block),
+        ).results[0]
+        for position, value in enumerate(op.operands):
+            index = self._index(position, ip)
+            Operation.create("memref.store", operands=[self._words[value], words, index], ip=ip)
+        self._call_words("xtc_launch", [number, self._address(words, ip), count], ip)
+        self._busy.add(device)
+
+    def _run_on_host(self, op: Operation, ip: InsertionPoint) -> None:
+        """The host waits for copies of what it is about to touch; at its end, for everything."""
+        if op.name == "func.return":
+            for device in sorted(self._busy):
+                self._wait(device, ip)
+        if is_view(op) or op.name == "memref.alloc":
+            return
+        touched = {root(value) for value in memrefs_of(op)}
+        for device in sorted(self._pending):
+            if touched & self._pending[device]:
+                self._wait(device, ip)
+
+    def _wait(self, device: str, ip: InsertionPoint) -> None:
+        if device in self._busy:
+            self._busy.remove(device)
+            self._pending.pop(device, None)
+            self._call("xtc_wait", device, [], ip)
+
+    def _resident(self, op: Operation, ip: InsertionPoint) -> Value:
+        """The address of a constant that is uploaded when the program is loaded."""
+        pair = (str(device_of(op)), str(FlatSymbolRefAttr(op.attributes["name"]).value))
+        if pair not in self._program.residents:
+            self._program.residents.append(pair)
+        number = self._program.residents.index(pair)
+        return self._call_words("xtc_resident", [number], ip)
+
+    def _call(
+        self, name: str, device: str, words: Sequence[Value | int], ip: InsertionPoint
+    ) -> Value:
+        return self._call_words(name, [self._program.devices.index(device), *words], ip)
+
+    def _call_words(self, name: str, words: Sequence[Value | int], ip: InsertionPoint) -> Value:
+        self._program.used.add(name)
+        operands = [self._constant(w, ip) if isinstance(w, int) else w for w in words]
+        call = Operation.create(
+            "func.call",
+            results=[self._word] * SIGNATURES[name][1],
+            operands=operands,
+            attributes={"callee": FlatSymbolRefAttr.get(name)},
+            ip=ip,
+        )
+        return call.results[0] if len(call.results) else operands[0]
+
+    def _address(self, value: Value, ip: InsertionPoint) -> Value:
+        if value in self._words:
+            return self._words[value]
+        index = Operation.create(
+            "memref.extract_aligned_pointer_as_index",
+            results=[IndexType.get()],
+            operands=[value],
+            ip=ip,
+        ).results[0]
+        cast = Operation.create("arith.index_cast", results=[self._word], operands=[index], ip=ip)
+        return cast.results[0]
+
+    def _constant(self, number: int, ip: InsertionPoint) -> Value:
+        return _constant(number, self._word, ip)
+
+    def _index(self, number: int, ip: InsertionPoint) -> Value:
+        return _constant(number, IndexType.get(), ip)
+
+    def _retype(self, addresses: Sequence[Value]) -> None:
+        for argument in addresses:
+            argument.set_type(self._word)
+        kind = FunctionType(TypeAttr(self._function.attributes["function_type"]).value)
+        new = FunctionType.get([one.type for one in self._block.arguments], kind.results)
+        self._function.attributes["function_type"] = TypeAttr.get(new)
+        if "arg_attrs" in self._function.attributes:
+            described = list(self._function.attributes["arg_attrs"])
+            for argument in addresses:  # an address is no pointer that can alias another
+                kept = {one.name: one.attr for one in described[argument.arg_number]}
+                kept.pop("llvm.noalias", None)
+                described[argument.arg_number] = DictAttr.get(kept)
+            self._function.attributes["arg_attrs"] = ArrayAttr.get(described)
+
+
+def _constant(number: int, type: Type, ip: InsertionPoint) -> Value:
+    value = IntegerAttr.get(type, number)
+    return Operation.create(
+        "arith.constant", results=[type], attributes={"value": value}, ip=ip
+    ).results[0]
+
+
+def _on_device(value: Value) -> bool:
+    """Whether `value` is a memref in a device's memory."""
+    if not isinstance(value.type, MemRefType):
+        return False
+    space = MemRefType(value.type).memory_space
+    return space is not None and IntegerAttr(space).value == DEVICE_MEMORY
+
+
+def _nbytes(memref: Value) -> int:
+    type = MemRefType(memref.type)
+    return int(math.prod(type.shape)) * element_bytes(type.element_type)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""outline-device-regions: operations of one device that can run together become one function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    FlatSymbolRefAttr,
+    FunctionType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import DEVICE, device_of
+from xtc.ir.passes import Pass
+
+RESULTS = "xtc.results"
+_READ_ONLY = "{bufferization.writable = false}"
+Use = tuple[Operation, int]
+"""An operation and the number of its operand."""
+
+_REMADE = ("arith.constant", "tensor.empty", "linalg.fill")
+
+
+@dataclass(frozen=True)
+class OutlineDeviceRegions(Pass):
+    """Move operations that carry `xtc.device` into functions, one for each stay on a device.
+
+    Before:
+        %0 = linalg.exp {xtc.device = "mppa0"} ins(%a : tensor<4xf32>) outs(...) -> tensor<4xf32>
+        %1 = linalg.exp {xtc.device = "mppa0"} ins(%0 : tensor<4xf32>) outs(...) -> tensor<4xf32>
+    After:
+        %1 = call @f.mppa0.0(%a) {xtc.device = "mppa0"} : (tensor<4xf32>) -> tensor<4xf32>
+        func.func private @f.mppa0.0(%arg0: tensor<4xf32>) -> tensor<4xf32>
+            attributes {xtc.device = "mppa0", xtc.results = 1} { ... }
+
+    `xtc.results` counts the results, which bufferization turns into trailing arguments; it must not
+    write to the others.
+
+    Operations are taken in an order that stays on a device as long as operands allow. Constants,
+    empty and filled tensors are made anew where they are used.
+    """
+
+    name: ClassVar[str] = "outline-device-regions"
+
+    def run(self, module: Operation) -> None:
+        functions = list(module.regions[0].blocks[0].operations)
+        for function in functions:
+            if function.operation.name == "func.func" and function.operation.regions[0].blocks:
+                _outline(module, function.operation)
+
+
+def _outline(module: Operation, function: Operation) -> None:
+    block = function.regions[0].blocks[0]
+    if all(device_of(op.operation) is None for op in block.operations):
+        return
+    name = StringAttr(function.attributes["sym_name"]).value
+    stays = list(_stays(block))
+    _reorder(block, [op for _, operations in stays for op in operations])
+    counts: dict[str, int] = {}
+    for device, operations in stays:
+        if device is not None:
+            number = counts.get(device, 0)
+            counts[device] = number + 1
+            _move_out(module, operations, f"{name}.{device}.{number}", device)
+
+
+def _stays(block: Block) -> Iterator[tuple[str | None, list[Operation]]]:
+    """Operations in an order in which they can run, grouped by device; None is the host."""
+    left = [op.operation for op in block.operations if not _is_remade(op.operation)]
+    waiting = set(left)
+    while left:
+        device = device_of(left[0])
+        stay = []
+        for op in left:
+            if device_of(op) == device and waiting.isdisjoint(_producers(op)):
+                waiting.discard(op)
+                stay.append(op)
+        left = [op for op in left if op in waiting]
+        yield device, stay
+
+
+def _reorder(block: Block, order: Sequence[Operation]) -> None:
+    """Put operations into this order, the terminator staying last."""
+    terminator = block.operations[len(block.operations) - 1].operation
+    for op in order:
+        if op != terminator:
+            op.move_before(terminator)
+
+
+def _move_out(module: Operation, operations: Sequence[Operation], name: str, device: str) -> None:
+    """Move neighbouring operations into a function, and call it in their place.
+
+    Uses are looked up before anything changes: an operation's hash follows its operands.
+    """
+    ordered = [one for op in operations for one in _with_nested(op)]
+    inside = set(ordered)
+    captured = _captured(ordered, inside)
+    inputs = [value for value in captured if not _is_cloned(value)]
+    uses_inside = {value: [use for use in _uses(value) if use[0] in inside] for value in captured}
+    results = {
+        value: outside
+        for op in operations
+        for value in op.results
+        if (outside := [use for use in _uses(value) if use[0] not in inside])
+    }
+    with module.context, operations[0].location:
+        kind = FunctionType.get([value.type for value in inputs], [v.type for v in results])
+        place = StringAttr.get(device)
+        call = Operation.create(
+            "func.call",
+            results=kind.results,
+            operands=inputs,
+            attributes={"callee": FlatSymbolRefAttr.get(name), DEVICE: place},
+            ip=InsertionPoint(operations[0]),
+        )
+        body = _new_function(module, name, kind, place)
+        end = Operation.create("func.return", operands=list(results), ip=InsertionPoint(body))
+    for op in operations:
+        op.move_before(end)
+    for outside, result in zip(results.values(), call.results, strict=True):
+        _use(result, outside)
+    arguments = dict(zip(inputs, body.arguments, strict=True))
+    for value, inner in uses_inside.items():
+        _use(arguments[value] if value in arguments else _copy_of(value, body), inner)
+
+
+def _new_function(module: Operation, name: str, kind: FunctionType, place: StringAttr) -> Block:
+    """A private function at the head of the module; returns its empty body."""
+    function = Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": StringAttr.get(name),
+            "sym_visibility": StringAttr.get("private"),
+            "function_type": TypeAttr.get(kind),
+            "arg_attrs": Attribute.parse(f"[{', '.join([_READ_ONLY] * len(kind.inputs))}]"),
+            DEVICE: place,
+            RESULTS: IntegerAttr.get(IntegerType.get_signless(64), len(kind.results)),
+        },
+        regions=1,
+        ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
+    )
+    return function.regions[0].blocks.append(*kind.inputs)
+
+
+def _copy_of(value: Value, body: Block) -> Value:
+    """A constant, an empty or a filled tensor made anew at the head of `body`."""
+    copy = value.owner.operation.clone(InsertionPoint.at_block_begin(body))
+    for number, operand in enumerate(copy.operands):
+        copy.operands[number] = _copy_of(operand, body)
+    return copy.results[0]
+
+
+def _uses(value: Value) -> list[Use]:
+    return [(use.owner.operation, use.operand_number) for use in value.uses]
+
+
+def _use(value: Value, places: Sequence[Use]) -> None:
+    for owner, number in places:
+        owner.operands[number] = value
+
+
+def _with_nested(op: Operation) -> list[Operation]:
+    return [op, *all_operations(op)] if op.regions else [op]
+
+
+def _producers(op: Operation) -> set[Operation]:
+    """Operations whose results `op` or one nested in it uses."""
+    owners = (value.owner for one in _with_nested(op) for value in one.operands)
+    return {owner.operation for owner in owners if not isinstance(owner, Block)}
+
+
+def _captured(ordered: Sequence[Operation], inside: set[Operation]) -> list[Value]:
+    """Values from outside, in the order of their use; arguments of nested blocks are not."""
+    found: dict[Value, None] = {}
+    for op in ordered:
+        for value in op.operands:
+            owner = value.owner
+            around = owner.owner if isinstance(owner, Block) else owner
+            if around.operation not in inside:
+                found[value] = None
+    return list(found)
+
+
+def _is_cloned(value: Value) -> bool:
+    return not isinstance(value.owner, Block) and _is_remade(value.owner.operation)
+
+
+def _is_remade(op: Operation) -> bool:
+    """Whether `op` is made anew where its result is used: it takes nothing that is not."""
+    return op.name in _REMADE and all(_is_cloned(value) for value in op.operands)

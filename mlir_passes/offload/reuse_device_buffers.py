@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""reuse-device-buffers: a device buffer whose contents are not needed any more serves again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.effects import is_allocation
+from xtc.ir.mlir import Block, Operation, Value
+from xtc.ir.partition import device_of, top_level
+from xtc.ir.passes import Pass
+
+_Kind = tuple[str | None, str]
+"""A device, and the type of a buffer there."""
+
+
+@dataclass(frozen=True)
+class ReuseDeviceBuffers(Pass):
+    """Take a buffer of the same device and type whose last use is over, instead of a new one.
+
+    Before:
+        call @f.npu0.0(%a, %0) ; call @f.npu0.1(%0, %1)
+        %2 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
+        call @f.npu0.2(%1, %2)
+    After:
+        call @f.npu0.0(%a, %0) ; call @f.npu0.1(%0, %1)
+        call @f.npu0.2(%1, %0)
+
+    Commands of a device run in order. A buffer that the host fills is new: its copy would have to
+    wait for kernels that it can run beside.
+    """
+
+    name: ClassVar[str] = "reuse-device-buffers"
+
+    def run(self, module: Operation) -> None:
+        for function in top_level(module):
+            if function.name == "func.func" and device_of(function) is None:
+                for block in function.regions[0].blocks:
+                    _reuse(block)
+
+
+def _reuse(block: Block) -> None:
+    operations = [op.operation for op in block.operations]
+    last = _last_uses(operations)
+    filled = {op.operands[1] for op in operations if op.name == "memref.copy"}
+    free: dict[_Kind, list[Value]] = {}
+    for position, op in enumerate(operations):
+        ended = last.get(position, [])
+        is_device_buffer = op.name == "memref.alloc" and device_of(op) is not None
+        if is_device_buffer and op.results[0] not in filled:
+            available = free.get(_kind(op.results[0]), [])
+            if available:
+                buffer = available.pop()
+                _move_last_use(last, op.results[0], buffer)
+                _replace(op, buffer)
+        for buffer in ended:
+            free.setdefault(_kind(buffer), []).append(buffer)
+
+
+def _last_uses(operations: list[Operation]) -> dict[int, list[Value]]:
+    """Device buffers by the position of the operation that uses them last, frees not counted."""
+    found: dict[Value, int] = {}
+    for position, op in enumerate(operations):
+        for value in op.operands if op.name != "memref.dealloc" else ():
+            if _is_device_buffer(value):
+                found[value] = position
+    ends: dict[int, list[Value]] = {}
+    for value, position in found.items():
+        ends.setdefault(position, []).append(value)
+    return ends
+
+
+def _move_last_use(last: dict[int, list[Value]], old: Value, new: Value) -> None:
+    """`new` is now in use for as long as `old` would have been."""
+    for values in last.values():
+        if old in values:
+            values[values.index(old)] = new
+
+
+def _replace(alloc: Operation, buffer: Value) -> None:
+    for use in list(alloc.results[0].uses):
+        if use.owner.operation.name == "memref.dealloc":
+            use.owner.operation.erase()
+    alloc.results[0].replace_all_uses_with(buffer)
+    alloc.erase()
+
+
+def _is_device_buffer(value: Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, Block):
+        return False
+    return is_allocation(owner.operation) and device_of(owner.operation) is not None
+
+
+def _kind(buffer: Value) -> _Kind:
+    return device_of(buffer.owner.operation), str(buffer.type)

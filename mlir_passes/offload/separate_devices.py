@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""separate-devices: the functions of each device move into a module of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.mlir import (
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    Location,
+    Operation,
+    StringAttr,
+    all_operations,
+)
+from xtc.ir.partition import DEVICE, device_of, symbol_of, top_level
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._meshes import GRID
+
+
+@dataclass(frozen=True)
+class SeparateDevices(Pass):
+    """Move device functions into one module for each device, and declare them where they were.
+
+    Before:
+        func.func private @f.npu0.0(%a: memref<4xf32, 1>) attributes {xtc.device = "npu0"} { ... }
+        func.func @f(...) { ... call @f.npu0.0(%0) {xtc.device = "npu0"} ... }
+    After:
+        module @npu0 attributes {xtc.device = "npu0"} { func.func @f.npu0.0(...) { ... } }
+        func.func private @f.npu0.0(memref<4xf32, 1>) attributes {xtc.device = "npu0"}
+        func.func @f(...) { ... call @f.npu0.0(%0) {xtc.device = "npu0"} ... }
+
+    From here on each machine's passes see its own code alone. A device's meshes go with it.
+    """
+
+    name: ClassVar[str] = "separate-devices"
+
+    def run(self, module: Operation) -> None:
+        functions = [op for op in top_level(module) if op.name == "func.func"]
+        meshes = [op for op in top_level(module) if op.name == GRID]
+        devices = sorted({place for op in functions if (place := device_of(op)) is not None})
+        with module.context, Location.unknown():
+            for device in devices:
+                inner = _new_module(module, device)
+                for op in functions:
+                    if device_of(op) == device:
+                        _declare(op)
+                        op.detach_from_parent()
+                        del op.attributes["sym_visibility"]
+                        inner.regions[0].blocks[0].append(op)
+                for mesh in reversed(meshes):
+                    if device_of(mesh) == device:
+                        mesh.move_before(inner.regions[0].blocks[0].operations[0].operation)
+                _copy_constants(module, inner)
+
+
+def _new_module(module: Operation, device: str) -> Operation:
+    name = StringAttr.get(device)
+    inner = Operation.create(
+        "builtin.module",
+        attributes={"sym_name": name, DEVICE: name},
+        regions=1,
+        ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
+    )
+    inner.regions[0].blocks.append()
+    return inner
+
+
+def _copy_constants(module: Operation, inner: Operation) -> None:
+    """Small constants, those whose values are in the IR, belong to the code that uses them."""
+    used = {
+        FlatSymbolRefAttr(op.attributes["name"]).value
+        for op in all_operations(inner)
+        if op.name == "memref.get_global"
+    }
+    for op in top_level(module):
+        if op.name == "memref.global" and symbol_of(op) in used:
+            op.clone(InsertionPoint.at_block_begin(inner.regions[0].blocks[0]))
+
+
+def _declare(function: Operation) -> None:
+    kept = ("sym_name", "sym_visibility", "function_type", DEVICE)
+    Operation.create(
+        "func.func",
+        attributes={name: function.attributes[name] for name in kept},
+        regions=1,
+        ip=InsertionPoint(function),
+    )

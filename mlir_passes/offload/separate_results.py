@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""separate-results: a function returns no buffer twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, Value
+from xtc.ir.partition import top_level
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class SeparateResults(Pass):
+    """Return a copy where a buffer is returned once more.
+
+    Before:
+        return %a, %a : memref<4xf32>, memref<4xf32>
+    After:
+        %b = memref.alloc() : memref<4xf32>
+        memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+        return %a, %b : memref<4xf32>, memref<4xf32>
+
+    Two results of a graph may turn out to be the same tensor, such as that of a cast there and
+    back; the caller has a buffer for each.
+    """
+
+    name: ClassVar[str] = "separate-results"
+
+    def run(self, module: Operation) -> None:
+        for function in top_level(module):
+            if function.name == "func.func" and function.regions[0].blocks:
+                operations = function.regions[0].blocks[0].operations
+                with module.context:
+                    _separate(operations[len(operations) - 1].operation)
+
+
+def _separate(end: Operation) -> None:
+    seen: list[Value] = []
+    for number, value in enumerate(list(end.operands)):
+        if value in seen:
+            end.operands[number] = _copied(value, end)
+        seen.append(value)
+
+
+def _copied(value: Value, end: Operation) -> Value:
+    ip = InsertionPoint(end)
+    with end.location:
+        copy = Operation.create(
+            "memref.alloc",
+            results=[value.type],
+            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])},
+            ip=ip,
+        ).results[0]
+        Operation.create("memref.copy", operands=[value, copy], ip=ip)
+    return copy

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""split-kernels: what runs on a device becomes kernels, one for each loop nest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.effects import is_allocation, is_view, memrefs_of, written_memrefs
+from xtc.ir.analysis.structured import KERNEL
+from xtc.ir.mlir import (
+    Block,
+    FlatSymbolRefAttr,
+    FunctionType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    OpResult,
+    StringAttr,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import DEVICE, device_of, symbol_of, top_level
+from xtc.ir.passes import Pass
+from xtc_passes.offload.outline_device_regions import RESULTS
+
+
+@dataclass(frozen=True)
+class SplitKernels(Pass):
+    """Make every loop nest of a function on these devices a kernel, and let the host start them.
+
+    Before:
+        func.func private @f.npu0.0(%a, %r) attributes {xtc.device = "npu0"} {
+          %t = memref.alloc() ; scf.forall { ... %a ... %t } ; scf.forall { ... %t ... %r } }
+        func.func @f(%a, %r) { call @f.npu0.0(%a, %r) }
+    After:
+        func.func private @f.npu0.0(%a, %t) attributes {xtc.device = "npu0"} { scf.forall { ... } }
+        func.func private @f.npu0.1(%t, %r) attributes {xtc.device = "npu0"} { scf.forall { ... } }
+        func.func @f(%a, %r) { %t = memref.alloc(); call @f.npu0.0(%a, %t); call @f.npu0.1(%t, %r) }
+
+    The cores of a device wait for each other between two launches only. Temporaries that pass from
+    one kernel to the next become the host side's, to be allocated on the device. A kernel's
+    arguments are what it reads, then what it writes: `xtc.results` counts the latter.
+
+    Operations that follow each other with the same number as `xtc.kernel` become one kernel, with
+    the buffers that nobody else uses: who marked them knows how to make one of them.
+    """
+
+    name: ClassVar[str] = "split-kernels"
+
+    devices: tuple[str, ...] = ()
+
+    def run(self, module: Operation) -> None:
+        functions = [op for op in top_level(module) if op.name == "func.func"]
+        outlined = {symbol_of(op): op for op in functions if device_of(op) in self.devices}
+        calls = [
+            call
+            for function in functions
+            if device_of(function) is None
+            for call in all_operations(function)
+            if call.name == "func.call" and _callee(call) in outlined
+        ]
+        for op in outlined.values():
+            op.detach_from_parent()
+        counts: dict[str, int] = {}
+        for call in calls:
+            with module.context, call.location:
+                _replace_call(call, outlined[_callee(call)], counts)
+
+
+def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) -> None:
+    """Put the function's body in the place of `call`, each of its nests as a call of a kernel."""
+    prefix = symbol_of(function).rpartition(".")[0]
+    block = function.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, list(call.operands), strict=True):
+        argument.replace_all_uses_with(value)
+    moved = [op.operation for op in block.operations if op.name != "func.return"]
+    own = {result for op in moved for result in op.results}
+    for op in moved:
+        op.move_before(call)
+    for nest in _nests(moved):
+        number = counts.get(prefix, 0)
+        counts[prefix] = number + 1
+        _outline(nest, own, f"{prefix}.{number}", function.attributes[DEVICE])
+    for op in reversed(moved):
+        if not _does_something(op) and not any(True for one in op.results for _ in one.uses):
+            op.erase()
+    call.erase()
+
+
+def _does_something(op: Operation) -> bool:
+    """Whether `op` does something, rather than name memory or a number."""
+    passive = is_allocation(op) or is_view(op) or op.name in ("memref.dealloc", "func.call")
+    return not passive and bool(memrefs_of(op))
+
+
+def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
+    """The operations of each kernel: mostly one, a loop nest.
+
+    What is computed from memory outside of a loop, as vectors are, goes into one kernel with all
+    that uses it and all that does something in between.
+    """
+    nests: list[list[Operation]] = []
+    needed: set[Value] = set()  # values that the last nest computed from memory
+    last = -1  # where they are used for the last time
+    for position, op in enumerate(ops):
+        uses = any(value in needed for value in _captured([op]))
+        if not uses and not _does_something(op):
+            continue
+        if position > last and not (nests and _are_marked(nests[-1][-1], op)):
+            nests.append([])
+            needed.clear()
+        nests[-1].append(op)
+        needed.update(op.results)
+        last = max([last, *(_last_use(value, ops) for value in op.results)])
+    return nests
+
+
+def _are_marked(one: Operation, next: Operation) -> bool:
+    """Whether two operations say that they are of one kernel."""
+    marks = [op.attributes[KERNEL] for op in (one, next) if KERNEL in op.attributes]
+    return len(marks) == 2 and marks[0] == marks[1]
+
+
+def _last_use(value: Value, ops: Sequence[Operation]) -> int:
+    """The position of the last one of `ops` that uses `value`; -1 where none does."""
+    users = [number for number, op in enumerate(ops) if value in _captured([op])]
+    return max(users, default=-1)
+
+
+def _outline(nest: Sequence[Operation], own: set[Value], name: str, device: StringAttr) -> None:
+    """Move a nest, with the views and constants it uses, into a kernel, and call that.
+
+    `own` are the values of the function: others come from the caller, and are never made anew.
+    """
+    prelude = _prelude(nest, own)
+    made = {result for op in prelude for result in op.results}
+    used = [*(value for op in prelude for value in _captured([op])), *_captured(nest)]
+    buffers = list(dict.fromkeys(value for value in used if value not in made))
+    written = {_buffer(value, buffers) for op in nest for value in written_memrefs(op)}
+    order = [*(b for b in buffers if b not in written), *(b for b in buffers if b in written)]
+    Operation.create(
+        "func.call",
+        operands=order,
+        attributes={"callee": FlatSymbolRefAttr.get(name), DEVICE: device},
+        ip=InsertionPoint(nest[-1]),
+    )
+    block = _new_kernel(nest[0].parent, name, device, order, len(written & set(buffers)))
+    end = Operation.create("func.return", ip=InsertionPoint(block))
+    values: dict[Value, Value] = dict(zip(order, block.arguments, strict=True))
+    for op in prelude:
+        copy = op.clone(InsertionPoint(end))
+        _replace(copy, values)
+        values.update(zip(op.results, copy.results, strict=True))
+    for member in nest:
+        member.move_before(end)
+        for op in all_operations(member):
+            _replace(op, values)
+
+
+def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
+    """What `nest` uses and is no buffer of others: views, constants; in the order of the text."""
+    found: list[Operation] = []
+    private = _private(nest)
+
+    def visit(ops: Sequence[Operation]) -> None:
+        for value in _captured(ops):
+            if value in own and (not is_allocation(value.owner.operation) or value in private):
+                producer = value.owner.operation
+                if not any(producer == one for one in found):
+                    visit([producer])
+                    found.append(producer)
+
+    visit(nest)
+    return found
+
+
+def _private(nest: Sequence[Operation]) -> set[Value]:
+    """Buffers that are made for a marked kernel alone."""
+    if not _are_marked(nest[0], nest[-1]):
+        return set()
+    inside = [one for op in nest for one in all_operations(op)]
+    return {
+        value
+        for value in _captured(nest)
+        if isinstance(value, OpResult) and is_allocation(value.owner.operation)
+        if all(use.owner.operation in inside for use in value.uses)
+    }
+
+
+def _buffer(value: Value, buffers: Sequence[Value]) -> Value:
+    """The one of `buffers` that `value` is a view of; what is none of them, where it is none."""
+    while value not in buffers and isinstance(value, OpResult) and is_view(value.owner.operation):
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _captured(ops: Sequence[Operation]) -> list[Value]:
+    """Values from outside that these operations, or those nested in them, use."""
+    every = [one for op in ops for one in all_operations(op)]
+    inside = {value for one in every for value in _defined(one)}
+    return [v for one in every for v in one.operands if v not in inside]
+
+
+def _defined(op: Operation) -> list[Value]:
+    arguments = (list(block.arguments) for region in op.regions for block in region.blocks)
+    return [*op.results, *(value for block in arguments for value in block)]
+
+
+def _new_kernel(
+    before: Operation, name: str, device: StringAttr, buffers: Sequence[Value], results: int
+) -> Block:
+    """A private function in front of the host's; returns its empty body."""
+    kind = FunctionType.get([value.type for value in buffers], [])
+    function = Operation.create(
+        "func.func",
+        attributes={
+            "sym_name": StringAttr.get(name),
+            "sym_visibility": StringAttr.get("private"),
+            "function_type": TypeAttr.get(kind),
+            DEVICE: device,
+            RESULTS: IntegerAttr.get(IntegerType.get_signless(64), results),
+        },
+        regions=1,
+        ip=InsertionPoint(before),
+    )
+    return function.regions[0].blocks.append(*kind.inputs)
+
+
+def _replace(op: Operation, values: dict[Value, Value]) -> None:
+    for number, value in enumerate(op.operands):
+        if value in values:
+            op.operands[number] = values[value]
+
+
+def _callee(call: Operation) -> str:
+    return str(FlatSymbolRefAttr(call.attributes["callee"]).value)

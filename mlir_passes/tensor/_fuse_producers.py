@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computing an operand inside a loop, tile by tile, where it was computed whole before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.core.errors import CompileError
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.mlir import (
+    AffineConstantExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    AffineSymbolExpr,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    Operation,
+    OpResult,
+    RankedTensorType,
+    UnitAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.transform import apply_script
+from xtc.loops.script import Fuse
+
+_ANY = "!transform.any_op"
+_MARK = "xtc.fused"
+_PURE = ("linalg.", "tensor.empty", "tensor.extract_slice")
+_DYNAMIC = -(1 << 63)
+"""The static offset that means a dynamic one."""
+
+
+def fuse_producer(module: Operation, action: Fuse) -> None:
+    """Fuse what computes an operand of the marked operation, and what that itself is made of.
+
+    A graph node may be several operations: a sum, its initial value before it, its rounding after
+    it. Those of the node that computes the operand are fused with it.
+    """
+    (op,) = linalg.operations_with(module, action.mark)
+    whole = linalg.owner(_root(op.operands[action.operand]))
+    node = linalg.graph_node(whole) if whole is not None else None
+    todo = [(action.mark, action.operand)]
+    while todo:
+        mark, operand = todo.pop()
+        (op,) = linalg.operations_with(module, mark)
+        fused = f"{_MARK}.{len(todo)}.{operand}.{mark}"
+        _isolate(op, operand, fused)
+        _fuse(module, fused, action.loop)
+        op = _only_used(module, fused)
+        _shrink_empty(op)
+        todo += [(fused, place) for place in _own_parts(op, node)]
+    _erase_unused(module)
+
+
+def is_fusable(value: Value) -> bool:
+    """Whether an operation that can be tiled computes the value."""
+    owner = linalg.owner(value)
+    return owner is not None and owner.name.startswith("linalg.")
+
+
+def _fuse(module: Operation, producer: str, loop: str) -> None:
+    match = "transform.structured.match attributes"
+    apply_script(
+        module,
+        f"%p = {match} {{{producer}}} in %root : ({_ANY}) -> {_ANY}\n"
+        f"%l = {match} {{{loop}}} in %root : ({_ANY}) -> {_ANY}\n"
+        "%f, %c = transform.structured.fuse_into_containing_op %p into %l "
+        f": ({_ANY}, {_ANY}) -> ({_ANY}, {_ANY})",
+    )
+
+
+def _only_used(module: Operation, mark: str) -> Operation:
+    """The marked operation in the loop; the one it came from has no use any more and goes."""
+    used = []
+    for op in linalg.operations_with(module, mark):
+        if _is_used(op):
+            used.append(op)
+        else:
+            op.erase()
+    (op,) = used
+    return op
+
+
+def _erase_unused(module: Operation) -> None:
+    """What was computed whole for the fused operand alone is not computed any more."""
+    for op in reversed(all_operations(module)):
+        if op.name.startswith(_PURE) and len(op.results) and not _is_used(op):
+            op.erase()
+
+
+def _is_used(op: Operation) -> bool:
+    return any(True for result in op.results for _ in result.uses)
+
+
+def _shrink_empty(op: Operation) -> None:
+    """Write to a tensor of the tile's size, not to a slice of one that nothing else fills."""
+    for place in range(linalg.input_count(op), len(op.operands)):
+        value = op.operands[place]
+        owner = linalg.owner(_root(value))
+        if owner is not None and owner.name == "tensor.empty":
+            with op.context, op.location, InsertionPoint(op):
+                empty = Operation.create("tensor.empty", results=[value.type])
+            op.operands[place] = empty.results[0]
+
+
+def _own_parts(op: Operation, node: str | None) -> list[int]:
+    """Operands of the operation just fused that its own graph node computes as well."""
+    owners = [linalg.owner(_root(value)) for value in op.operands]
+    return [
+        place
+        for place, owner in enumerate(owners)
+        if owner is not None and owner.name.startswith("linalg.")
+        if owner.name == "linalg.fill" or (node is not None and linalg.graph_node(owner) == node)
+    ]
+
+
+def _isolate(op: Operation, operand: int, mark: str) -> None:
+    """Copy the operation that computes an operand, for this use alone, and mark the copy.
+
+    What is fused has no other users then; those of the original are computed as before. The
+    operand becomes one slice of the copy, beside `op`.
+    """
+    value = op.operands[operand]
+    owner = linalg.owner(_root(value))
+    if owner is None or not owner.name.startswith("linalg."):
+        raise CompileError(f"operand {operand} of {op.name} is not a slice of a result")
+    producer = owner.clone(InsertionPoint(owner)).operation
+    producer.attributes[mark] = UnitAttr.get(op.context)
+    source = producer.results[OpResult(_root(value)).result_number]
+    slices = _slices(value)
+    op.operands[operand] = _merged(op, source, slices) if slices else source
+
+
+def _slices(value: Value) -> list[Operation]:
+    """The slices of slices that `value` is, the last one first."""
+    found = []
+    owner = linalg.owner(value)
+    while owner is not None and owner.name == "tensor.extract_slice":
+        found.append(owner)
+        owner = linalg.owner(owner.operands[0])
+    return found
+
+
+def _root(value: Value) -> Value:
+    slices = _slices(value)
+    return slices[-1].operands[0] if slices else value
+
+
+def _merged(op: Operation, source: Value, slices: Sequence[Operation]) -> Value:
+    """One slice, before `op`, in place of slices of slices; all are of full rank and stride 1."""
+    statics = [DenseI64ArrayAttr(one.attributes["static_offsets"]) for one in slices]
+    dynamics = [iter(list(one.operands)[1:]) for one in slices]
+    with op.context, op.location, InsertionPoint(op):
+        offsets: list[int] = []
+        operands: list[Value] = []
+        for parts in zip(*statics, strict=True):
+            known = sum(part for part in parts if part != _DYNAMIC)
+            values = [
+                next(values)
+                for part, values in zip(parts, dynamics, strict=True)
+                if part == _DYNAMIC
+            ]
+            offsets.append(_DYNAMIC if values else known)
+            operands += [_sum(values, known)] if values else []
+        type = RankedTensorType(slices[0].results[0].type)
+        rank = len(offsets)
+        merged = Operation.create(
+            "tensor.extract_slice",
+            results=[type],
+            operands=[source, *operands],
+            attributes={
+                "static_offsets": DenseI64ArrayAttr.get(offsets),
+                "static_sizes": DenseI64ArrayAttr.get(type.shape),
+                "static_strides": DenseI64ArrayAttr.get([1] * rank),
+                "operandSegmentSizes": DenseI32ArrayAttr.get([1, len(operands), 0, 0]),
+            },
+        )
+    return merged.results[0]
+
+
+def _sum(values: Sequence[Value], known: int) -> Value:
+    if len(values) == 1 and known == 0:
+        return values[0]
+    total: AffineExpr = AffineConstantExpr.get(known)
+    for position in range(len(values)):
+        total = total + AffineSymbolExpr.get(position)
+    apply = Operation.create(
+        "affine.apply",
+        results=[values[0].type],
+        operands=list(values),
+        attributes={"map": AffineMapAttr.get(AffineMap.get(0, len(values), [total]))},
+    )
+    return apply.results[0]

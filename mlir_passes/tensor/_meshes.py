@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Meshes as a module holds them, and what schedules may do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.core.errors import UserError
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.mlir import (
+    AffineDimExpr,
+    ArrayAttr,
+    Attribute,
+    DenseI64ArrayAttr,
+    FlatSymbolRefAttr,
+    Operation,
+    StringAttr,
+    all_operations,
+)
+from xtc.loops import Mesh, Nest
+from xtc.loops.check_mesh import leading_loops
+from xtc.loops.mesh import memory_mesh, processor_mesh
+from xtc.loops.script import AXES
+
+GRID = "shard.grid"
+MEMORY = "xtc.memory"
+
+
+def mesh_around(op: Operation) -> Mesh | None:
+    """The processor mesh of the module that holds `op`, or None. Raises UserError for a bad one."""
+    module = op
+    while module.parent is not None:
+        module = module.parent
+    grids = {_name(one): one for one in all_operations(module) if one.name == GRID}
+    for name, grid in grids.items():
+        if MEMORY in grid.attributes:
+            memory = _symbol(name, grid.attributes[MEMORY])
+            if memory not in grids:
+                raise UserError(f"processor mesh '@{name}' is over '@{memory}', which is not there")
+            below = memory_mesh(memory, _axes(grids[memory]))
+            return processor_mesh(name, _axes(grid), below)
+    return None
+
+
+def _symbol(name: str, attribute: Attribute) -> str:
+    if not isinstance(attribute, FlatSymbolRefAttr):
+        raise UserError(
+            f"{MEMORY} of {GRID} '@{name}' is {attribute}, not a mesh of the module",
+            hints=[f"{MEMORY} = @memory_mesh"],
+        )
+    return str(attribute.value)
+
+
+def _name(grid: Operation) -> str:
+    return str(StringAttr(grid.attributes["sym_name"]).value)
+
+
+def _axes(grid: Operation) -> dict[str, int]:
+    sizes = list(DenseI64ArrayAttr(grid.attributes["shape"]))
+    found = grid.attributes.get(AXES, None)
+    parts = list(found) if isinstance(found, ArrayAttr) else []
+    names = [StringAttr(one).value for one in parts if isinstance(one, StringAttr)]
+    if len(set(names)) != len(sizes):
+        raise UserError(
+            f"{GRID} '@{_name(grid)}' has {len(sizes)} axes, but {AXES} does not name as many",
+            hints=[f'{AXES} = ["x", "y"]'],
+        )
+    return dict(zip(names, sizes, strict=True))
+
+
+def erase_meshes(module: Operation) -> None:
+    """Drop the meshes, which code generation knows nothing of."""
+    for op in all_operations(module):
+        if op.name == GRID:
+            op.erase()
+
+
+def check_spread(op: Operation, nest: Nest, title: str) -> None:
+    """Raise UserError where a processor would need a part of an operand that another one has."""
+    mesh = nest.space.mesh
+    if mesh is None or mesh.memory is None:
+        return
+    over = {loop.distribute: loop.axis for loop in leading_loops(nest)}
+    for loop in nest.loops:
+        for operand, axes in loop.spread:
+            _check_axes(op, nest, operand, axes, over, title)
+
+
+def _check_axes(
+    op: Operation,
+    nest: Nest,
+    operand: int,
+    axes: Sequence[str],
+    over: dict[str, str],
+    title: str,
+) -> None:
+    mesh = nest.space.mesh
+    if mesh is None or mesh.memory is None:
+        return
+    results = linalg.index_maps(op)[operand].results
+    for dimension, (name, index) in enumerate(zip(axes, results, strict=True)):
+        if name == "*" or mesh.memory.size(name) == 1:
+            continue
+        place = mesh.names[mesh.memory.names.index(name)]
+        axis = over[place]
+        plain = isinstance(index, AffineDimExpr) and nest.space.names[index.position] == axis
+        if not plain:
+            raise UserError(
+                f"dimension {dimension} of operand {operand} of {title} cannot be distributed over "
+                f"'{name}': '{axis}', which is distributed over '{place}', does not index it alone",
+                notes=["a processor would need what another memory holds"],
+                hints=["write '*' for the dimension"],
+            )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets operations that are computed together write over what none of them reads any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.analysis.function_view import FunctionView
+from xtc.ir.analysis.structured import Structured
+from xtc.ir.mlir import Value
+from xtc_passes.tensor._tile import Member
+
+
+def overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
+    """Let elementwise members write over an input that no one reads any more."""
+    made = {member.nest.result for member in members}
+    for member in members:
+        nest = member.nest
+        if nest.reductions or nest.op.name != "linalg.generic" or nest.reads_destination:
+            continue
+        destination = nest.op.operands[nest.destination]
+        if view.is_made_by(destination, "tensor.empty"):
+            for value in list(nest.op.operands)[: nest.destination]:
+                if value in made and value.type == destination.type and _ends_in(view, value, nest):
+                    nest.op.operands[nest.destination] = value
+                    break
+
+
+def _ends_in(view: FunctionView, value: Value, nest: Structured) -> bool:
+    """True where `nest` is the last to read the value, and reads it where it writes its result."""
+    here = view.positions[nest.op]
+    return all(
+        nest.indices[number] == nest.indices[nest.destination]
+        if op == nest.op
+        else view.positions.get(op, here) < here
+        for op, number in view.uses[value]
+    )

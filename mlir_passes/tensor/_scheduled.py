@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that carry a schedule: what is read from their attributes, and which are refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from xtc.core.errors import UserError, about, located, shown
+from xtc.core.location import SourceLocation
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.mlir import (
+    ArrayAttr,
+    DictAttr,
+    Operation,
+    RankedTensorType,
+    ShapedType,
+    StringAttr,
+    get_indexing_maps,
+)
+from xtc.loops import Axis, Nest, Space, check_nest, parse_nest
+from xtc.loops.attribute_text import NAME as SCHEDULE
+from xtc.loops.attribute_text import PLACE
+from xtc.loops.yaml_text import UNNAMED, parse_yaml
+from xtc_passes.tensor._fuse_producers import is_fusable
+from xtc_passes.tensor._meshes import mesh_around
+from xtc_passes.tensor._narrow_contraction import grouped_loops
+
+DIMS = "loop.dims"
+_EXAMPLE = f'{DIMS} = ["i", "j"], {SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """One operation with its schedule.
+
+    Attributes:
+        op: the operation, a linalg.generic.
+        title: what messages call it: its graph node, else the name it had.
+        function: the function that it is in.
+        nest: its loops.
+        flops: arithmetic operations that it does.
+    """
+
+    op: Operation
+    title: str
+    function: str
+    nest: Nest
+    flops: int
+
+
+def scheduled(op: Operation, title: str, levels: int = 1) -> Scheduled:
+    """The operation with its schedule. Raises UserError where that is not legal.
+
+    `levels` is how many levels of parallel loops the machine has.
+    """
+    nest = read_nest(op, title, levels)
+    return Scheduled(op, title, linalg.function_name(op), nest, linalg.arithmetic(op))
+
+
+def title_of(op: Operation) -> str:
+    """What messages call an operation: its graph node, else its own name."""
+    return linalg.node_id(op) or op.name
+
+
+def check_schedulable(op: Operation) -> None:
+    """Raise UserError unless `op` is a linalg operation on tensors of known sizes."""
+    with located(place_of(op)):
+        if get_indexing_maps(op) is None:
+            raise UserError(
+                f"{op.name} has {SCHEDULE}, but no loops that a schedule can be made of",
+                hints=["schedule linalg.generic, or a named operation that is a form of it"],
+            )
+        if len(op.results) != 1 or not isinstance(op.results[0].type, RankedTensorType):
+            raise UserError(
+                f"{title_of(op)} has {SCHEDULE}, but does not compute one tensor",
+                hints=["--memref-signature rewrites functions on memrefs"],
+            )
+        for value in op.operands:
+            if isinstance(value.type, ShapedType) and not value.type.has_static_shape:
+                raise UserError(
+                    f"{title_of(op)} has a schedule, but its sizes are not all known",
+                    notes=[f"an operand is {value.type}"],
+                    hints=["write the function for static shapes"],
+                )
+
+
+def place_of(op: Operation) -> SourceLocation | str:
+    """Where a file has the operation's schedule, or else the operation."""
+    attribute = linalg.dict_of(op).get(PLACE)
+    if isinstance(attribute, StringAttr):
+        return _place_in(attribute.value)
+    location = op.location
+    while location.is_a_name():
+        location = location.child_loc
+    if not location.is_a_file():
+        return str(location)
+    return SourceLocation(location.filename, location.start_line, location.start_col)
+
+
+def _place_in(text: str) -> SourceLocation | str:
+    """What the text of a place says; `text` itself where it is none."""
+    match = re.fullmatch(r"(.+):([0-9]{1,9}):([0-9]{1,9})", text)
+    return text if match is None else SourceLocation(match[1], int(match[2]), int(match[3]))
+
+
+def schedule_data(op: Operation, title: str) -> object:
+    """The schedule as data, text or a list of texts. Raises UserError for other attributes."""
+    attribute = op.attributes[SCHEDULE]
+    if isinstance(attribute, StringAttr):
+        place = place_of(op)
+        is_known = PLACE in op.attributes and isinstance(place, SourceLocation)
+        return parse_yaml(attribute.value, place) if is_known else attribute.value
+    if isinstance(attribute, ArrayAttr) and all(isinstance(one, StringAttr) for one in attribute):
+        return [StringAttr(one).value for one in attribute]
+    notes = []
+    if isinstance(attribute, DictAttr):
+        notes = ["MLIR keeps no order of a dictionary under an alias, or with escapes"]
+    raise UserError(
+        f"{SCHEDULE} of {title} is no dictionary, text or list of texts",
+        notes=notes,
+        hints=[_EXAMPLE],
+    )
+
+
+def schedule_line(op: Operation) -> str:
+    """The schedule as one line of YAML, whatever its form."""
+    data = schedule_data(op, title_of(op))
+    return json.dumps(data) if isinstance(data, list) else str(data)
+
+
+def read_nest(op: Operation, title: str, levels: int = 1) -> Nest:
+    """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
+    with located(place_of(op)), _lines_of_text(), about(title):
+        nest = parse_nest(schedule_data(op, title), _space(op, title, levels), title)
+        check_nest(nest, title)
+    return nest
+
+
+@contextmanager
+def _lines_of_text() -> Iterator[None]:
+    """Where it is not known where a text stands, say where in it something is wrong."""
+    try:
+        yield
+    except UserError as error:
+        place = error.where
+        if isinstance(place, SourceLocation) and place.file == UNNAMED:
+            error.where = None
+            error.notes += (f"line {place.line}, column {place.column} of its schedule",)
+        raise
+
+
+def _space(op: Operation, title: str, levels: int) -> Space:
+    names = _dims(op, title)
+    sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
+    if len(names) != len(sizes):
+        raise UserError(f"{DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
+    axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    for position, groups in grouped_loops(op).items():
+        axes[position] = replace(axes[position], groups=groups)
+    sums = [
+        tuple((names[position], factor) for position, factor in index) for index in linalg.sums(op)
+    ]
+    count = linalg.input_count(op)
+    computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
+    ranks = tuple(len(one.results) for one in linalg.index_maps(op)[:count])
+    mesh = mesh_around(op)
+    return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
+
+
+def _dims(op: Operation, title: str) -> list[str]:
+    attribute = linalg.dict_of(op).get(DIMS)
+    texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
+    if not texts or not all(isinstance(one, StringAttr) for one in texts):
+        raise UserError(f"{title} has {SCHEDULE} but no {DIMS}", hints=[_EXAMPLE])
+    names = [StringAttr(one).value for one in texts]
+    for name in names:
+        if not _NAME.fullmatch(name) or names.count(name) > 1:
+            raise UserError(
+                f"{DIMS} of {title} has {shown(name)}, which cannot name one loop",
+                hints=["letters, digits and _, each name once"],
+            )
+    return names
+
+
+def check_producers(one: Scheduled, scheduled: Sequence[Operation]) -> None:
+    """Raise UserError where what computes a fused operand has a schedule of its own."""
+    op, title = one.op, one.title
+    nodes = {linalg.graph_node(other) for other in scheduled} - {None, linalg.graph_node(op)}
+    fused = {operand for nest in one.nest.walk() for loop in nest.loops for operand in loop.fuse}
+    for operand in sorted(fused):
+        owner = linalg.owner(op.operands[operand])
+        if owner in scheduled or (owner is not None and linalg.graph_node(owner) in nodes):
+            raise UserError(
+                f"operand {operand} of {title} is to be fused, but has a schedule of its own",
+                where=place_of(op),
+                hints=["leave out one of the two"],
+            )
+
+
+def fused_nodes(module: Operation) -> set[str]:
+    """Graph nodes that a schedule may compute inside of the loops of another."""
+    readers = [op for op in linalg.operations_with(module, SCHEDULE) if _fuses(op)]
+    owners = [linalg.owner(operand) for op in readers for operand in op.operands]
+    nodes = (linalg.graph_node(op) for op in owners if op is not None)
+    return {node for node in nodes if node is not None}
+
+
+def _fuses(op: Operation) -> bool:
+    return "fuse" in str(op.attributes[SCHEDULE])

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computes a group of operations tile by tile, in loops over dimensions of the last result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xtc.ir.analysis.function_view import FunctionView
+from xtc.ir.analysis.structured import Structured, shape_of
+from xtc.ir.build.tensors import (
+    Offset,
+    empty,
+    extract_slice,
+    index_constant,
+    insert_slice,
+    linear_offset,
+    tensor_type,
+)
+from xtc.ir.mlir import IndexType, InsertionPoint, Operation, UnitAttr, Value
+from xtc_passes.tensor._parallel import digits, forall
+
+
+@dataclass(frozen=True)
+class Member:
+    """An operation inside of the tile loops; `loops[d]` is its loop for tiled dimension d."""
+
+    nest: Structured
+    loops: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile: first row and number of rows in each tiled dimension."""
+
+    offsets: tuple[Offset, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TileGroup:
+    """Operations that are computed tile by tile.
+
+    Attributes:
+        view: the function as it was.
+        members: in order; each is read by later ones only, the last one, the root, by others.
+        sizes: rows of a tile in each tiled dimension. Only the last of them may leave a remainder,
+            which gets code of its own.
+        paths: attributes that the loop over each tiled dimension gets.
+        parallel: whether the iterations are shared by threads.
+    """
+
+    view: FunctionView
+    members: tuple[Member, ...]
+    sizes: tuple[int, ...]
+    paths: tuple[str, ...] = ()
+    parallel: bool = False
+
+    @property
+    def root(self) -> Structured:
+        """The operation whose result leaves the loops."""
+        return self.members[-1].nest
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """Rows in all in each tiled dimension."""
+        return tuple(self.root.extents[loop] for loop in self.members[-1].loops)
+
+    @cached_property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimension of the root's result that each tiled dimension is."""
+        return tuple(self.root.out.index(loop) for loop in self.members[-1].loops)
+
+    @cached_property
+    def first_writer(self) -> Structured:
+        """The member whose initial value is the root's: the root, or what it accumulates onto."""
+        makers = {member.nest.result: member.nest for member in self.members}
+        writer = self.root
+        while (before := makers.get(writer.op.operands[writer.destination])) is not None:
+            writer = before
+        return writer
+
+    def rewrite(self) -> None:
+        """Move the members into loops where the root stands."""
+        destination = self.first_writer.op.operands[self.first_writer.destination]
+        ip = InsertionPoint(self.root.op)
+        with self.root.op.location:
+            if self.parallel:
+                self._share(destination, ip)
+            else:
+                self._loop((), destination, ip)
+
+    def _loop(self, offsets: tuple[Offset, ...], destination: Value, ip: InsertionPoint) -> Value:
+        """The loop of the next tiled dimension, with all that is inside."""
+        depth = len(offsets)
+        extent, size = self.extents[depth], self.sizes[depth]
+        loop = _for_loop(extent - extent % size, size, destination, ip)
+        _name(loop, self.paths[depth : depth + 1])
+        body = loop.regions[0].blocks[0]
+        counter, inside = body.arguments
+        result = loop.results[0]
+        if extent % size:
+            rest = Tile((*offsets, extent - extent % size), (*self.sizes[:-1], extent % size))
+            result = self._copy(rest, result, ip)
+        if depth == 0:
+            self.root.result.replace_all_uses_with(result)
+        end = InsertionPoint(body)
+        if depth + 1 == len(self.sizes):
+            emission = _Emission(self, Tile((*offsets, counter), self.sizes), inside, {})
+            self._move(emission, body.append)
+            value = emission.written(end)
+        else:
+            value = self._loop((*offsets, counter), inside, end)
+        Operation.create("scf.yield", operands=[value], ip=end)
+        return result
+
+    def _share(self, destination: Value, ip: InsertionPoint) -> None:
+        """One parallel loop over the tiles, with all that is inside; the remainder comes after."""
+        counts = [extent // size for extent, size in zip(self.extents, self.sizes, strict=True)]
+        loop = forall(math.prod(counts), None, [destination], ip)
+        _name(loop.op, self.paths)
+        result = loop.op.results[0]
+        if rest := self.extents[-1] % self.sizes[-1]:
+            offsets = (*(0 for _ in counts[1:]), self.extents[-1] - rest)
+            result = self._copy(Tile(offsets, (*self.extents[:-1], rest)), result, ip)
+        self.root.result.replace_all_uses_with(result)
+        places = digits(loop.number, counts, loop.ip)
+        offsets = tuple(
+            linear_offset([(place, size)], loop.ip)
+            for place, size in zip(places, self.sizes, strict=True)
+        )
+        (shared,) = loop.shared
+        emission = _Emission(self, Tile(offsets, self.sizes), shared, {})
+        end = loop.ip.ref_operation
+        self._move(emission, lambda op: op.move_before(end))
+        loop.write(emission.value, shared, emission.offsets)
+
+    def _copy(self, tile: Tile, destination: Value, ip: InsertionPoint) -> Value:
+        """Compute a tile with copies of the members."""
+        emission = _Emission(self, tile, destination, {})
+        for member in self.members:
+            emission.add(member, member.nest.op.clone(ip=ip))
+        return emission.written(ip)
+
+    def _move(self, emission: _Emission, place: Callable[[Operation], None]) -> None:
+        """Compute a tile with the members themselves, put where they belong."""
+        for member in self.members:
+            place(member.nest.op)
+            emission.add(member, member.nest.op)
+
+
+@dataclass(frozen=True)
+class _Emission:
+    """The members' operations on one tile; `values` are their results by those on all rows."""
+
+    group: TileGroup
+    tile: Tile
+    destination: Value
+    values: dict[Value, Value]
+
+    def add(self, member: Member, op: Operation) -> None:
+        """Make `op`, a member or its copy, work on the tile."""
+        ip = InsertionPoint(op)
+        for number, operand in enumerate(list(op.operands)):
+            op.operands[number] = self._operand(member, number, operand, ip)
+        sizes = self._sizes(member, member.nest.destination, shape_of(member.nest.result))
+        whole = member.nest.result
+        op.results[0].set_type(tensor_type(sizes, whole))
+        self.values[whole] = op.results[0]
+
+    @property
+    def value(self) -> Value:
+        """The root's tile."""
+        return self.values[self.group.root.result]
+
+    @property
+    def offsets(self) -> list[Offset]:
+        """Where the tile begins in the root's result."""
+        starts = dict(zip(self.group.dimensions, self.tile.offsets, strict=True))
+        return [starts.get(dimension, 0) for dimension in range(len(shape_of(self.value)))]
+
+    def written(self, ip: InsertionPoint) -> Value:
+        """The destination with the root's tile in its place."""
+        return insert_slice(self.value, self.destination, self.offsets, ip)
+
+    def _operand(self, member: Member, number: int, value: Value, ip: InsertionPoint) -> Value:
+        nest = member.nest
+        if value in self.values or not nest.indices[number]:
+            return self.values.get(value, value)
+        sizes = self._sizes(member, number, shape_of(value))
+        if number == nest.destination:
+            if nest is self.group.first_writer:
+                value = self.destination
+            elif self.group.view.is_made_by(value, "tensor.empty"):
+                return empty(sizes, value, ip)
+        return extract_slice(value, self._offsets(member, number, ip), sizes, ip)
+
+    def _offsets(self, member: Member, number: int, ip: InsertionPoint) -> list[Offset]:
+        """Where the part of an operand begins that the tile needs."""
+        return [
+            linear_offset(
+                [
+                    (offset, index.factor(loop))
+                    for loop, offset in zip(member.loops, self.tile.offsets, strict=True)
+                ],
+                ip,
+            )
+            for index in member.nest.indices[number]
+        ]
+
+    def _sizes(self, member: Member, number: int, whole: Sequence[int]) -> list[int]:
+        """The sizes of the part of an operand that the tile needs."""
+        extents = list(member.nest.extents)
+        for loop, size in zip(member.loops, self.tile.sizes, strict=True):
+            extents[loop] = size
+        return [
+            index.reach(extents) if any(index.factor(loop) for loop in member.loops) else size
+            for index, size in zip(member.nest.indices[number], whole, strict=True)
+        ]
+
+
+def _for_loop(end: int, step: int, initial: Value, ip: InsertionPoint) -> Operation:
+    """A loop from 0 that carries one tensor; its body has no end yet."""
+    bounds = [index_constant(value, ip) for value in (0, end, step)]
+    loop = Operation.create("scf.for", [initial.type], [*bounds, initial], regions=1, ip=ip)
+    loop.regions[0].blocks.append(IndexType.get(), initial.type)
+    return loop
+
+
+def _name(loop: Operation, paths: Sequence[str]) -> None:
+    for path in paths:
+        loop.attributes[path] = UnitAttr.get()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers of their own for the tiles that one operation reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.mlir import (
+    Attribute,
+    DenseI32ArrayAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Value,
+    all_operations,
+)
+from xtc.loops.script import Materialize
+
+
+def materialize(module: Operation, action: Materialize, space: int | None = None) -> None:
+    """Copy operand tiles to new tensors, which become buffers; the same for the result's tile.
+
+    `space` is the memory space of the buffers where it is not that of arguments.
+    """
+    (op,) = linalg.operations_with(module, action.mark)
+    give_buffers(op, action.operands, space, result=action.result)
+
+
+def give_buffers(
+    op: Operation, operands: Sequence[int], space: int | None = None, *, result: bool
+) -> None:
+    """Let an operation read copies of these operands, and compute in a buffer of its own."""
+    for place in operands:
+        op.operands[place] = _buffer(op, op.operands[place], space, copy=True)
+    if result:
+        place = len(op.operands) - 1
+        source = op.operands[place]
+        op.operands[place] = _buffer(op, source, space, copy=_reads_result(op))
+        _copy_out(op, source)
+
+
+def keep_temporaries_local(module: Operation, space: int) -> None:
+    """Let what is computed in between, inside of distributed loops, be in this memory space."""
+    for op in all_operations(module):
+        if op.name == "tensor.empty" and _is_inside(op, "scf.forall"):
+            local = _buffer(op, op.results[0], space, copy=False)
+            op.results[0].replace_all_uses_with(local)
+            op.erase()
+
+
+def _is_inside(op: Operation, name: str) -> bool:
+    around = op.parent
+    while around is not None and around.name != name:
+        around = around.parent
+    return around is not None
+
+
+def _buffer(op: Operation, source: Value, space: int | None, *, copy: bool) -> Value:
+    """A tensor of the type of `source` that bufferization gives memory of its own."""
+    with op.context, op.location:
+        attributes: dict[str, Attribute] = {
+            "operandSegmentSizes": DenseI32ArrayAttr.get([0, int(copy), 0])
+        }
+        if space is not None:
+            attributes["memory_space"] = IntegerAttr.get(IntegerType.get_signless(64), space)
+        buffer = Operation.create(
+            "bufferization.alloc_tensor",
+            results=[source.type],
+            operands=[source] if copy else [],
+            attributes=attributes,
+            ip=InsertionPoint(op),
+        )
+    return buffer.results[0]
+
+
+def _reads_result(op: Operation) -> bool:
+    """Whether the body uses the element that it overwrites."""
+    body = op.regions[0].blocks[0]
+    return any(True for _ in body.arguments[len(op.operands) - 1].uses)
+
+
+def _copy_out(op: Operation, into: Value) -> None:
+    """Write the result of `op` to where it was to be in the first place."""
+    (result,) = op.results
+    uses = [(use.owner, use.operand_number) for use in result.uses]
+    with op.context, op.location:
+        copy = Operation.create(
+            "bufferization.materialize_in_destination",
+            results=[into.type],
+            operands=[result, into],
+            ip=InsertionPoint.after(op),
+        )
+    for user, number in uses:
+        user.operands[number] = copy.results[0]

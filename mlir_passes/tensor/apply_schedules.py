@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""apply-schedules: operations that carry a schedule become the loops it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError, UserError, located
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc.ir.transform import apply_script
+from xtc.loops import Mesh, Nest
+from xtc.loops.attribute_text import NAME as SCHEDULE
+from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.plan import first_parallel, plan_nest, spread_operands
+from xtc.loops.script import ANY, AXES, VECTORIZE, Fuse, Materialize, ScriptWriter
+from xtc_passes.tensor._dots import DOT
+from xtc_passes.tensor._fuse_producers import fuse_producer
+from xtc_passes.tensor._grouped_reduction import group_loops, refusal
+from xtc_passes.tensor._meshes import check_spread, erase_meshes
+from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
+from xtc_passes.tensor._scheduled import (
+    Scheduled,
+    check_producers,
+    check_schedulable,
+    place_of,
+    scheduled,
+    title_of,
+)
+from xtc_passes.tensor._tile_buffers import keep_temporaries_local, materialize
+
+NODE = "xtc.node."
+"""How the attribute begins that finds a scheduled operation again, by its number."""
+_MARKS = ("xtc.mark.", "xtc.fused.", NODE, SCHEDULE)
+_OURS = (linalg.ID_PREFIX, "loop.", "xtc.")
+
+
+@dataclass(frozen=True)
+class ApplySchedules(Pass):
+    """Tile, order, split, fuse, buffer and vectorize as `loop.schedule` says.
+
+    Before:
+        linalg.matmul {loop.dims = ["i", "j", "k"],
+                       loop.schedule = "{i: {}, j: {}, k: {}, j#16: vectorize}"} ...
+    After:
+        scf.for { scf.for { scf.for { vector.transfer_read ... } {"./k"} } {"./j"} } {"./i"}
+
+    Loops carry their path and, for `unroll-loops`, the factor. What cannot be done is a UserError
+    before anything is rewritten, but for a body that does not vectorize, which shows at the end.
+
+    Attributes:
+        levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
+            ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
+    """
+
+    name: ClassVar[str] = "apply-schedules"
+    levels: int = 1
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        apply_schedules(module, levels=self.levels)
+        erase_meshes(module)
+
+    def nests(self, module: Operation) -> list[Scheduled]:
+        """What is scheduled in `module`, whose operations become linalg.generic.
+
+        Raises UserError for what cannot be done.
+        """
+        return _find(module, None, self.levels)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How a target runs loops that are distributed over a mesh.
+
+    Attributes:
+        space: the memory space of packed tiles and of temporaries.
+        check: raises UserError where the mesh, of this operation, is not one that the target has.
+    """
+
+    space: int
+    check: Callable[[Mesh, str], None]
+
+
+def apply_schedules(
+    module: Operation, distribution: Distribution | None = None, levels: int = 1
+) -> None:
+    """Make the loops that operations ask for.
+
+    With `distribution`, each operation becomes a loop over memories with a loop over the processors
+    of one inside, of one iteration where the schedule has none.
+    """
+    found = _find(module, distribution, levels)
+    if not found:
+        return
+    for one in found:
+        if group_loops(one.nest):
+            raise refusal(one)
+    writer = _write_script(found, distribution)
+    _apply(module, writer, distribution.space if distribution else None)
+    _vectorize(module)
+    if distribution:
+        keep_temporaries_local(module, distribution.space)
+    linalg.remove_attributes(module, *_MARKS)
+
+
+def _find(module: Operation, distribution: Distribution | None, levels: int) -> list[Scheduled]:
+    """Scheduled operations, each with a mark. Raises UserError for what is not legal."""
+    ops = linalg.operations_with(module, SCHEDULE)
+    titles = [title_of(op) for op in ops]
+    for position, op in enumerate(ops):
+        check_schedulable(op)
+        op.attributes[f"{NODE}{position}"] = UnitAttr.get(op.context)
+    _generalize(module, ops)
+    nodes = linalg.marked(module, NODE)
+    ops = [nodes[f"{NODE}{position}"] for position in range(len(ops))]
+    found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
+    for one in found:
+        check_producers(one, ops)
+        _check_mesh(one, distribution)
+    return found
+
+
+def _generalize(module: Operation, scheduled: list[Operation]) -> None:
+    """Named operations as linalg.generic: only there are their index maps attributes."""
+    lines = []
+    before = {}
+    for position, op in enumerate(scheduled):
+        if op.name != "linalg.generic":
+            mark = f"{NODE}{position}"
+            before[mark] = linalg.dict_of(op)
+            lines += [
+                f"%n{position} = transform.structured.match attributes {{{mark}}} in %root "
+                f": ({ANY}) -> {ANY}",
+                f"%g{position} = transform.structured.generalize %n{position} : ({ANY}) -> {ANY}",
+                f'transform.annotate %g{position} "{mark}" : {ANY}',
+            ]
+    if not lines:
+        return
+    apply_script(module, "\n".join(lines))
+    for mark, op in linalg.marked(module, NODE).items():
+        kept = {k: v for k, v in before.get(mark, {}).items() if k.startswith(_OURS)}
+        linalg.restore(op, kept)
+
+
+def _write_script(found: Sequence[Scheduled], distribution: Distribution | None) -> ScriptWriter:
+    """Transforms for every scheduled operation."""
+    writer = ScriptWriter()
+    for position, one in enumerate(found):
+        before = () if leading_loops(one.nest) else spread_operands(one.nest)
+        plan = plan_nest(one.nest, one.title, distributed=distribution is not None)
+        writer.add(plan, one.nest.space.names, f"{NODE}{position}", before)
+    if distribution:  # only now: what was found by its operation is not needed any more
+        for one in found:
+            _complete(one.op, one.nest)
+    return writer
+
+
+def _check_mesh(one: Scheduled, distribution: Distribution | None) -> None:
+    nest, title = one.nest, one.title
+    threads = next((loop for part in nest.walk() for loop in part.loops if loop.parallelize), None)
+    if distribution and threads:
+        raise UserError(
+            f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
+            where=place_of(one.op),
+            hints=["distribute it over an axis of a processor mesh"],
+        )
+    distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
+    if not distributed or nest.space.mesh is None:
+        return
+    if distribution is None:
+        raise UserError(
+            f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
+            where=place_of(one.op),
+            hints=[
+                f"place {title} on a device that has one: device=...",
+                "threads share a loop by parallelize",
+            ],
+        )
+    with located(place_of(one.op)):
+        distribution.check(nest.space.mesh, title)
+        check_spread(one.op, nest, title)
+
+
+def _complete(op: Operation, nest: Nest) -> None:
+    """Put an operation into the loops over memories and processors that its schedule lacks."""
+    mappings = [] if leading_loops(nest) else [CLUSTERS]
+    if not trailing_loops(nest) and first_parallel(nest) is None:
+        mappings.append(PES)
+    if not mappings:
+        return
+    _, loops = wrap(op, len(op.operands) - len(op.results), mappings)
+    mesh = nest.space.mesh
+    names = mesh.leading if mesh else ()
+    if mappings[0] == CLUSTERS:
+        with loops[0].context:
+            loops[0].attributes[AXES] = ArrayAttr.get([StringAttr.get(name) for name in names])
+
+
+def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
+    for phase in writer.phases:
+        if phase.lines:
+            apply_script(module, "\n".join(phase.lines))
+        if isinstance(phase.action, Materialize):
+            materialize(module, phase.action, space)
+        elif isinstance(phase.action, Fuse):
+            fuse_producer(module, phase.action)
+
+
+def _vectorize(module: Operation) -> None:
+    """Vectorize what is marked, and make sure that it happened.
+
+    What an instruction adds up stays a linalg.generic, for `use-dot-products`.
+    """
+    marked = [linalg.without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
+    dots = [op for op in marked if DOT in op.attributes and "reduction" in linalg.iterators(op)]
+    for op in dots:
+        del op.attributes[VECTORIZE]
+    marked = [op for op in marked if op not in dots]
+    if not marked:
+        return
+    notes: tuple[str, ...] = ()
+    try:
+        apply_script(
+            module,
+            f"%v = transform.structured.match attributes {{{VECTORIZE}}} in %root "
+            f": ({ANY}) -> {ANY}\n"
+            f"transform.structured.vectorize %v : {ANY}",
+        )
+    except CompileError as error:
+        notes = error.notes
+    left = linalg.operations_with(module, VECTORIZE)
+    if left:
+        raise UserError(
+            f"{title_of(left[0])} cannot be vectorized: its body has no form on vectors",
+            where=place_of(left[0]),
+            notes=notes,
+            hints=["leave its loops scalar, or write the body with arith and math operations"],
+        )

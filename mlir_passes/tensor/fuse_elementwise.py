@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-elementwise: chains of elementwise operations become one; nothing is computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import Structured, body_operations, is_id, labels
+from xtc.ir.build.tensors import generic
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    DenseElementsAttr,
+    InsertionPoint,
+    Operation,
+    Type,
+    Value,
+)
+from xtc.ir.passes import Pass
+
+Row = tuple[Index, ...]
+Place = tuple[Structured, int]
+
+
+@dataclass(frozen=True)
+class FuseElementwise(Pass):
+    """Inline an elementwise operation into the only operation that reads its result.
+
+    The reader must read every element once, so nothing is computed twice: a row's factor that is
+    broadcast over the row stays where it is. Both must run on the same device and have no schedule
+    of the user's. Constants whose elements are all equal are written into the bodies. The fused
+    operation has the ids of all its parts, and the loop names of the last one.
+
+    Before:
+        %a = linalg.generic ins(%x) { math.exp }
+        %b = linalg.generic ins(%a, %y) { arith.addf }
+    After:
+        %b = linalg.generic ins(%x, %y) { math.exp; arith.addf }
+    """
+
+    name: ClassVar[str] = "fuse-elementwise"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                _fuse(view)
+
+
+def _fuse(view: FunctionView) -> None:
+    inlined = {nest.op for nest in view.nests.values() if _is_inlined(view, nest)}
+    clusters = []
+    for op, nest in view.nests.items():
+        if op not in inlined:
+            cluster = _Cluster(view, inlined, nest)
+            cluster.collect(nest, range(len(nest.extents)))
+            clusters.append(cluster)
+    for cluster in clusters:  # from here on the view is out of date
+        if cluster.parts or cluster.splats:
+            _build(cluster)
+
+
+def _is_inlined(view: FunctionView, nest: Structured) -> bool:
+    """True where one operation alone reads the result, and reads each element once."""
+    if nest.reductions or nest.op.name == "linalg.fill" or nest.reads_destination:
+        return False
+    uses = view.uses.get(nest.result, [])
+    readers = {op for op, _ in uses}
+    reader = view.nests.get(uses[0][0]) if len(readers) == 1 else None
+    if reader is None or reader.device != nest.device:
+        return False
+    rows = {reader.indices[number] for _, number in uses}
+    if len(rows) > 1 or any(number == reader.destination for _, number in uses):
+        return False
+    return {index.loop for index in rows.pop()} == set(range(len(reader.extents)))
+
+
+@dataclass(eq=False)
+class _Cluster:
+    """An operation with all that is inlined into it, directly or through another.
+
+    Attributes:
+        sources: what the operands of the root and of the parts are: the number of a leaf, a part,
+            or the one value of a constant's elements.
+        leaves: operands that the fused operation reads, each tensor with the same index once, and
+            that index.
+        parts: the inlined operations; each comes after the one that reads it.
+    """
+
+    view: FunctionView
+    inlined: set[Operation]
+    root: Structured
+    sources: dict[Place, int | Structured | Attribute] = field(default_factory=dict)
+    leaves: list[tuple[Place, Row]] = field(default_factory=list)
+    parts: list[Structured] = field(default_factory=list)
+    splats: int = 0
+    _numbers: dict[tuple[Value, Row], int] = field(default_factory=dict)
+    _seen: set[Structured] = field(default_factory=set)
+
+    def collect(self, nest: Structured, loops: Sequence[int]) -> None:
+        """Find what the operands of `nest` are, whose loop n is loop `loops[n]` of the root."""
+        under_way = [self._new_parts(nest, loops)]  # no recursion: chains can be of any length
+        while under_way:
+            found = next(under_way[-1], None)
+            if found is None:
+                under_way.pop()
+            else:
+                under_way.append(self._new_parts(*found))
+
+    def _new_parts(
+        self, nest: Structured, loops: Sequence[int]
+    ) -> Iterator[tuple[Structured, list[int]]]:
+        """Find what the operands of `nest` are; gives each new part, and its loops, as it comes."""
+        for number, value in enumerate(list(nest.op.operands)[: nest.destination]):
+            row = tuple(index.renamed(loops) for index in nest.indices[number])
+            source = self._source(nest, number, value, row)
+            self.sources[nest, number] = source
+            if isinstance(source, Structured) and source not in self._seen:
+                self._seen.add(source)
+                self.parts.append(source)
+                yield source, _part_loops(source, row)
+
+    def _source(
+        self, nest: Structured, number: int, value: Value, row: Row
+    ) -> int | Structured | Attribute:
+        producer = self.view.nest_of(value)
+        if producer is not None and producer.op in self.inlined:
+            return producer
+        splat = self._splat(nest, value)
+        if splat is not None:
+            self.splats += 1
+            return splat
+        known = self._numbers.setdefault((value, row), len(self.leaves))
+        if known == len(self.leaves):
+            self.leaves.append(((nest, number), row))
+        return known
+
+    def _splat(self, nest: Structured, value: Value) -> Attribute | None:
+        """The one value of a constant's elements; named operations keep their tensors."""
+        if nest.op.name != "linalg.generic" or not self.view.is_made_by(value, "arith.constant"):
+            return None
+        content = self.view.makers[value].attributes["value"]
+        if not isinstance(content, DenseElementsAttr) or not content.is_splat:
+            return None
+        return content.get_splat_value()
+
+
+def _part_loops(part: Structured, row: Row) -> list[int]:
+    """For each loop of an inlined operation the root's loop; `row` reads its result."""
+    loops = {inner: index.loop for inner, index in zip(part.out, row, strict=True)}
+    return [loop for inner in range(len(loops)) if (loop := loops[inner]) is not None]
+
+
+def _build(cluster: _Cluster) -> None:
+    root = cluster.root
+    ids = {name: value for part in cluster.parts for name, value in labels(part.op).items()}
+    attributes = {name: value for name, value in ids.items() if is_id(name)} | labels(root.op)
+    operands = [(nest.op.operands[number], row) for (nest, number), row in cluster.leaves]
+    operands.append((root.op.operands[root.destination], root.indices[root.destination]))
+    with root.op.location:
+        fused = generic(
+            operands, len(root.extents), root.reductions, attributes, InsertionPoint(root.op)
+        )
+        body = fused.regions[0].blocks[0]
+        old = root.body.arguments[root.destination]
+        old.replace_all_uses_with(body.arguments[len(cluster.leaves)])
+        _Merge(cluster, body).merge(root)
+    root.result.replace_all_uses_with(fused.results[0])
+    for nest in (root, *cluster.parts):
+        nest.op.erase()
+
+
+@dataclass
+class _Merge:
+    """Moves the bodies of a cluster into one block; `results` are what the parts compute."""
+
+    cluster: _Cluster
+    block: Block
+    results: dict[Structured, Value] = field(default_factory=dict)
+
+    def merge(self, nest: Structured) -> None:
+        """Append the body of `nest`, after the bodies of those it reads."""
+        under_way = [nest]
+        while under_way:
+            missing = next(self._missing(under_way[-1]), None)
+            if missing is None:
+                self._append(under_way.pop())
+            else:
+                under_way.append(missing)
+
+    def _missing(self, nest: Structured) -> Iterator[Structured]:
+        for number in range(nest.destination):
+            source = self.cluster.sources[nest, number]
+            if isinstance(source, Structured) and source not in self.results:
+                yield source
+
+    def _append(self, nest: Structured) -> None:
+        elements = [self._element(nest, number) for number in range(nest.destination)]
+        for argument, element in zip(nest.body.arguments, elements, strict=False):
+            argument.replace_all_uses_with(element)
+        for op in body_operations(nest.op):
+            if op.name == "linalg.yield" and nest is not self.cluster.root:
+                self.results[nest] = op.operands[0]
+            else:
+                self.block.append(op)
+
+    def _element(self, nest: Structured, number: int) -> Value:
+        source = self.cluster.sources[nest, number]
+        if isinstance(source, int):
+            return self.block.arguments[source]
+        if isinstance(source, Structured):
+            return self.results[source]
+        return self._constant(source, nest.op.operands[number].type.element_type)
+
+    def _constant(self, value: Attribute, type: Type) -> Value:
+        ip = InsertionPoint(self.block)
+        attributes = {"value": value}
+        return Operation.create("arith.constant", [type], attributes=attributes, ip=ip).results[0]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""keep-outer-loops: LLVM does not unroll loops that have loops inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.structured import LOOP_PATH
+from xtc.ir.mlir import Attribute, Operation, all_operations
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class KeepOuterLoops(Pass):
+    """Ask LLVM to leave alone each loop that has a loop inside, unless a user's schedule made it.
+
+    LLVM unrolls loops of few iterations before it vectorises: a loop over eight rows becomes eight
+    copies of all that is in it, each vectorised anew, which costs most of the compilation and gains
+    nothing. `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
+
+    Before:
+        scf.for %i = %c0 to %c8 step %c1 { scf.for ... }
+    After:
+        scf.for %i = %c0 to %c8 step %c1 { scf.for ... } {loop_annotation = <unroll = disable>}
+    """
+
+    name: ClassVar[str] = "keep-outer-loops"
+
+    def run(self, module: Operation) -> None:
+        loops = [op for op in all_operations(module) if op.name == "scf.for"]
+        outer = {around for loop in loops if (around := _loop_around(loop)) is not None}
+        with module.context:
+            keep = Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
+        for loop in outer:
+            if not any(name.startswith(LOOP_PATH) for name in loop.attributes):
+                loop.attributes["loop_annotation"] = keep
+
+
+def _loop_around(loop: Operation) -> Operation | None:
+    around = loop.parent
+    while around is not None and around.name != "scf.for":
+        around = around.parent
+    return around

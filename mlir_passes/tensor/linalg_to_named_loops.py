@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""linalg-to-named-loops: operations on memrefs become loops that keep the names of their axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.linalg_ops import node_id, remove_attributes
+from xtc.ir.mlir import Operation, StringAttr, UnitAttr, all_operations
+from xtc.ir.passes import Pass
+from xtc.ir.transform import apply_script
+
+DIMS = "loop.dims"
+NODE = "xtc.node"
+_MARK = "xtc.loops."
+_ANY = "!transform.any_op"
+
+
+@dataclass(frozen=True)
+class LinalgToNamedLoops(Pass):
+    """Make loops of every linalg operation, with the path that scheduled loops have.
+
+    Before:
+        linalg.fill {__xtc_id_c_, loop.dims = ["i"]} ins(%zero) outs(%c : memref<8xf32>)
+    After:
+        scf.for %i = %c0 to %c8 step %c1 { memref.store %zero, %c[%i] } {"./i", xtc.node = "c"}
+
+    Operations without `loop.dims` get loops without a name. `xtc.node` on the outermost loop says
+    which node, or which step of one, the loops compute.
+    """
+
+    name: ClassVar[str] = "linalg-to-named-loops"
+
+    def run(self, module: Operation) -> None:
+        found = [op for op in all_operations(module) if op.name.startswith("linalg.")]
+        operations = [op for op in found if op.name not in ("linalg.yield", "linalg.index")]
+        if not operations:
+            return
+        names = [(_dims(op), node_id(op)) for op in operations]
+        for number, op in enumerate(operations):
+            op.attributes[f"{_MARK}{number}"] = UnitAttr.get(op.context)
+        apply_script(module, "\n".join(_script(number) for number in range(len(operations))))
+        loops = _loops_by_mark(module)
+        for number, (dims, node) in enumerate(names):
+            _name(loops.get(f"{_MARK}{number}", []), dims, node)
+        remove_attributes(module, _MARK)
+
+
+def _dims(op: Operation) -> list[str]:
+    if DIMS not in op.attributes:
+        return []
+    return [StringAttr(name).value for name in op.attributes[DIMS]]
+
+
+def _script(number: int) -> str:
+    mark = f"{_MARK}{number}"
+    return (
+        f"%n{number} = transform.structured.match attributes {{{mark}}} in %root "
+        f": ({_ANY}) -> {_ANY}\n"
+        f"%l{number} = transform.structured.convert_to_loops %n{number} : ({_ANY}) -> {_ANY}\n"
+        f'transform.annotate %l{number} "{mark}" : {_ANY}'
+    )
+
+
+def _loops_by_mark(module: Operation) -> dict[str, list[Operation]]:
+    """The loops that came from each operation, the outermost first."""
+    found: dict[str, list[Operation]] = {}
+    for op in all_operations(module):
+        for mark in [name for name in op.attributes if name.startswith(_MARK)]:
+            found.setdefault(mark, []).append(op)
+    return found
+
+
+def _name(loops: Sequence[Operation], dims: Sequence[str], node: str | None) -> None:
+    """Loops come in the order of the axes; inside a schedule an operation has lost some of them."""
+    if loops and node is not None:
+        loops[0].attributes[NODE] = StringAttr.get(node, loops[0].context)
+    if len(loops) != len(dims):
+        return
+    for loop, name in zip(loops, dims, strict=True):
+        loop.attributes[f"./{name}"] = UnitAttr.get(loop.context)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""memref-signature: functions take buffers, and compute on tensors in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.core.errors import UserError
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Block,
+    DenseI32ArrayAttr,
+    DictAttr,
+    FunctionType,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    RankedTensorType,
+    Type,
+    TypeAttr,
+    UnitAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._scheduled import place_of
+
+_TEMPORARY = ("memref.alloc", "memref.alloca")
+
+
+@dataclass(frozen=True)
+class MemrefSignature(Pass):
+    """Give a function of one block the form of the stage `source`.
+
+    Before:
+        func.func @f(%a: memref<4xf32>, %c: memref<4xf32>) {
+          linalg.exp ins(%a : memref<4xf32>) outs(%c : memref<4xf32>) ... }
+    After:
+        func.func @f(%a: memref<4xf32> {llvm.noalias}, %c: memref<4xf32> {llvm.noalias}) {
+          %0 = bufferization.to_tensor %a restrict ...
+          %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(...) -> tensor<4xf32>
+          bufferization.materialize_in_destination %1 in restrict writable %c ... }
+
+    Arguments that are tensors become buffers that are read; results become buffers that are
+    written, after the arguments. The function assumes that its arguments do not overlap.
+    """
+
+    name: ClassVar[str] = "memref-signature"
+
+    def run(self, module: Operation) -> None:
+        with module.context, module.location:
+            for op in all_operations(module):
+                if op.name == "func.func" and len(op.regions[0].blocks) == 1 and _needs_it(op):
+                    _check_types(op)
+                    _Rewriting(op).run()
+
+
+def _needs_it(function: Operation) -> bool:
+    block = function.regions[0].blocks[0]
+    end = list(block.operations)[-1]
+    values = [*block.arguments, *end.operation.operands]
+    if any(isinstance(value.type, RankedTensorType) for value in values):
+        return True
+    return any(_outputs(op.operation) != [] for op in block.operations)
+
+
+def _is_linalg(op: Operation) -> bool:
+    return str(op.name).startswith("linalg.")
+
+
+def _buffers(op: Operation) -> list[Value]:
+    return [value for value in op.operands if isinstance(value.type, MemRefType)]
+
+
+def _check_types(function: Operation) -> None:
+    for argument in function.regions[0].blocks[0].arguments:
+        if isinstance(argument.type, RankedTensorType | MemRefType):
+            _check_array(argument, function)
+
+
+def _check_array(value: Value, at: Operation) -> None:
+    """Arrays are dense, and of sizes that are known."""
+    type = value.type
+    if not type.has_static_shape:
+        why = "whose sizes are not all known"
+    elif isinstance(type, MemRefType) and type != _memref(type):
+        why = "which is not dense, or in a memory space of its own"
+    else:
+        return
+    raise UserError(f"{at.name} has an array {type}, {why}", where=place_of(at))
+
+
+@dataclass
+class _Rewriting:
+    """One function; `held` has the tensor that each buffer holds where the rewriting has come."""
+
+    function: Operation
+    held: dict[Value, Value] = field(default_factory=dict)
+    written: list[Value] = field(default_factory=list)
+
+    @property
+    def block(self) -> Block:
+        return self.function.regions[0].blocks[0]
+
+    def run(self) -> None:
+        ops = [view.operation for view in self.block.operations]
+        temporaries = [op for op in ops if op.name in _TEMPORARY]
+        self._arguments({value for op in ops for value in _outputs(op)})
+        for op in ops:
+            self._operation(op)
+        for op in temporaries:
+            op.erase()
+
+    def _arguments(self, outputs: set[Value]) -> None:
+        """Tensors become buffers; what buffers hold is read, those of `outputs` being in place."""
+        start = InsertionPoint.at_block_begin(self.block)
+        for argument in list(self.block.arguments):
+            if isinstance(argument.type, RankedTensorType):
+                tensor = argument.type
+                users = [(use.owner, use.operand_number) for use in argument.uses]
+                argument.set_type(_memref(tensor))
+                value = _to_tensor(argument, tensor, start, writable=False)
+                for user, number in users:
+                    user.operands[number] = value
+            elif isinstance(argument.type, MemRefType):
+                writable = argument in outputs
+                tensor = _tensor(argument.type)
+                self.held[argument] = _to_tensor(argument, tensor, start, writable=writable)
+
+    def _operation(self, op: Operation) -> None:
+        if op.name in _TEMPORARY:
+            self._temporary(op)
+        elif op.name == "memref.dealloc" and op.operands[0] in self.held:
+            op.erase()
+        elif op.name == "func.return":
+            self._end(op)
+        elif _is_linalg(op) and _buffers(op):
+            self._on_tensors(op)
+        else:
+            _check_no_buffers(op)
+
+    def _temporary(self, op: Operation) -> None:
+        _check_array(op.results[0], op)
+        self.held[op.results[0]] = Operation.create(
+            "bufferization.alloc_tensor",
+            results=[_tensor(op.results[0].type)],
+            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0, 0])},
+            ip=InsertionPoint(op),
+        ).results[0]
+
+    def _on_tensors(self, op: Operation) -> None:
+        """The operation on what its buffers hold; they hold its results from here on."""
+        _check_inside(op)
+        outputs = _outputs(op)
+        operands = [self._value(op, value) for value in op.operands]
+        new = Operation.create(
+            op.name,
+            results=[_tensor(value.type) for value in outputs],
+            operands=operands,
+            attributes=linalg.dict_of(op),
+            regions=len(op.regions),
+            loc=op.location,
+            ip=InsertionPoint(op),
+        )
+        for old, region in zip(op.regions, new.regions, strict=True):
+            old.blocks[0].append_to(region)
+        for value, result in zip(outputs, new.results, strict=True):
+            self.held[value] = result
+            self.written.append(value)
+        op.erase()
+
+    def _value(self, op: Operation, value: Value) -> Value:
+        if not isinstance(value.type, MemRefType):
+            return value
+        if value not in self.held:
+            raise _foreign_buffer(op)
+        return self.held[value]
+
+    def _end(self, op: Operation) -> None:
+        """Write what was computed where it belongs, and return nothing."""
+        ip = InsertionPoint(op)
+        arguments = list(self.block.arguments)
+        for buffer in dict.fromkeys(self.written):
+            if buffer in arguments:
+                _write(self.held[buffer], buffer, ip)
+        for value in list(op.operands):
+            if not isinstance(value.type, RankedTensorType):
+                raise UserError(
+                    f"the function returns {value.type}; tensors alone become arguments",
+                    where=place_of(op),
+                )
+            _check_array(value, op)
+            _write(value, self.block.add_argument(_memref(value.type), op.location), ip)
+        Operation.create("func.return", ip=ip)
+        op.erase()
+        self._sign()
+
+    def _sign(self) -> None:
+        types: list[Type] = [argument.type for argument in self.block.arguments]
+        self.function.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
+        self.function.attributes["arg_attrs"] = ArrayAttr.get(
+            [
+                DictAttr.get({"llvm.noalias": UnitAttr.get()} if _is_memref(type) else {})
+                for type in types
+            ]
+        )
+        if "res_attrs" in self.function.attributes:
+            del self.function.attributes["res_attrs"]
+
+
+def _is_memref(type: Type) -> bool:
+    return isinstance(type, MemRefType)
+
+
+def _outputs(op: Operation) -> list[Value]:
+    """The buffers that a linalg operation writes."""
+    if not _is_linalg(op) or not _buffers(op):
+        return []
+    if "operandSegmentSizes" in op.attributes:
+        count = DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[1]
+    else:
+        count = len(op.operands) // 2 if op.name == "linalg.reduce" else 1
+    return list(op.operands)[len(op.operands) - count :]
+
+
+def _check_inside(op: Operation) -> None:
+    """Bodies compute on elements alone."""
+    for inner in all_operations(op):
+        if inner != op and _buffers(inner):
+            raise _foreign_buffer(inner)
+
+
+def _check_no_buffers(op: Operation) -> None:
+    inside = all_operations(op)
+    if any(_buffers(one) or any(_is_memref(r.type) for r in one.results) for one in inside):
+        raise _foreign_buffer(op)
+
+
+def _foreign_buffer(op: Operation) -> UserError:
+    return UserError(
+        f"{op.name} uses a buffer; only linalg operations, memref.alloc and memref.dealloc may",
+        where=place_of(op),
+        hints=["write the function on tensors"],
+    )
+
+
+def _tensor(type: MemRefType) -> RankedTensorType:
+    return RankedTensorType.get(type.shape, type.element_type)
+
+
+def _memref(type: RankedTensorType | MemRefType) -> MemRefType:
+    """The dense buffer of that shape."""
+    return MemRefType.get(type.shape, type.element_type)
+
+
+def _to_tensor(
+    buffer: Value, type: RankedTensorType, ip: InsertionPoint, *, writable: bool
+) -> Value:
+    attributes = {"restrict": UnitAttr.get()} | ({"writable": UnitAttr.get()} if writable else {})
+    return Operation.create("bufferization.to_tensor", [type], [buffer], attributes, ip=ip).results[
+        0
+    ]
+
+
+def _write(value: Value, buffer: Value, ip: InsertionPoint) -> None:
+    attributes = {"restrict": UnitAttr.get(), "writable": UnitAttr.get()}
+    Operation.create(
+        "bufferization.materialize_in_destination", [], [value, buffer], attributes, ip=ip
+    )

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""transpose-operands: an operand that is read across its rows many times is transposed once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.linalg_ops import ID_PREFIX, is_constant, node_id
+from xtc.ir.analysis.structured import DEVICE, SCHEDULE_MARK, Structured, shape_of, structured
+from xtc.ir.build.tensors import affine_map_attribute, body_of, empty
+from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+
+_MAPS = "indexing_maps"
+
+
+@dataclass(frozen=True)
+class TransposeOperands(Pass):
+    """Read a transposed copy where a contraction would cross the rows of an operand.
+
+    The loop along the rows of the result cannot be vectorised where it crosses the rows of an
+    operand. Making the copy costs about as much as reading the operand so once.
+
+    Before:
+        linalg.matmul indexing_maps = [(i, k), (j, k), (i, j)] ins(%a, %b)
+    After:
+        %t = linalg.transpose ins(%b)
+        linalg.matmul ins(%a, %t)
+
+    Attributes:
+        reads: how often each element of the operand must be read for the copy to pay.
+        constants: whether constants are copied in any case, since pack-constants follows.
+    """
+
+    name: ClassVar[str] = "transpose-operands"
+    reads: int = 8
+    constants: bool = False
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                for nest in (*view.nests.values(), *_vectorized(view)):
+                    if nest.reductions and _MAPS in nest.op.attributes:
+                        self._rewrite(nest)
+
+    def _rewrite(self, nest: Structured) -> None:
+        loop = nest.last_parallel_loop
+        if loop is None:
+            return
+        rows = list(nest.indices)
+        for number in range(nest.destination):
+            place = nest.position(number, loop)
+            if place is None or nest.is_contiguous(number, loop) or not self._pays(nest, number):
+                continue
+            axes = [axis for axis in range(len(rows[number])) if axis != place] + [place]
+            nest.op.operands[number] = _transposed(nest, nest.op.operands[number], axes)
+            rows[number] = tuple(rows[number][axis] for axis in axes)
+        if rows != list(nest.indices):
+            maps = [affine_map_attribute(row, len(nest.extents)) for row in rows]
+            nest.op.attributes[_MAPS] = ArrayAttr.get(maps)
+
+    def _pays(self, nest: Structured, number: int) -> bool:
+        operand = nest.op.operands[number]
+        if self.constants and nest.device is None and is_constant(operand):
+            return True
+        elements = math.prod(shape_of(operand))
+        return math.prod(nest.extents) >= self.reads * elements
+
+
+def _vectorized(view: FunctionView) -> Iterator[Structured]:
+    """Operations that a schedule of the user's makes vectors of."""
+    for op in view.ops:
+        text = str(op.attributes[SCHEDULE_MARK]) if SCHEDULE_MARK in op.attributes else ""
+        nest = structured(op) if "vectorize" in text and "fuse" not in text else None
+        if nest is not None:
+            yield nest
+
+
+def _transposed(nest: Structured, value: Value, axes: list[int]) -> Value:
+    """A copy of `value` whose dimension d is its dimension axes[d]."""
+    attributes = {"permutation": DenseI64ArrayAttr.get(axes)}
+    if (name := node_id(nest.op)) is not None:
+        attributes[f"{ID_PREFIX}{name}.transpose_"] = UnitAttr.get()
+    if nest.device is not None:
+        attributes[DEVICE] = nest.op.attributes[DEVICE]
+    ip, shape = InsertionPoint(nest.op), shape_of(value)
+    with nest.op.location:
+        init = empty([shape[axis] for axis in axes], value, ip)
+        op = Operation.create(
+            "linalg.transpose", [init.type], [value, init], attributes, regions=1, ip=ip
+        )
+        body = body_of(op, [value, init])
+        end = InsertionPoint(body)
+        Operation.create("linalg.yield", operands=[body.arguments[0]], ip=end)
+    return op.results[0]

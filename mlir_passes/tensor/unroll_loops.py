@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unroll-loops: writes out the copies of loop bodies that a schedule asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.linalg_ops import operations_with, remove_attributes
+from xtc.ir.mlir import IntegerAttr, Operation, UnitAttr
+from xtc.ir.passes import Pass
+from xtc.ir.transform import apply_script
+from xtc.loops.script import UNROLL
+
+_MARK = "xtc.unroll."
+
+
+@dataclass(frozen=True)
+class UnrollLoops(Pass):
+    """Unroll loops that carry `xtc.unroll`, inner ones first.
+
+    Before:
+        scf.for %i = %c0 to %c4 step %c1 { body(%i) } {xtc.unroll = 4}
+    After:
+        body(0); body(1); body(2); body(3)
+
+    It runs on memrefs: copies of a body on tensors would only burden bufferization.
+    """
+
+    name: ClassVar[str] = "unroll-loops"
+
+    def run(self, module: Operation) -> None:
+        loops = operations_with(module, UNROLL)
+        lines = []
+        for number, loop in enumerate(reversed(loops)):
+            factor = IntegerAttr(loop.attributes[UNROLL]).value
+            loop.attributes[f"{_MARK}{number}"] = UnitAttr.get(loop.context)
+            lines += [
+                f"%l{number} = transform.structured.match attributes {{{_MARK}{number}}} in %root "
+                ": (!transform.any_op) -> !transform.any_op",
+                f"transform.loop.unroll %l{number} {{factor = {factor}}} : !transform.any_op",
+            ]
+        if lines:
+            apply_script(module, "\n".join(lines))
+            remove_attributes(module, _MARK, UNROLL)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unroll-reductions: several steps of a sum in one body, which stores the total once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import unscheduled_reductions
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import (
+    Structured,
+    body_operations,
+    even_part,
+    is_used,
+    labels,
+    shape_of,
+)
+from xtc.ir.build.tensors import generic, subview
+from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, Value
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class UnrollReductions(Pass):
+    """Do several steps of the innermost reduction in the body of a linalg operation on buffers.
+
+    The innermost loop has to be parallel and of unit stride. An element of the result is then
+    loaded and stored once for all the steps. They keep their order, so no result changes. Every
+    step reads a strided view of its own.
+
+    Before:
+        linalg.generic ins(%a) outs(%c) { c + a }                                    // 64 steps
+    After:
+        linalg.generic ins(%a[0::8], ..., %a[7::8]) outs(%c) { c + a0 + ... + a7 }    // 8 steps
+
+    Attributes:
+        factor: steps in one body at most. What it does not divide is left to a second operation.
+    """
+
+    name: ClassVar[str] = "unroll-reductions"
+    factor: int = 8
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for nest in unscheduled_reductions(module):
+                loop = _loop(nest)
+                if loop is not None:
+                    _unroll(nest, loop, self.factor)
+
+
+def _loop(nest: Structured) -> int | None:
+    """The reduction to unroll: the innermost one with more than one iteration."""
+    on_buffers = all(isinstance(one.type, MemRefType) for one in nest.op.operands)
+    if not on_buffers or nest.vector_loop != len(nest.extents) - 1:
+        return None
+    return next((loop for loop in reversed(nest.reductions) if nest.extents[loop] > 1), None)
+
+
+def _unroll(nest: Structured, loop: int, factor: int) -> None:
+    extent = nest.extents[loop]
+    steps = even_part(extent, min(extent, factor))
+    if steps == 1:
+        return
+    rest = extent % steps
+    with nest.op.location:
+        _Part(nest, loop, 0, extent - rest, steps).build()
+        if rest:
+            _Part(nest, loop, extent - rest, rest, rest).build()
+    nest.op.erase()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Iterations `start` to `start + count` of a reduction, `steps` of them in a body."""
+
+    nest: Structured
+    loop: int
+    start: int
+    count: int
+    steps: int
+
+    def build(self) -> None:
+        """Make the operation that does them, before the original."""
+        nest, ip = self.nest, InsertionPoint(self.nest.op)
+        places: dict[tuple[int, int], int] = {}
+        operands: list[tuple[Value, Sequence[Index]]] = []
+        for number in range(nest.destination):
+            for step in range(self._copies(number)):
+                places[number, step] = len(operands)
+                operands.append(self._operand(number, step, ip))
+        operands.append((nest.op.operands[nest.destination], nest.indices[nest.destination]))
+        op = generic(operands, len(nest.extents), nest.reductions, labels(nest.op), ip)
+        self._fill(op.regions[0].blocks[0], places)
+
+    def _copies(self, number: int) -> int:
+        """How many views of an operand are needed: one where all steps read the same, or none."""
+        matters = is_used(self.nest.body.arguments[number])
+        return self.steps if matters and self.nest.uses_loop(number, self.loop) else 1
+
+    def _operand(self, number: int, step: int, ip: InsertionPoint) -> tuple[Value, Sequence[Index]]:
+        """The view that step `step` of every body reads, and its index."""
+        value, row = self.nest.op.operands[number], self.nest.indices[number]
+        if not self.nest.uses_loop(number, self.loop):
+            return value, row
+        extents = list(self.nest.extents)
+        extents[self.loop] = self.count // self.steps
+        offsets, sizes, strides, indices = [], [], [], []
+        for index, size in zip(row, shape_of(value), strict=True):
+            factor = index.factor(self.loop)
+            plain = index.loop == self.loop
+            new = index if plain or not factor else index.scaled(self.loop, self.steps)
+            offsets.append(factor * (self.start + step))
+            sizes.append(new.reach(extents) if factor else size)
+            strides.append(self.steps if plain else 1)
+            indices.append(new)
+        return subview(value, offsets, sizes, strides, ip), indices
+
+    def _fill(self, block: Block, places: dict[tuple[int, int], int]) -> None:
+        """Write the body once for every step, each with the total of the one before."""
+        arguments = self.nest.body.arguments
+        total = block.arguments[len(block.arguments) - 1]
+        *ops, end = body_operations(self.nest.op)
+        for step in range(self.steps):
+            values: dict[Value, Value] = {arguments[self.nest.destination]: total}
+            for number in range(self.nest.destination):
+                place = places.get((number, step), places[number, 0])
+                values[arguments[number]] = block.arguments[place]
+            for op in ops:
+                _copy(op, values, InsertionPoint(block))
+            total = values.get(end.operands[0], end.operands[0])
+        Operation.create("linalg.yield", operands=[total], ip=InsertionPoint(block))
+
+
+def _copy(op: Operation, values: dict[Value, Value], ip: InsertionPoint) -> None:
+    """Append a copy of a body's operation, with operands and results renamed by `values`."""
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    operands = [values.get(operand, operand) for operand in op.operands]
+    types = [result.type for result in op.results]
+    copy = Operation.create(op.name, types, operands, attributes, ip=ip)
+    values.update(zip(op.results, copy.results, strict=True))

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which elements of a constant in memory a tensor has, as a strided view with places to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import slice_offsets
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    DenseI64ArrayAttr,
+    FlatSymbolRefAttr,
+    MemRefType,
+    Operation,
+    StridedLayoutAttr,
+    TypeAttr,
+    Value,
+)
+from xtc_targets.host.passes._multiples import divisor
+
+_LINKS = ("tensor.extract_slice", "linalg.transpose")
+
+
+@dataclass(frozen=True)
+class Window:
+    """Places along one dimension where a tile can begin: multiples of `step`.
+
+    Attributes:
+        offset: the place.
+        step: how far it is to the next one, in elements.
+        count: how many there are.
+        stride: from one element to the next in memory.
+    """
+
+    offset: Value
+    step: int
+    count: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of a constant that a tensor in loops is.
+
+    Attributes:
+        symbol: of the constant.
+        loaded: the tensor that it is.
+        windows: where a tile begins, in dimensions where that is not always the same place.
+        start: of the first tile, in elements.
+        shape: of a tile.
+        strides: of a tile's elements in the constant.
+    """
+
+    symbol: str
+    loaded: Value
+    windows: tuple[Window, ...]
+    start: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def type(self) -> MemRefType:
+        """All tiles, one after the other."""
+        counts = [window.count for window in self.windows]
+        return MemRefType.get([*counts, *self.shape], self.loaded.type.element_type)
+
+    @property
+    def origin(self) -> Attribute:
+        """The constant, and the view of it that is copied."""
+        steps = [window.step * window.stride for window in self.windows]
+        layout = StridedLayoutAttr.get(self.start, [*steps, *self.strides])
+        view = MemRefType.get(self.type.shape, self.type.element_type, layout)
+        return ArrayAttr.get([FlatSymbolRefAttr.get(self.symbol), TypeAttr.get(view)])
+
+
+def tiles_of(value: Value, symbols: Collection[str]) -> Tiles | None:
+    """What a tensor is of one of these constants, through slices and transposes; else None."""
+    links = []
+    while (maker := owner(value)) is not None and maker.name in _LINKS:
+        links.append(maker)
+        value = maker.operands[0]
+    if maker is None or maker.name != "bufferization.to_tensor":
+        return None
+    load = owner(maker.operands[0])
+    if load is None or load.name != "memref.get_global":
+        return None
+    symbol = FlatSymbolRefAttr(load.attributes["name"]).value
+    return _view(symbol, value, links[::-1]) if symbol in symbols else None
+
+
+def _view(symbol: str, loaded: Value, links: list[Operation]) -> Tiles | None:
+    """The part of a constant that slices of transposes of it are, the first one first."""
+    tiles: Tiles | None = Tiles(symbol, loaded, (), 0, shape_of(loaded), _row_major(loaded))
+    for link in links:
+        if tiles is not None:
+            tiles = _slice(tiles, link) if link.name == _LINKS[0] else _transpose(tiles, link)
+    return tiles
+
+
+def _transpose(tiles: Tiles, op: Operation) -> Tiles:
+    axes = list(DenseI64ArrayAttr(op.attributes["permutation"]))
+    shape, strides = (tuple(row[axis] for axis in axes) for row in (tiles.shape, tiles.strides))
+    return Tiles(tiles.symbol, tiles.loaded, tiles.windows, tiles.start, shape, strides)
+
+
+def _slice(tiles: Tiles, op: Operation) -> Tiles | None:
+    """The slice, unless it drops dimensions, skips elements, or may overlap with another."""
+    shape = shape_of(op.results[0])
+    steps = DenseI64ArrayAttr(op.attributes["static_strides"])
+    if len(shape) != len(tiles.shape) or any(step != 1 for step in steps):
+        return None
+    windows, start = list(tiles.windows), tiles.start
+    for offset, size, most, stride in zip(
+        slice_offsets(op), shape, tiles.shape, tiles.strides, strict=True
+    ):
+        if isinstance(offset, int):
+            start += offset * stride
+            continue
+        step = divisor(offset)
+        if step < size:
+            return None
+        windows.append(Window(offset, step, (most - size) // step + 1, stride))
+    return Tiles(tiles.symbol, tiles.loaded, tuple(windows), start, shape, tiles.strides)
+
+
+def _row_major(value: Value) -> tuple[int, ...]:
+    strides = [1]
+    for size in reversed(shape_of(value)[1:]):
+        strides.insert(0, strides[0] * size)
+    return tuple(strides)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The default schedule of windows that slide over each channel alone.
+
+Those of depthwise convolution and of pooling. Vectors are along the channels, which neighbour each
+other in memory; a register tile has a few of them, as long runs of memory are read faster, and some
+positions of the window along a row of the image, which share taps and filters. All channels of a
+position come before the next one, so that memory is read in order, unless the filters of all
+channels would push each other out of the first-level cache.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xtc.ir.analysis.structured import (
+    LOOP_NAMES,
+    Structured,
+    body_operations,
+    element_bits,
+    even_part,
+    is_used,
+)
+from xtc.ir.mlir import ArrayAttr, StringAttr
+from xtc_targets.host.passes._processor import Processor
+
+_ACCUMULATORS = 8  # vectors of the register tile
+_RUN = 4  # vectors along the channels of several positions
+_FEW_TAPS = 4  # of a row of the window: so many are written out, and share what they read
+_SMALL_WORK = 16384  # taps of all positions below which loops as they are do as well
+_PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
+
+
+def window_nest(nest: Structured, processor: Processor) -> list[str] | None:
+    """The loops for a window that slides, outermost first; None for what is none, or is small."""
+    channel = nest.vector_loop
+    if channel is None or not _slides_over_channels(nest, channel):
+        return None
+    if math.prod(nest.extents) < _SMALL_WORK:
+        return None
+    slides = [loop for loop in nest.out if loop != channel and _slides(nest, loop)]
+    return _items(nest, processor, channel, slides[-1])
+
+
+def _slides_over_channels(nest: Structured, channel: int) -> bool:
+    """True where all that is read changes with the channel, and is read by windows."""
+    bits = {element_bits(nest.op.operands[number]) for number in range(len(nest.indices))}
+    if bits not in ({32}, {64}):
+        return False
+    if not all(op.name.startswith(("arith.", "linalg.yield")) for op in body_operations(nest.op)):
+        return False
+    inputs = [n for n in range(nest.destination) if is_used(nest.body.arguments[n])]
+    moving = any(_slides(nest, loop) for loop in nest.out if loop != channel)
+    return moving and all(nest.uses_loop(number, channel) for number in inputs)
+
+
+def _slides(nest: Structured, loop: int) -> bool:
+    """True for a loop over positions: it shares an index with a loop over taps."""
+    return any(
+        index.factor(loop) and any(index.factor(tap) for tap in nest.reductions)
+        for row in nest.indices[:-1]
+        for index in row
+    )
+
+
+def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> list[str]:
+    names = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES])]
+    extents = nest.extents
+    lanes = processor.lanes(element_bits(nest.op.operands[nest.destination]))
+    vectors = _run(extents[channel], lanes, _RUN if extents[slide] > 1 else _ACCUMULATORS)
+    width = min(extents[channel], vectors * lanes)
+    positions = even_part(extents[slide], min(extents[slide], _ACCUMULATORS // vectors))
+    shared = processor.parallel and math.prod(extents) >= _PARALLEL_WORK
+    outer = [loop for loop in nest.out if loop not in (channel, slide) and extents[loop] > 1]
+    items = [f"{names[loop]}=parallelize" if shared else names[loop] for loop in outer]
+    steps = [names[slide]] * (extents[slide] > positions)
+    blocks = [names[channel]] * (extents[channel] > width)
+    items += blocks + steps if _filters(nest, slide) > processor.l1_bytes // 2 else steps + blocks
+    taps = [loop for loop in nest.reductions if extents[loop] > 1]
+    items += [names[loop] for loop in taps[:-1]]
+    items += [names[loop] + "=unroll" * (extents[loop] <= _FEW_TAPS) for loop in taps[-1:]]
+    if positions > 1:
+        items.append(f"{_tile(names[slide], extents[slide], positions)}=unroll")
+    return [*items, f"{_tile(names[channel], extents[channel], width)}=vectorize"]
+
+
+def _run(channels: int, lanes: int, most: int) -> int:
+    """Vectors along the channels: without a remainder where whole vectors have none."""
+    count = -(-channels // lanes)
+    if count <= most or channels % lanes:
+        return min(count, most)
+    return next(size for size in range(most, 0, -1) if count % size == 0)
+
+
+def _filters(nest: Structured, slide: int) -> int:
+    """Bytes of what every position reads."""
+    used = (n for n in range(nest.destination) if is_used(nest.body.arguments[n]))
+    still = [n for n in used if not nest.uses_loop(n, slide)]
+    return sum(nest.touched_bytes(number, ()) for number in still)
+
+
+def _tile(name: str, extent: int, size: int) -> str:
+    return name if extent == size else f"{name}#{size}"

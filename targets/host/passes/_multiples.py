@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of what number an offset is always a multiple."""
+
+from __future__ import annotations
+
+import math
+
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.mlir import BlockArgument, IntegerAttr, Operation, Value
+
+
+def divisor(offset: Value) -> int:
+    """A number that divides `offset` in every iteration; 0 where it is always 0."""
+    op = owner(offset)
+    if op is None:
+        return _of_counter(offset)
+    if op.name == "arith.constant":
+        return abs(int(IntegerAttr(op.attributes["value"]).value))
+    if op.name == "arith.muli":
+        return math.prod(divisor(value) for value in op.operands)
+    if op.name == "arith.addi":
+        return math.gcd(*(divisor(value) for value in op.operands))
+    return 1
+
+
+def _of_counter(value: Value) -> int:
+    """That of a loop counter; 1 for what is none."""
+    block = BlockArgument(value).owner
+    loop: Operation = block.owner.operation
+    if loop.name != "scf.for" or BlockArgument(value).arg_number != 0:
+        return 1
+    start, _, step = list(loop.operands)[:3]
+    return math.gcd(divisor(start), divisor(step))

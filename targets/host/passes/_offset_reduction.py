@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums to begin with for products whose first factors are moved, to be taken as unsigned.
+
+With a + 128 in the place of a, each sum is larger by 128 times the sum of the panel's column. All
+of it wraps around at 32 bits as the sums do, so that the results are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import empty, generic
+from xtc.ir.mlir import InsertionPoint, Value
+from xtc_passes.tensor._narrow_contraction import NarrowProduct
+from xtc_targets.host.passes._contraction_bodies import BodyWriter
+from xtc_targets.host.passes._operand_copies import axis, constant, zeros
+
+OFFSET = 128
+
+
+def without_offset(
+    product: NarrowProduct, panel: Value, loops: Sequence[int], sums: Value, ip: InsertionPoint
+) -> Value:
+    """`sums` less what the offset adds; `loops` walk the panel's dimensions."""
+    kept = [loop for loop in loops if loop != product.term]
+    column_sums = _column_sums(product, panel, loops, kept, ip)
+    out = product.loops(2)
+    maker = owner(sums)
+    filled = maker.operands[0] if maker is not None and maker.name == "linalg.fill" else None
+    target = sums if filled is None else empty(shape_of(sums), sums, ip)
+    rows = [axis(out.index(loop)) for loop in kept], [axis(n) for n in range(len(out))]
+    op = generic(list(zip((column_sums, target), rows, strict=True)), len(out), (), {}, ip)
+    write = BodyWriter.of(op)
+    total, old = write.block.arguments
+    times = constant(total.type, -OFFSET, write.end)
+    less = write.create("muli", total.type, total, times)
+    write.finish(write.create("addi", total.type, old if filled is None else filled, less))
+    return op.results[0]
+
+
+def _column_sums(
+    product: NarrowProduct,
+    panel: Value,
+    loops: Sequence[int],
+    kept: Sequence[int],
+    ip: InsertionPoint,
+) -> Value:
+    """What the panel's elements add up to over the terms."""
+    sizes = dict(zip(loops, shape_of(panel), strict=True))
+    start = zeros([sizes[loop] for loop in kept], product.nest.op.operands[2], ip)
+    order = [*kept, product.term]
+    rows = [axis(order.index(loop)) for loop in loops], [axis(n) for n in range(len(kept))]
+    operands = list(zip((panel, start), rows, strict=True))
+    op = generic(operands, len(order), [len(kept)], {}, ip)
+    write = BodyWriter.of(op)
+    element, total = write.block.arguments
+    wide = write.create("extsi", total.type, element)
+    write.finish(write.create("addi", total.type, total, wide))
+    return op.results[0]

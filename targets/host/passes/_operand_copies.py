@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of operands that a product reads in another layout, type or size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.build.tensors import empty, generic, insert_slice, tensor_type
+from xtc.ir.mlir import (
+    ArrayAttr,
+    DenseI64ArrayAttr,
+    FloatAttr,
+    FloatType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    RankedTensorType,
+    Type,
+    Value,
+)
+from xtc_targets.host.passes._contraction_bodies import BodyWriter
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a copy does to each element.
+
+    Attributes:
+        name: one of the dialect arith, of two operands where there is a constant; "" only copies.
+        element: the new type, in MLIR's spelling; "" keeps the old.
+        constant: the second operand.
+    """
+
+    name: str = ""
+    element: str = ""
+    constant: int | None = None
+
+
+def axis(loop: int) -> Index:
+    """An index that is a loop alone."""
+    return Index(((loop, 1),), 0)
+
+
+def constant(type: Type, number: int, ip: InsertionPoint) -> Value:
+    """A number of this type."""
+    value = (
+        FloatAttr.get(type, float(number))
+        if isinstance(type, FloatType)
+        else IntegerAttr.get(type, number)
+    )
+    return Operation.create("arith.constant", [type], attributes={"value": value}, ip=ip).results[0]
+
+
+def split(value: Value, place: int, size: int, ip: InsertionPoint) -> Value:
+    """A view whose dimension `place` is two, the second of `size`."""
+    shape = shape_of(value)
+    new = [*shape[:place], shape[place] // size, size, *shape[place + 1 :]]
+    groups = [[d + (d > place)] for d in range(len(shape))]
+    groups[place].append(place + 1)
+    index = IntegerType.get_signless(64)
+    attributes = {
+        "reassociation": ArrayAttr.get(
+            [ArrayAttr.get([IntegerAttr.get(index, d) for d in group]) for group in groups]
+        ),
+        "static_output_shape": DenseI64ArrayAttr.get(new),
+    }
+    return Operation.create(
+        "tensor.expand_shape", [tensor_type(new, value)], [value], attributes, ip=ip
+    ).results[0]
+
+
+def copied(
+    value: Value,
+    loops: Sequence[int],
+    wanted: Sequence[int],
+    body: Body,
+    ip: InsertionPoint,
+) -> Value:
+    """A copy of a tensor: `loops` walk its dimensions, in the order `wanted` those of the copy."""
+    sizes = dict(zip(loops, shape_of(value), strict=True))
+    element = Type.parse(body.element) if body.element else value.type.element_type
+    type = RankedTensorType.get([sizes[loop] for loop in wanted], element)
+    target = Operation.create("tensor.empty", [type], ip=ip).results[0]
+    places = {loop: place for place, loop in enumerate(wanted)}
+    rows = [[axis(places[loop]) for loop in order] for order in (loops, wanted)]
+    operands = list(zip((value, target), rows, strict=True))
+    op = generic(operands, len(wanted), (), {}, ip)
+    write = BodyWriter.of(op)
+    result = write.block.arguments[0]
+    if body.name:
+        second = [] if body.constant is None else [constant(result.type, body.constant, write.end)]
+        result = write.create(body.name, element, result, *second)
+    write.finish(result)
+    return op.results[0]
+
+
+def padded(value: Value, sizes: Sequence[int], ip: InsertionPoint) -> Value:
+    """A tensor of these sizes: `value` with zeros after it; `value` itself where it fits."""
+    if tuple(sizes) == shape_of(value):
+        return value
+    around = zeros(sizes, value, ip)
+    return insert_slice(value, around, [0] * len(sizes), ip)
+
+
+def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
+    """A tensor of zeros, of the elements of `like`."""
+    target = empty(sizes, like, ip)
+    op = generic([(target, [axis(n) for n in range(len(sizes))])], len(sizes), (), {}, ip)
+    write = BodyWriter.of(op)
+    write.finish(constant(like.type.element_type, 0, write.end))
+    return op.results[0]
+
+
+def untransposed(value: Value, loops: Sequence[int]) -> tuple[Value, list[int]]:
+    """What a transposed tensor was before, and the loops over its dimensions."""
+    maker = owner(value)
+    if maker is None or maker.name != "linalg.transpose":
+        return value, list(loops)
+    places = list(DenseI64ArrayAttr(maker.attributes["permutation"]))
+    return maker.operands[0], [loops[places.index(d)] for d in range(len(places))]

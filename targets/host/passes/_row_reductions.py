@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums along rows: which operations are such, and the vector code of a block of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xtc.ir.analysis.linalg_ops import dict_of
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.build.vectors import broadcast, create, moved
+from xtc.ir.mlir import (
+    DenseI64ArrayAttr,
+    FloatType,
+    IndexType,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    Value,
+    VectorType,
+)
+
+_FEWEST = 4  # rows of a vector
+_NARROWEST = 32  # bits of elements: narrower ones are not computed with as they are
+
+
+@dataclass(frozen=True)
+class RowSum:
+    """result[row] is a sum over terms of what is computed from operands[row, term] and others.
+
+    Attributes:
+        nest: the operation, on buffers.
+        rows: the loop over rows.
+        terms: the loop over what is added up.
+        lanes: rows that are summed side by side, a power of two.
+    """
+
+    nest: Structured
+    rows: int
+    terms: int
+    lanes: int
+
+    def write(self, rows: int, terms: int) -> None:
+        """Write the loops over so many rows and terms, both multiples of `lanes`."""
+        with _loop(rows, self.lanes) as (_, row):
+            block = _Block(self, row)
+            block.store(block.sum(terms, block.load(self.nest.destination)))
+
+
+def row_sum(nest: Structured, bits: int) -> RowSum | None:
+    """The operation as sums along rows; None where it is none, or has too few rows or terms."""
+    long = [loop for loop in nest.out if nest.extents[loop] > 1]
+    if not nest.crosses_rows or len(long) != 1 or len(nest.reductions) != 1:
+        return None
+    (rows,), (terms,) = long, nest.reductions
+    found = RowSum(nest, rows, terms, _lanes(nest, rows, terms, bits))
+    fits = all(_is_readable(found, number) for number in range(len(nest.indices)))
+    return found if fits and found.lanes >= _FEWEST and _runs_on_vectors(nest) else None
+
+
+def _lanes(nest: Structured, rows: int, terms: int, bits: int) -> int:
+    """The largest power of two that a register, the rows and the terms have."""
+    width = element_bits(nest.op.operands[nest.destination])
+    most = min(bits // width, nest.extents[rows], nest.extents[terms])
+    return 1 << max(most, 1).bit_length() - 1
+
+
+def _is_readable(found: RowSum, number: int) -> bool:
+    nest, value = found.nest, found.nest.op.operands[number]
+    if not isinstance(value.type, MemRefType):
+        return not nest.indices[number] and isinstance(value.type, FloatType)
+    if value.type.element_type != nest.op.operands[nest.destination].type.element_type:
+        return False
+    if not isinstance(value.type.element_type, FloatType) or element_bits(value) < _NARROWEST:
+        return False
+    if any(index.loop is None for index in nest.indices[number]):
+        return False
+    if nest.uses_loop(number, found.terms):
+        return number != nest.destination and _is_dense(nest, number, found.terms)
+    return not nest.uses_loop(number, found.rows) or _is_dense(nest, number, found.rows)
+
+
+def _is_dense(nest: Structured, number: int, loop: int) -> bool:
+    """True where the loop walks neighbours along the last dimension of a buffer."""
+    strides, _ = nest.op.operands[number].type.get_strides_and_offset()
+    place = nest.position(number, loop)
+    return place == len(strides) - 1 and strides[-1] == 1
+
+
+def _runs_on_vectors(nest: Structured) -> bool:
+    *ops, _ = body_operations(nest.op)
+    return all(op.name.startswith(("arith.", "math.")) and len(op.results) == 1 for op in ops)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Writes the code of `lanes` rows, the first of which is `row`."""
+
+    found: RowSum
+    row: Value
+
+    def sum(self, terms: int, totals: Value) -> Value:
+        """The loop over terms; its result."""
+        nest = self.found.nest
+        fixed = {
+            number: self.load(number)
+            for number in range(nest.destination)
+            if not nest.uses_loop(number, self.found.terms)
+        }
+        with _loop(terms, self.found.lanes, totals) as (loop, term):
+            moving = {
+                number: self._columns(number, term)
+                for number in range(nest.destination)
+                if number not in fixed
+            }
+            total = loop.regions[0].blocks[0].arguments[1]
+            for step in range(self.found.lanes):
+                values = {number: columns[step] for number, columns in moving.items()}
+                total = self._step({**fixed, **values, nest.destination: total})
+            Operation.create("scf.yield", operands=[total])
+        return loop.results[0]
+
+    def load(self, number: int) -> Value:
+        """What the rows have of an operand that does not change along them."""
+        value = self.found.nest.op.operands[number]
+        if not isinstance(value.type, MemRefType):
+            return broadcast(value, self.found.lanes)
+        if self.found.nest.uses_loop(number, self.found.rows):
+            return self._read(number, self._place(number, self.row, None))
+        return broadcast(self._scalar(number, None), self.found.lanes)
+
+    def store(self, totals: Value) -> None:
+        number = self.found.nest.destination
+        place = self._place(number, self.row, None)
+        operands = [totals, self.found.nest.op.operands[number], *place]
+        Operation.create("vector.store", operands=operands)
+
+    def _columns(self, number: int, term: Value) -> list[Value]:
+        """Terms `term` and those after it, each of all rows."""
+        lanes = range(self.found.lanes)
+        if not self.found.nest.uses_loop(number, self.found.rows):
+            return [
+                broadcast(self._scalar(number, moved(term, lane)), self.found.lanes)
+                for lane in lanes
+            ]
+        return _transposed(
+            [self._read(number, self._place(number, moved(self.row, n), term)) for n in lanes]
+        )
+
+    def _read(self, number: int, place: list[Value]) -> Value:
+        buffer = self.found.nest.op.operands[number]
+        type = VectorType.get([self.found.lanes], buffer.type.element_type)
+        return create("vector.load", [type], [buffer, *place])
+
+    def _scalar(self, number: int, term: Value | None) -> Value:
+        buffer = self.found.nest.op.operands[number]
+        place = self._place(number, None, term)
+        return create("memref.load", [buffer.type.element_type], [buffer, *place])
+
+    def _place(self, number: int, row: Value | None, term: Value | None) -> list[Value]:
+        counters = {self.found.rows: row, self.found.terms: term}
+        found = [counters.get(index.loop or 0) for index in self.found.nest.indices[number]]
+        return [_zero() if counter is None else counter for counter in found]
+
+    def _step(self, arguments: dict[int, Value]) -> Value:
+        """The body on vectors; the totals after it."""
+        nest, lanes = self.found.nest, self.found.lanes
+        values = {nest.body.arguments[number]: value for number, value in arguments.items()}
+        *ops, end = body_operations(nest.op)
+        for op in ops:
+            operands = [values.get(one) or broadcast(one, lanes) for one in op.operands]
+            if op.name == "arith.constant":
+                values[op.results[0]] = broadcast(_clone(op), lanes)
+                continue
+            type = VectorType.get([lanes], op.results[0].type)
+            values[op.results[0]] = create(op.name, [type], operands, dict_of(op))
+        return values[end.operands[0]]
+
+
+def _clone(op: Operation) -> Value:
+    return create(op.name, [op.results[0].type], [], dict_of(op))
+
+
+def _zero() -> Value:
+    return index_constant(0, InsertionPoint.current)
+
+
+def _transposed(rows: list[Value]) -> list[Value]:
+    """The columns of a square block: as many rounds of interleaving halves as its size is doubled.
+
+    A round puts row n and row n + half side by side, element by element; the number of a row and
+    that of a place in it, taken as one number, are turned by one bit.
+    """
+    lanes = half = len(rows)
+    low = [place for n in range(lanes // 2) for place in (n, n + lanes)]
+    high = [place + lanes // 2 for place in low]
+    while half > 1:
+        half //= 2
+        pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
+        rows = [_shuffled(a, b, mask) for a, b in pairs for mask in (low, high)]
+    return rows
+
+
+def _shuffled(a: Value, b: Value, mask: list[int]) -> Value:
+    return create("vector.shuffle", [a.type], [a, b], {"mask": DenseI64ArrayAttr.get(mask)})
+
+
+@contextmanager
+def _loop(extent: int, step: int, *carried: Value) -> Iterator[tuple[Operation, Value]]:
+    """A loop from 0, and its counter; what is written meanwhile is its body.
+
+    The body writes the terminator where something is carried.
+    """
+    ip = InsertionPoint.current
+    bounds = [index_constant(value, ip) for value in (0, extent, step)]
+    loop = Operation.create(
+        "scf.for", [value.type for value in carried], [*bounds, *carried], regions=1
+    )
+    body = loop.regions[0].blocks.append(IndexType.get(), *(value.type for value in carried))
+    with InsertionPoint(body):
+        yield loop, body.arguments[0]
+        if not carried:
+            Operation.create("scf.yield")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""add-default-schedules: products, convolutions and pools get schedules that suit the processor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import unscheduled_reductions
+from xtc.ir.analysis.linalg_ops import dict_of, graph_node, operations_with
+from xtc.ir.analysis.structured import LOOP_NAMES, SCHEDULE_MARK, Structured
+from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import SchedulingPass
+from xtc_passes.tensor._scheduled import fused_nodes, schedule_line
+from xtc_targets.host.passes._default_contraction import product_nest
+from xtc_targets.host.passes._default_narrow import narrow_nest
+from xtc_targets.host.passes._default_window import window_nest
+from xtc_targets.host.passes._processor import Processor
+
+Items = list[str]
+"""A nest, outermost loop first, each as the data form has it: `j`, `k=pack:1`, `i#8=unroll`."""
+
+_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (
+    product_nest,
+    narrow_nest,
+    window_nest,
+)
+
+
+@dataclass(frozen=True)
+class AddDefaultSchedules(SchedulingPass):
+    """Write down the schedule of each contraction and pooling that the user left to us.
+
+    Register tile, cache blocks, packing and threads follow from the sizes of the loops and from
+    what is known of the processor; small products are left alone. The schedule is an attribute like
+    that of a user, and legal for the same reasons.
+
+    Before:
+        linalg.matmul {loop.dims = ["i", "j", "k"]} ...
+    After:
+        linalg.matmul {loop.dims = ["i", "j", "k"],
+                       loop.schedule = ["j", "i", "k", "i#8=unroll", "j#32=vectorize"]} ...
+
+    Attributes:
+        vector_bits: width of a vector register.
+        registers: how many vector registers there are.
+        l1_bytes: first-level data cache of a core.
+        l2_bytes: second-level cache of a core.
+        parallel: whether several threads may share loops.
+        dots: its features with dot-product instructions.
+    """
+
+    name: ClassVar[str] = "add-default-schedules"
+    vector_bits: int = 128
+    registers: int = 16
+    l1_bytes: int = 32768
+    l2_bytes: int = 524288
+    parallel: bool = True
+    dots: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        processor = Processor(
+            self.vector_bits, self.registers, self.l1_bytes, self.l2_bytes, self.parallel, self.dots
+        )
+        with module.context:
+            fused = fused_nodes(module)
+            for nest in unscheduled_reductions(module):
+                if graph_node(nest.op) not in fused:
+                    _choose(nest, processor)
+
+    def chosen(self, module: Operation) -> dict[str, str]:
+        return {
+            node: schedule_line(op)
+            for op in operations_with(module, SCHEDULE_MARK)
+            if (node := graph_node(op)) is not None
+        }
+
+
+def _choose(nest: Structured, processor: Processor) -> None:
+    if LOOP_NAMES not in dict_of(nest.op):
+        return
+    for rule in _RULES:
+        items = rule(nest, processor)
+        if items is not None:
+            texts = [StringAttr.get(item) for item in items]
+            nest.op.attributes[SCHEDULE_MARK] = ArrayAttr.get(texts)
+            return

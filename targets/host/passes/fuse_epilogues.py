@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-epilogues: what is before and after a scheduled sum is done in its loops, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.analysis.function_view import FunctionView, blocks_of
+from xtc.ir.analysis.structured import (
+    LOOP_NAMES,
+    LOOP_PATH,
+    SCHEDULE_MARK,
+    Structured,
+    body_operations,
+    element_bits,
+    structured,
+)
+from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
+from xtc.ir.passes import Pass
+from xtc.loops import Nest, NestLoop, nest_data
+from xtc_passes.tensor._overwrite import overwrite_inputs
+from xtc_passes.tensor._scheduled import Scheduled, fused_nodes
+from xtc_passes.tensor._tile import Member, TileGroup
+from xtc_passes.tensor._tile_buffers import give_buffers
+from xtc_passes.tensor.apply_schedules import NODE, ApplySchedules
+from xtc_targets.host.passes._peel import inside, leading
+
+_AROUND = "xtc.around"  # finds what is before and after a sum again
+_LANES = 64  # of a vector of an epilogue: four registers, or more, of any machine
+_ROWS = 16  # of a register tile, which stays in registers where all of it is written out
+
+
+@dataclass(frozen=True)
+class FuseEpilogues(Pass):
+    """Move what is before and after a scheduled sum into the loops around its terms.
+
+    The schedule begins with loops over axes of the result; one iteration leaves a part that no
+    other changes, so that the initial values come just before, and bias, activation or rounding
+    follow while it is in a cache, or in registers. What is left of the schedule stays with the
+    operation, and its first loops are looked at in the same way. What follows must be elementwise
+    and the only reader, run on the same device, and have no schedule of its own.
+
+    Before:
+        %m = linalg.matmul {loop.schedule = ["i", "k", "i#4=unroll", "j"]} ins(%a, %b) outs(%zero)
+        %r = linalg.generic ins(%m) { arith.maximumf }
+    After:
+        %r = scf.for %i = 0 to 512 step 4 {
+          linalg.fill of 4 rows
+          linalg.matmul {loop.schedule = ["k", "i=unroll", "j"]} on 4 rows
+          linalg.generic on 4 rows } {"./i"}
+    """
+
+    name: ClassVar[str] = "fuse-epilogues"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            while _fuse(module):
+                pass
+            _vectorize(module)
+            linalg.remove_attributes(module, _AROUND)
+
+
+def _fuse(module: Operation) -> bool:
+    """Move what is around sums into their first loops; False where there is nothing to move."""
+    found = ApplySchedules().nests(module)
+    kept = fused_nodes(module)
+    moved = False
+    for view in list(blocks_of(one.op for one in found)):
+        groups = [_group(view, one, kept) for one in found]
+        roots = [None if group is None else group.root for group in groups]
+        # The last first: what is behind an operation that moves reads something else then.
+        for number, group in reversed(list(enumerate(groups))):
+            # A reader of two results moves to the second of them.
+            if group is not None and group.root not in roots[number + 1 :]:
+                overwrite_inputs(view, group.members)
+                if _has_vectors(found[number].nest):
+                    _mark(group)
+                group.rewrite()
+                _reschedule(module, f"{NODE}{number}", found[number].nest)
+                moved = True
+    linalg.remove_attributes(module, NODE)
+    return moved
+
+
+def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | None:
+    """What is computed in the first loops of a schedule; None where that is nothing more."""
+    writer = structured(one.op) if one.op in view.positions else None
+    peeled = leading(one.nest)
+    if writer is None or not peeled or not _is_legal(one.nest, peeled):
+        return None
+    names = one.nest.space.names
+    loops = tuple(names.index(loop.axis) for loop in peeled)
+    places = [writer.out.index(loop) for loop in loops]
+    makers = [_maker(view, writer, operand, loops) for operand in peeled[-1].fuse]
+    before = [*makers, *_first_values(view, writer, places)]
+    members = [*before, Member(writer, loops), *_epilogue(view, writer, places, kept)]
+    if len(members) == 1 + len(makers) or None in makers:
+        return None
+    return TileGroup(
+        view,
+        tuple(one for one in members if one is not None),
+        _steps(one.nest, peeled),
+        tuple(f"{LOOP_PATH}{loop.name}" for loop in peeled),
+        peeled[0].parallelize,
+    )
+
+
+def _maker(
+    view: FunctionView, writer: Structured, operand: int, loops: Sequence[int]
+) -> Member | None:
+    """What computes an operand for this operation alone, element by element, in these loops."""
+    value = writer.op.operands[operand]
+    maker = view.nest_of(value)
+    if maker is None or maker.reductions or len(view.uses[value]) > 1:
+        return None
+    if not view.is_made_by(maker.op.operands[maker.destination], "tensor.empty"):
+        return None
+    dimensions = [index.loop for index in writer.indices[operand]]
+    if not set(loops) <= set(dimensions):
+        return None
+    return Member(maker, tuple(maker.out[dimensions.index(loop)] for loop in loops))
+
+
+def _epilogue(
+    view: FunctionView, writer: Structured, places: Sequence[int], kept: set[str]
+) -> list[Member]:
+    """The only reader of a result, where it can be computed in these places; else nothing."""
+    uses = view.uses.get(writer.result, [])
+    readers = [view.nests.get(op) for op, _ in uses]
+    reader = readers[0] if readers else None
+    if reader is None or any(one is not reader for one in readers):
+        return []
+    rows = {reader.indices[number] for _, number in uses}
+    dimensions = [index.loop for index in rows.pop()]
+    loops = [loop for loop in dimensions if loop is not None]
+    each_once = not rows and sorted(loops) == sorted(reader.out)
+    if not each_once or len(dimensions) != len(reader.extents) or reader.device != writer.device:
+        return []
+    if linalg.graph_node(reader.op) in kept:
+        return []
+    return [Member(reader, tuple(loops[place] for place in places))]
+
+
+def _first_values(view: FunctionView, writer: Structured, places: Sequence[int]) -> list[Member]:
+    """What computes the initial values for this one operation, element by element."""
+    value = writer.op.operands[writer.destination]
+    maker = view.nest_of(value)
+    if maker is None or maker.reductions or maker.reads_destination or len(view.uses[value]) > 1:
+        return []
+    return [Member(maker, tuple(maker.out[place] for place in places))]
+
+
+def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:
+    """Elements that one iteration of each loop covers."""
+    return tuple(extent.step for extent in nest.extents()[: len(peeled)])
+
+
+def _is_legal(nest: Nest, peeled: Sequence[NestLoop]) -> bool:
+    """Whether what is left of the schedule is, in whole tiles and in the remainder."""
+    whole = dict(zip((loop.axis for loop in peeled), _steps(nest, peeled), strict=True))
+    last = peeled[-1].axis
+    rest = nest.space.size(last) % whole[last]
+    parts = [whole, {**whole, last: rest}] if rest else [whole]
+    if rest and peeled[-1].parallelize:
+        parts[1] = {last: rest}
+    sizes = {axis.name: axis.size for axis in nest.axes}
+    return all(inside(nest, peeled, {**sizes, **part}) is not None for part in parts)
+
+
+def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
+    """Write what is left of the schedule to the operations that came of one, whole and rest."""
+    peeled = leading(nest)
+    for op in linalg.operations_with(module, mark):
+        sizes = dict(zip(nest.space.names, linalg.trip_counts(op), strict=True))
+        left = inside(nest, peeled, sizes)
+        if left is not None:
+            op.attributes[SCHEDULE_MARK] = StringAttr.get(nest_data(left))
+        give_buffers(op, peeled[-1].pack, result=peeled[-1].buffer)
+
+
+def _has_vectors(nest: Nest) -> bool:
+    return any(loop.vectorize for part in nest.walk() for loop in part.loops)
+
+
+def _mark(group: TileGroup) -> None:
+    """Mark what is computed around the sum."""
+    for member in group.members:
+        if SCHEDULE_MARK not in member.nest.op.attributes:
+            member.nest.op.attributes[_AROUND] = UnitAttr.get()
+
+
+def _vectorize(module: Operation) -> None:
+    """Let what is before and after the sum, and short now, be vectors along rows of its tile."""
+    for op in linalg.operations_with(module, _AROUND):
+        nest = structured(op)
+        if nest is not None:
+            _read_in_place(nest)
+        if nest is not None and _is_row(nest):
+            names = [f"d{loop}" for loop in range(len(nest.extents))]
+            items = [f"{name}{_unrolled(nest, loop)}" for loop, name in enumerate(names[:-1])]
+            if nest.extents[-1] > _LANES:
+                items += [names[-1], f"{names[-1]}#{_LANES}=vectorize"]
+            else:
+                items.append(f"{names[-1]}=vectorize")
+            op.attributes[LOOP_NAMES] = ArrayAttr.get(list(map(StringAttr.get, names)))
+            op.attributes[SCHEDULE_MARK] = ArrayAttr.get(list(map(StringAttr.get, items)))
+
+
+def _read_in_place(nest: Structured) -> None:
+    """Read what is written over where it is written: loops carry that value, and no other."""
+    arguments = nest.body.arguments
+    destination = nest.destination
+    for number in range(destination):
+        is_same = nest.op.operands[number] == nest.op.operands[destination]
+        if is_same and nest.indices[number] == nest.indices[destination]:
+            arguments[number].replace_all_uses_with(arguments[destination])
+
+
+def _unrolled(nest: Structured, loop: int) -> str:
+    """Written out where it is over the rows of a register tile."""
+    is_last = loop == len(nest.extents) - 2
+    return "=unroll" if is_last and 1 < nest.extents[loop] <= _ROWS else ""
+
+
+def _is_row(nest: Structured) -> bool:
+    """Whether all operands are rows along the last loop or stand still, for plain arithmetic."""
+    last = len(nest.extents) - 1
+    used = [n for n in range(len(nest.indices)) if nest.uses_loop(n, last)]
+    plain = all(op.name.startswith(("arith.", "linalg.yield")) for op in body_operations(nest.op))
+    along = nest.destination in used and all(nest.is_contiguous(n, last) for n in used)
+    bytes = all(element_bits(nest.op.operands[n]) >= 8 for n in used)
+    return plain and along and bytes and nest.extents[last] > 1

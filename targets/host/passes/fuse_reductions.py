@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-reductions: a sum along rows is added up while its terms are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import unscheduled_reductions
+from xtc.ir.analysis.structured import (
+    KERNEL,
+    SCHEDULE_MARK,
+    Structured,
+    body_operations,
+    combining_operation,
+    labels,
+    structured,
+)
+from xtc.ir.build.tensors import generic
+from xtc.ir.fast_math import allows
+from xtc.ir.mlir import InsertionPoint, Operation, OpView, RankedTensorType, Value
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class FuseReductions(Pass):
+    """Make one operation with two results of an elementwise one and a reduction of its result.
+
+    For terms that others read too, as the exponentials of a softmax; those that only the sum reads
+    are fused before. The reduction may be done in any order (`relax-reductions`), so that vectors
+    of terms stay vectors.
+
+    Before:
+        %e = linalg.generic ins(%x) outs(%d) { math.exp }
+        %s = linalg.generic ins(%e) outs(%zero) { arith.addf fastmath<reassoc> }
+    After:
+        %e, %s = linalg.generic ins(%x) outs(%d, %zero) { math.exp; arith.addf fastmath<reassoc> }
+    """
+
+    name: ClassVar[str] = "fuse-reductions"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for total in unscheduled_reductions(module):
+                terms = _terms(total)
+                if terms is not None:
+                    with total.op.location:
+                        _fuse(terms, total)
+
+
+def _terms(total: Structured) -> Structured | None:
+    """What computes the only operand of a sum, element by element, where the two may be one."""
+    combining = combining_operation(total.op)
+    if combining is None or not allows(combining, "reassoc") or total.destination != 1:
+        return None
+    value = total.op.operands[0]
+    if not isinstance(value.type, RankedTensorType) or not _is_whole(total, 0):
+        return None
+    maker = value.owner
+    maker = maker.operation if isinstance(maker, OpView) else maker
+    if not isinstance(maker, Operation) or maker.parent != total.op.parent:
+        return None
+    terms = structured(maker)
+    fits = terms is not None and _is_elementwise(terms) and terms.device == total.device
+    return terms if fits and _is_read_later(maker, total.op) else None
+
+
+def _is_whole(nest: Structured, number: int) -> bool:
+    """True where an operand has one element for each iteration, in the order of the loops."""
+    places = [index.loop for index in nest.indices[number]]
+    return places == list(range(len(nest.extents)))
+
+
+def _is_elementwise(nest: Structured) -> bool:
+    op = nest.op
+    settled = SCHEDULE_MARK in op.attributes or KERNEL in op.attributes
+    if settled or op.name != "linalg.generic" or nest.reads_destination:
+        return False
+    plain = all(not one.regions and one.name != "linalg.index" for one in body_operations(op))
+    return plain and _is_whole(nest, nest.destination)
+
+
+def _is_read_later(maker: Operation, total: Operation) -> bool:
+    """True where everything else that reads the result comes after the sum, in the same block."""
+    block = [op.operation for op in total.block.operations]
+    after = block[block.index(total) + 1 :]
+    users = [use.owner for use in maker.results[0].uses]
+    return all(user == total or user.operation in after for user in users)
+
+
+def _fuse(terms: Structured, total: Structured) -> None:
+    apart = [number for number in range(terms.destination) if not _is_overwritten(terms, number)]
+    numbers = [*apart, terms.destination]
+    operands = [(terms.op.operands[number], terms.indices[number]) for number in numbers]
+    operands.append((total.op.operands[total.destination], total.indices[total.destination]))
+    attributes = {**labels(terms.op), **labels(total.op)}
+    ip = InsertionPoint(total.op)
+    loops, reductions = len(total.extents), total.reductions
+    both = generic(operands, loops, reductions, attributes, ip, destinations=2)
+    *arguments, old, sum = both.regions[0].blocks[0].arguments
+    read = dict(zip(apart, arguments, strict=True))
+    element = _moved(terms, [read.get(n, old) for n in range(terms.destination + 1)], both)
+    added = _moved(total, [element, sum], both)
+    end = InsertionPoint(both.regions[0].blocks[0])
+    Operation.create("linalg.yield", operands=[element, added], ip=end)
+    for nest, result in zip((total, terms), reversed(both.results), strict=True):
+        nest.result.replace_all_uses_with(result)
+        nest.op.erase()
+
+
+def _is_overwritten(nest: Structured, number: int) -> bool:
+    """True where a result takes the place of the operand, element by element.
+
+    It is then read as what the result was before: bufferization would copy an operand that an
+    operation with a reduction also writes.
+    """
+    value, to = nest.op.operands[number], nest.op.operands[nest.destination]
+    return value == to and _is_whole(nest, number)
+
+
+def _moved(nest: Structured, values: Sequence[Value], to: Operation) -> Value:
+    """What the body of `nest` computes of `values`, its operations moved to the end of `to`."""
+    for argument, value in zip(nest.body.arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+    *ops, end = body_operations(nest.op)
+    for op in ops:
+        to.regions[0].blocks[0].append(op)
+    return end.operands[0]

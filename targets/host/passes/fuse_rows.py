@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse-rows: an operation and those that lead to it alone are computed a few rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import functions
+from xtc.ir.mlir import Operation
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._overwrite import overwrite_inputs
+from xtc_targets.host.passes._row_groups import Limits, row_groups
+
+
+@dataclass(frozen=True)
+class FuseRows(Pass):
+    """Tile the leading dimensions of a result and fuse the operations that lead to it.
+
+    An operation joins when only members read it, when they read it along each tiled dimension with
+    the tile loop itself (so every iteration needs rows of its own and nothing is computed twice),
+    when it runs on the same device, and has no schedule of the user's. What was a whole tensor
+    between them shrinks to a tile, or vanishes where the next one can write over it. A single
+    operation is tiled where every row reads the same operand again, as in a matmul, or where it
+    sums along rows.
+
+    Before:
+        %m = linalg.matmul ins(%a, %b)
+        %r = linalg.generic ins(%m) { arith.maximumf }
+    After:
+        %r = scf.for %i = 0 to 512 step 8 { linalg.matmul on 8 rows; linalg.generic on 8 rows }
+
+    Attributes:
+        rows: rows of a tile, unless they are too short to be worth a loop.
+        bytes: size of a tile between two members at most; where one row is larger, the next
+            dimension is tiled as well.
+        shared: size of what every tile reads in whole, as the weights of several matmuls, at most;
+            they stay in a second-level cache.
+        parallel: whether threads share the tiles of large tensors, those too of an operation on
+            its own.
+        lanes: rows of a tile at least where it sums along them, as each is a lane of a vector.
+    """
+
+    name: ClassVar[str] = "fuse-rows"
+    rows: int = 8
+    bytes: int = 65536
+    shared: int = 1 << 20
+    parallel: bool = False
+    lanes: int = 1
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        limits = Limits(self.rows, self.bytes, self.shared, self.parallel, self.lanes)
+        with module.context:
+            for view in functions(module):
+                for group in row_groups(view, limits):
+                    overwrite_inputs(view, group.members)
+                    if group.sizes:
+                        group.rewrite()

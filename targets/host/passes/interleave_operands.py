@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""interleave-operands: narrow products get the layout that dot-product instructions read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.linalg_ops import remove_attributes
+from xtc.ir.analysis.structured import LOOP_NAMES, SCHEDULE_MARK, labels, shape_of, structured
+from xtc.ir.build.tensors import extract_slice, generic
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.passes import Pass
+from xtc.loops import Nest, nest_data
+from xtc_passes.tensor._dots import DOT, Dot, dot_for
+from xtc_passes.tensor._grouped_reduction import group_loops, refusal, with_inner_loop
+from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
+from xtc_passes.tensor._scheduled import Scheduled
+from xtc_passes.tensor.apply_schedules import NODE, ApplySchedules
+from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
+from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
+
+_LANES = 4  # sums that the narrowest of the instructions has: rows of the panel are multiples of it
+_PANEL = 1  # the operand with the columns
+
+
+@dataclass(frozen=True)
+class InterleaveOperands(Pass):
+    """Put the terms that one instruction adds up side by side, in a loop of their own.
+
+    For products whose schedule vectorizes some terms of the sum. Those of the first factor are
+    neighbours as they are, or it is copied; the second factor, the panel, is, where the schedule
+    packs it. Sums that do not come out even get terms of zero, and a last column some more beside
+    it. Where the instruction takes the first factor as unsigned, 128 is added to one that is
+    signed, and 128 times the sum of a column taken off the sums to begin with.
+
+    Before:
+        linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize", "k#2=vectorize"]}
+    After:
+        %p = linalg.generic ins(%b : 32x2x64xbf16) outs(32x64x2xbf16)
+        linalg.generic {xtc.dot, loop.dims = ["i", "j", "k", "t"], loop.schedule =
+          ["j=fuse:1", "i", "k", "j#32=vectorize", "t=vectorize"]} ins(%a : 8x32x2xbf16, %p)
+
+    Attributes:
+        features: of the processor, in LLVM's spelling, with instructions of the wanted kind: the
+            first that suits a product is used.
+    """
+
+    name: ClassVar[str] = "interleave-operands"
+    features: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        dot_for(self.features, "")
+
+    def run(self, module: Operation) -> None:
+        found = [one for one in ApplySchedules().nests(module) if group_loops(one.nest)]
+        with module.context:
+            for one in found:
+                product, dot = self._product(one)
+                with one.op.location:
+                    _Rewrite(product, dot, one.nest, InsertionPoint(one.op)).run()
+            remove_attributes(module, NODE)
+
+    def _product(self, one: Scheduled) -> tuple[NarrowProduct, Dot]:
+        """What is to be computed, and by what. Raises UserError where it cannot be."""
+        nest = structured(one.op)
+        product = narrow_product(nest) if nest is not None else None
+        dot = dot_for(self.features, product.element) if product is not None else None
+        if product is None or dot is None or not _suits(dot, product, one.nest):
+            raise refusal(one)
+        return product, dot
+
+
+def _suits(dot: Dot, product: NarrowProduct, loops: Nest) -> bool:
+    """Whether the schedule asks for what the instruction does."""
+    groups = group_loops(loops)
+    tiles = [one.tile or 0 for one in loops.loops if one.axis == groups[0].axis]
+    return (
+        not loops.segments
+        and len(groups) == 1
+        and groups[0].tile == dot.terms
+        and all(tile % dot.terms == 0 for tile in tiles)
+        and product.suits(dot)
+    )
+
+
+@dataclass(frozen=True)
+class _Rewrite:
+    product: NarrowProduct
+    dot: Dot
+    loops: Nest
+    ip: InsertionPoint
+
+    def run(self) -> None:
+        nest = self.product.nest
+        factor, panel, sums = nest.op.operands
+        panel, loops = untransposed(panel, self.product.loops(_PANEL))
+        if self._moves:
+            sums = without_offset(self.product, panel, loops, sums, self.ip)
+        sums = padded(sums, self._sizes(self.product.loops(2)), self.ip)
+        operands = [self._factor(factor), self._panel(panel, loops), sums]
+        result = self._dots(operands)
+        whole = shape_of(nest.result)
+        result = extract_slice(result, [0] * len(whole), whole, self.ip)
+        nest.result.replace_all_uses_with(result)
+        nest.op.erase()
+
+    def _extent(self, loop: int) -> int:
+        """Iterations of a loop when what does not come out even is filled up."""
+        extent = self.product.nest.extents[loop]
+        unit = {self.product.term: self.dot.terms, self.product.column: _LANES}.get(loop, 1)
+        return -(-extent // unit) * unit
+
+    def _sizes(self, loops: Sequence[int]) -> list[int]:
+        return [self._extent(loop) for loop in loops]
+
+    def _factor(self, value: Value) -> Value:
+        """The first factor with the new loop last, as a view where nothing is to be done."""
+        loops = self.product.loops(0)
+        place = loops.index(self.product.term)
+        value = split(padded(value, self._sizes(loops), self.ip), place, self.dot.terms, self.ip)
+        before = [*loops[: place + 1], self._last, *loops[place + 1 :]]
+        wanted = [*loops, self._last]
+        if before == wanted and self._body(0) == Body():
+            return value
+        return copied(value, before, wanted, self._body(0), self.ip)
+
+    def _panel(self, value: Value, loops: Sequence[int]) -> Value:
+        """The second factor as [..., terms / t, columns, t]."""
+        place = loops.index(self.product.term)
+        value = padded(value, self._sizes(loops), self.ip)
+        value = split(value, place, self.dot.terms, self.ip)
+        loops = [*loops[: place + 1], self._last, *loops[place + 1 :]]
+        wanted = [*self._panel_loops, self._last]
+        return copied(value, loops, wanted, self._body(1), self.ip)
+
+    @property
+    def _last(self) -> int:
+        """The new loop, over the terms of one instruction."""
+        return len(self.product.nest.extents)
+
+    @property
+    def _moves(self) -> bool:
+        """Whether the first factor is signed, but taken as unsigned."""
+        return self.dot.offset and not self.product.unsigned
+
+    def _body(self, operand: int) -> Body:
+        if self._moves and operand == 0:
+            return Body("xori", constant=-OFFSET)
+        if self.dot.element != self.product.element:
+            unsigned = self.product.unsigned and operand == 0
+            return Body("extui" if unsigned else "extsi", element=self.dot.element)
+        return Body()
+
+    @property
+    def _panel_loops(self) -> list[int]:
+        return self.product.inner_last(_PANEL, self.product.term, self.product.column)
+
+    def _dots(self, operands: Sequence[Value]) -> Value:
+        """The product with the loop over the terms of one instruction innermost."""
+        nest, product = self.product.nest, self.product
+        factor = [*product.loops(0), self._last]
+        panel = [*self._panel_loops, self._last]
+        rows = [[axis(loop) for loop in row] for row in (factor, panel, product.loops(2))]
+        schedule = with_inner_loop(self.loops, group_loops(self.loops)[0], _PANEL)
+        names = [StringAttr.get(name) for name in schedule.space.names]
+        attributes = labels(nest.op) | {
+            DOT: UnitAttr.get(),
+            LOOP_NAMES: ArrayAttr.get(names),
+            SCHEDULE_MARK: StringAttr.get(nest_data(schedule)),
+        }
+        reductions = (product.term, self._last)
+        op = generic(
+            list(zip(operands, rows, strict=True)), self._last + 1, reductions, attributes, self.ip
+        )
+        signed = "extf" if self.dot.total == "f32" else "extsi"
+        write_multiply_add(op, ("extui" if self.dot.offset else signed, signed))
+        return op.results[0]

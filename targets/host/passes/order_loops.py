@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""order-loops: the innermost loop of a reduction becomes one that a compiler can vectorise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import unscheduled_reductions
+from xtc.ir.analysis.structured import (
+    FEW_ROWS,
+    LOOP_NAMES,
+    SMALL_BYTES,
+    Structured,
+    body_operations,
+    labels,
+)
+from xtc.ir.build.tensors import generic
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+
+
+@dataclass(frozen=True)
+class OrderLoops(Pass):
+    """Put a parallel loop of unit stride innermost in contractions, convolutions and poolings.
+
+    Neighbouring iterations then write neighbouring elements and read neighbouring or equal ones,
+    and each element is still accumulated in the order it was: vector code needs no leave to
+    reorder sums. The loop before it runs inside of the reductions too, where otherwise a large
+    operand would be read anew for each of its iterations. Sums along rows have no such loop: there
+    a loop over a few rows goes innermost, whose sums do not wait for each other.
+
+    Before:
+        linalg.matmul {loop.dims = ["i", "j", "k"]}
+    After:
+        linalg.generic {loop.dims = ["k", "i", "j"]}
+
+    Attributes:
+        bytes: size of the part of the result that the two innermost loops accumulate at most.
+    """
+
+    name: ClassVar[str] = "order-loops"
+    bytes: int = 65536
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for nest in unscheduled_reductions(module):
+                order = _order(nest, self.bytes)
+                if order is not None and order != sorted(order):
+                    _interchange(nest, order)
+
+
+def _order(nest: Structured, bytes: int) -> list[int] | None:
+    """The loops of `nest`, outermost first; None where they are best left alone."""
+    inner = nest.last_parallel_loop
+    if inner is None or not (nest.vector_loop == inner or _crosses_few_rows(nest, inner)):
+        return None
+    parallel = [loop for loop in nest.out if loop != inner]
+    if parallel and _is_read_again(nest, parallel[-1]):
+        tile = nest.touched_bytes(nest.destination, parallel[:-1])
+        if tile <= bytes:
+            return [*parallel[:-1], *nest.reductions, parallel[-1], inner]
+    return [*parallel, *nest.reductions, inner]
+
+
+def _crosses_few_rows(nest: Structured, inner: int) -> bool:
+    return nest.crosses_rows and nest.extents[inner] <= FEW_ROWS
+
+
+def _is_read_again(nest: Structured, loop: int) -> bool:
+    """True where every iteration of `loop` would read the same large operand."""
+    still = nest.out[: nest.out.index(loop) + 1]
+    return any(
+        not nest.uses_loop(number, loop) and nest.touched_bytes(number, still) > SMALL_BYTES
+        for number in range(nest.destination)
+    )
+
+
+def _interchange(nest: Structured, order: list[int]) -> None:
+    """Rebuild `nest` with loop `order[n]` at place n."""
+    places = [order.index(loop) for loop in range(len(order))]
+    rows = [tuple(index.renamed(places) for index in row) for row in nest.indices]
+    attributes = labels(nest.op)
+    names = list(attributes.get(LOOP_NAMES, ()))
+    if len(names) == len(order):
+        attributes[LOOP_NAMES] = ArrayAttr.get([names[loop] for loop in order])
+    with nest.op.location:
+        op = generic(
+            list(zip(nest.op.operands, rows, strict=True)),
+            len(order),
+            [places[loop] for loop in nest.reductions],
+            attributes,
+            InsertionPoint(nest.op),
+        )
+    block = op.regions[0].blocks[0]
+    for old, new in zip(nest.body.arguments, block.arguments, strict=True):
+        old.replace_all_uses_with(new)
+    for inner in body_operations(nest.op):
+        block.append(inner)
+    for result, value in zip(nest.op.results, op.results, strict=True):
+        result.replace_all_uses_with(value)
+    nest.op.erase()

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pack-constants: packed tiles of constants are in memory as they are read, from the beginning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.build.tensors import Offset, extract_slice, index_constant, tensor_type
+from xtc.ir.mlir import (
+    Attribute,
+    DictAttr,
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    UnitAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.packed_constants import PACKED
+from xtc.ir.passes import Pass
+from xtc_targets.host.passes._constant_tiles import Tiles, Window, tiles_of
+
+_COPIES = ("bufferization.alloc_tensor", "linalg.transpose")
+_READS = (
+    "memref.get_global",
+    "bufferization.to_tensor",
+    "tensor.extract_slice",
+    "tensor.empty",
+    *_COPIES,
+)
+
+
+@dataclass(frozen=True)
+class PackConstants(Pass):
+    """Give the tiles that a loop packs of a constant memory of their own, one after the other.
+
+    A constant whose tiles are copied before each use, or that is transposed, is written down in
+    that order instead: a new global, of which the module's attribute `xtc.packed` says what it is a
+    copy of, as a strided view of the old one. Who builds the artefact copies it. The old one goes
+    if nothing else reads it.
+
+    Before:
+        %0 = memref.get_global @w : memref<256x64xf32>
+        scf.for %j = 0 to 64 step 32 {
+          %tile = tensor.extract_slice %w[0, %j] [256, 32] [1, 1]
+          %panel = bufferization.alloc_tensor() copy(%tile) : tensor<256x32xf32>
+    After:
+        %0 = memref.get_global @w.packed0 : memref<2x256x32xf32>
+        scf.for %j = 0 to 64 step 32 {
+          %n = arith.divui %j, %c32
+          %panel = tensor.extract_slice %packed[%n, 0, 0] [1, 256, 32] [1, 1, 1]
+    """
+
+    name: ClassVar[str] = "pack-constants"
+
+    def run(self, module: Operation) -> None:
+        globals = {
+            StringAttr(op.attributes["sym_name"]).value: op
+            for op in all_operations(module)
+            if op.name == "memref.global" and _is_plain(op)
+        }
+        packed: dict[str, Attribute] = {}
+        with module.context:
+            # Copies of what is transposed come first: nothing reads it transposed as a whole then.
+            for name in _COPIES:
+                for op in [one for one in all_operations(module) if one.name == name]:
+                    tiles = _tiles(op, globals)
+                    if tiles is not None:
+                        symbol = f"{tiles.symbol}.packed{len(packed)}"
+                        with op.location:
+                            packed[symbol] = tiles.origin
+                            _replace(op, tiles, globals[tiles.symbol], symbol)
+            if packed:
+                module.attributes[PACKED] = DictAttr.get(packed)
+                _erase_unread(module, globals)
+
+
+def _is_plain(op: Operation) -> bool:
+    """Whether this is a constant in the host's memory, whose values are elsewhere."""
+    known = {"sym_name", "type", "constant", "alignment"}
+    return "constant" in op.attributes and set(op.attributes) <= known
+
+
+def _tiles(op: Operation, globals: dict[str, Operation]) -> Tiles | None:
+    """What `op` copies, if it is tiles of a constant that are read, and only read."""
+    if op.name == "linalg.transpose":
+        copied = op.results[0]
+    elif len(op.operands) == 1 and "memory_space" not in op.attributes:
+        copied = op.operands[0]
+    else:
+        return None
+    is_read = any(True for _ in op.results[0].uses)
+    return tiles_of(copied, globals) if is_read and _is_only_read(op.results[0]) else None
+
+
+def _is_only_read(value: Value) -> bool:
+    """Whether neither the tensor nor a part of it is where something else is written."""
+    for use in value.uses:
+        op = use.owner
+        if op.name == "tensor.extract_slice":
+            if not _is_only_read(op.results[0]):
+                return False
+        elif op.name.startswith("linalg."):
+            if use.operand_number == len(op.operands) - 1:
+                return False
+        elif op.name != "vector.transfer_read":
+            return False
+    return True
+
+
+def _replace(op: Operation, tiles: Tiles, old: Operation, symbol: str) -> None:
+    """Read tiles of a new global, declared beside the old one, where `op` copies them."""
+    attributes = {
+        **{name: old.attributes[name] for name in ("alignment",) if name in old.attributes},
+        "sym_name": StringAttr.get(symbol),
+        "type": TypeAttr.get(tiles.type),
+        "constant": UnitAttr.get(),
+    }
+    Operation.create("memref.global", attributes=attributes, ip=InsertionPoint(old))
+    packed = _load(tiles, symbol)
+    ip = InsertionPoint(op)
+    places: list[Offset] = [_number(window, ip) for window in tiles.windows]
+    whole = [1] * len(places)
+    offsets = [*places, *(0 for _ in tiles.shape)]
+    tile = extract_slice(packed, offsets, [*whole, *tiles.shape], ip, dropped=len(whole))
+    op.results[0].replace_all_uses_with(tile)
+    op.erase()
+
+
+def _load(tiles: Tiles, symbol: str) -> Value:
+    """The new global as a tensor, where the old one is."""
+    loaded = owner(tiles.loaded)
+    assert loaded is not None  # noqa: S101  it was found by its maker
+    ip = InsertionPoint(loaded)
+    name = {"name": FlatSymbolRefAttr.get(symbol)}
+    memref = Operation.create("memref.get_global", [tiles.type], attributes=name, ip=ip).results[0]
+    tensor = tensor_type(tiles.type.shape, tiles.loaded)
+    return Operation.create(
+        "bufferization.to_tensor", [tensor], [memref], {"restrict": UnitAttr.get()}, ip=ip
+    ).results[0]
+
+
+def _number(window: Window, ip: InsertionPoint) -> Value:
+    """Which of the places it is."""
+    step = index_constant(window.step, ip)
+    return Operation.create(
+        "arith.divui", [window.offset.type], [window.offset, step], ip=ip
+    ).results[0]
+
+
+def _erase_unread(module: Operation, globals: dict[str, Operation]) -> None:
+    """Drop the constants that nothing reads any more."""
+    for op in reversed(all_operations(module)):
+        if op.name in _READS and not any(True for _ in op.results[0].uses):
+            op.erase()
+    read = {
+        FlatSymbolRefAttr(op.attributes["name"]).value
+        for op in all_operations(module)
+        if op.name == "memref.get_global"
+    }
+    for symbol, op in globals.items():
+        if symbol not in read:
+            op.erase()

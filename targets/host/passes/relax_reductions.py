@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""relax-reductions: long reductions of floats along rows may be done in any order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import unscheduled_reductions
+from xtc.ir.analysis.structured import (
+    FLOAT_EXTREMES,
+    FLOAT_SUMS,
+    Structured,
+    combining_operation,
+)
+from xtc.ir.fast_math import allow
+from xtc.ir.mlir import Operation
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+
+_SHORT_ROW = 32  # terms next to each other, of fewer of which LLVM makes no vectors
+
+
+@dataclass(frozen=True)
+class RelaxReductions(Pass):
+    """Let LLVM keep several vectors of partial results where a reduction runs along rows.
+
+    In the order of its terms such a sum is one chain of additions, each of which waits for the one
+    before. What has few terms is left to `transpose-row-reductions`, which needs no freedom. The
+    order depends on the terms alone, not on how many rows there are. The largest or smallest of zeros may
+    be of either sign, and NaN stays NaN. A reduction that has a schedule is left alone.
+
+    Before:
+        linalg.generic ins(%a : tensor<4096xf32>) outs(%s : tensor<f32>) { arith.addf %s, %a }
+    After:
+        linalg.generic ... { arith.addf %s, %a fastmath<reassoc> }
+
+    Attributes:
+        terms: of one element of the result, from which on their order is free.
+    """
+
+    name: ClassVar[str] = "relax-reductions"
+    terms: int = 128
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        for nest in unscheduled_reductions(module):
+            op = combining_operation(nest.op)
+            inner = _innermost(nest)
+            if op is not None and inner is not None:
+                _relax(op, nest, inner, self.terms)
+
+
+def _innermost(nest: Structured) -> int | None:
+    """The innermost loop where it is a reduction along neighbouring elements."""
+    long = [loop for loop in nest.reductions if nest.extents[loop] > 1]
+    if not long or not nest.runs_along_rows:
+        return None
+    used = [number for number in range(len(nest.indices)) if nest.uses_loop(number, long[-1])]
+    return long[-1] if all(nest.is_contiguous(number, long[-1]) for number in used) else None
+
+
+def _relax(op: Operation, nest: Structured, inner: int, terms: int) -> None:
+    """Give the operation that combines total and term of a reduction what freedom it gains by."""
+    if nest.body.arguments[nest.destination] not in list(op.operands):
+        return
+    if op.name in FLOAT_EXTREMES:
+        allow(op, "nsz")
+        _put_total_last(op, nest)
+    total = math.prod(nest.extents[loop] for loop in nest.reductions)
+    many = total >= terms and nest.extents[inner] >= _SHORT_ROW
+    if many and op.name in (*FLOAT_SUMS, *FLOAT_EXTREMES):
+        allow(op, "reassoc")
+
+
+def _put_total_last(op: Operation, nest: Structured) -> None:
+    """Make what is known so far the second operand.
+
+    The maximum of x86 is its second operand where one is NaN. A NaN found earlier then stays by
+    itself, and only new elements have to be tested, outside of the chain.
+    """
+    first, second = op.operands
+    if first == nest.body.arguments[nest.destination]:
+        op.operands[0], op.operands[1] = second, first

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""transpose-row-reductions: sums along rows of a buffer run on vectors of several rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import unscheduled_reductions
+from xtc.ir.analysis.structured import Structured, body_operations, labels, shape_of
+from xtc.ir.build.tensors import generic, subview
+from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc_targets.host.passes._row_reductions import RowSum, row_sum
+
+
+@dataclass(frozen=True)
+class TransposeRowReductions(Pass):
+    """Give each lane of a vector a row to sum, and turn square blocks of the rows into columns.
+
+    The terms of a row are added in their order, so no result changes: rows are what runs side by
+    side. A block is read row by row and transposed in registers, as many rows as a register of
+    `bits` has elements or fewer; then each column is one step of all the sums.
+
+    Before:
+        linalg.generic ins(%a : memref<8x64xf32>) outs(%s : memref<8xf32>) { s + a }
+    After (bits=256):
+        scf.for %k = 0 to 64 step 8 iter_args(%sum) {
+          %row0 = vector.load %a[0, %k] ... ; %column0 = vector.shuffle ... ; arith.addf ...
+        }
+
+    What is left of rows or terms stays an operation of its own.
+    """
+
+    name: ClassVar[str] = "transpose-row-reductions"
+    bits: int = 128
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for nest in unscheduled_reductions(module):
+                found = row_sum(nest, self.bits)
+                if found is not None:
+                    with nest.op.location:
+                        _rewrite(found)
+
+
+def _rewrite(found: RowSum) -> None:
+    nest, lanes = found.nest, found.lanes
+    rows, terms = found.rows, found.terms
+    whole_rows, whole_terms = (nest.extents[loop] // lanes * lanes for loop in (rows, terms))
+    with InsertionPoint(nest.op):
+        found.write(whole_rows, whole_terms)
+    _part(nest, {rows: (0, whole_rows), terms: (whole_terms, nest.extents[terms])})
+    _part(nest, {rows: (whole_rows, nest.extents[rows]), terms: (0, nest.extents[terms])})
+    nest.op.erase()
+
+
+def _part(nest: Structured, ranges: Mapping[int, tuple[int, int]]) -> None:
+    """A copy of the operation for a part of its iterations, before it; nothing where that is none.
+
+    Indices are plain loops.
+    """
+    if any(start == stop for start, stop in ranges.values()):
+        return
+    ip = InsertionPoint(nest.op)
+    operands: list[Value] = []
+    for value, row in zip(nest.op.operands, nest.indices, strict=True):
+        if not isinstance(value.type, MemRefType):
+            operands.append(value)
+            continue
+        bounds = [
+            ranges.get(index.loop, (0, size)) if index.loop is not None else (0, size)
+            for index, size in zip(row, shape_of(value), strict=True)
+        ]
+        sizes = [stop - start for start, stop in bounds]
+        starts = [start for start, _ in bounds]
+        operands.append(subview(value, starts, sizes, [1] * len(row), ip))
+    _copy(nest, operands, ip)
+
+
+def _copy(nest: Structured, operands: Sequence[Value], ip: InsertionPoint) -> None:
+    pairs = list(zip(operands, nest.indices, strict=True))
+    op = generic(pairs, len(nest.extents), nest.reductions, labels(nest.op), ip)
+    block = op.regions[0].blocks[0]
+    values = dict(zip(nest.body.arguments, block.arguments, strict=True))
+    for inner in body_operations(nest.op):
+        copy = inner.clone(ip=InsertionPoint(block))
+        for number, operand in enumerate(copy.operands):
+            copy.operands[number] = values.get(operand, operand)
+        values.update(zip(inner.results, copy.results, strict=True))

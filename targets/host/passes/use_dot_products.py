@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""use-dot-products: innermost products of interleaved terms become dot-product instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.analysis.structured import structured
+from xtc.ir.build.tensors import index_constant
+from xtc.ir.build.vectors import create
+from xtc.ir.mlir import (
+    ArrayAttr,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    StridedLayoutAttr,
+    StringAttr,
+    Type,
+    Value,
+    VectorType,
+)
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._dots import DOT, Dot, dot_for
+
+_WORD = 32  # bits of the terms of one sum, and of the sum
+
+
+@dataclass(frozen=True)
+class UseDotProducts(Pass):
+    """Replace `c[j] += a[t] * b[j][t]` on buffers by instructions that add up over t.
+
+    Before:
+        linalg.generic {xtc.dot} ins(%a, %b : memref<2xbf16>, memref<16x2xbf16>)
+                                 outs(%c : memref<16xf32>)
+    After:
+        %terms = vector.broadcast %a01 : i32 to vector<16xi32>
+        %sums = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %terms, %b)
+        vector.store %sums, %c[%0] : memref<16xf32>, vector<16xf32>
+
+    What is not dense in memory, or does not come out even, stays as it is, for loops.
+
+    Attributes:
+        features: those that `interleave-operands` was given.
+    """
+
+    name: ClassVar[str] = "use-dot-products"
+    features: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        dot_for(self.features, "")
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in operations_with(module, DOT):
+                dot = self._dot(op)
+                if dot is not None and _is_innermost(op, dot):
+                    with op.location, InsertionPoint(op):
+                        _rewrite(op, dot)
+                    op.erase()
+
+    def _dot(self, op: Operation) -> Dot | None:
+        element = getattr(op.operands[0].type, "element_type", None)
+        return dot_for(self.features, str(element))
+
+
+def _is_innermost(op: Operation, dot: Dot) -> bool:
+    """Whether the loops are one over sums and one over the terms, neighbours in memory."""
+    nest = structured(op)
+    if nest is None or not all(isinstance(value.type, MemRefType) for value in op.operands):
+        return False
+    rows = [[index.loop for index in row] for row in nest.indices]
+    sums = nest.extents[0]
+    return (
+        rows == [[1], [0, 1], [0]]
+        and nest.extents[1] == dot.terms
+        and sums % min(dot.intrinsics) == 0
+        and all(_is_dense(value) for value in op.operands)
+    )
+
+
+def _is_dense(value: Value) -> bool:
+    strides, _ = MemRefType(value.type).get_strides_and_offset()
+    expected = 1
+    for size, stride in reversed(list(zip(value.type.shape, strides, strict=True))):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _rewrite(op: Operation, dot: Dot) -> None:
+    factor, panel, sums = op.operands
+    element = factor.type.element_type
+    zero = index_constant(0, InsertionPoint(op))
+    terms = create("vector.load", [VectorType.get([dot.terms], element)], [factor, zero])
+    single = create("vector.bitcast", [_words(1)], [terms])
+    place = {"static_position": DenseI64ArrayAttr.get([0])}
+    word = create("vector.extract", [IntegerType.get_signless(_WORD)], [single], place)
+    flat = _flat(panel)
+    start, end = 0, MemRefType(sums.type).shape[0]
+    while start < end:
+        lanes = max(one for one in dot.intrinsics if start + one <= end)
+        factors = _as_factors(create("vector.broadcast", [_words(lanes)], [word]), dot, element)
+        _add(dot, lanes, factors, flat, sums, start)
+        start += lanes
+
+
+def _add(dot: Dot, lanes: int, factors: Value, panel: Value, sums: Value, start: int) -> None:
+    """The instruction for the sums from `start` on."""
+    here = InsertionPoint.current
+    element, total = MemRefType(panel.type).element_type, MemRefType(sums.type).element_type
+    loaded = VectorType.get([lanes * dot.terms], element)
+    first = index_constant(start * dot.terms, here)
+    words = create(
+        "vector.bitcast", [_words(lanes)], [create("vector.load", [loaded], [panel, first])]
+    )
+    operands = [factors, _as_factors(words, dot, element)]
+    place = index_constant(start, here)
+    type = VectorType.get([lanes], total)
+    old = create("vector.load", [type], [sums, place])
+    if dot.adds:
+        new = _call(dot.intrinsics[lanes], type, [old, *operands])
+    else:
+        new = create("arith.addi", [type], [old, _call(dot.intrinsics[lanes], type, operands)])
+    Operation.create("vector.store", operands=[new, sums, place])
+
+
+def _words(lanes: int) -> Type:
+    return VectorType.get([lanes], IntegerType.get_signless(_WORD))
+
+
+def _as_factors(words: Value, dot: Dot, element: Type) -> Value:
+    """Words as what the instruction takes; a type of LLVM's dialect stays what it is."""
+    lanes = VectorType(words.type).shape[0] * dot.terms
+    return create("llvm.bitcast", [VectorType.get([lanes], element)], [words])
+
+
+def _call(name: str, type: Type, operands: list[Value]) -> Value:
+    attributes = {
+        "intrin": StringAttr.get(name),
+        "op_bundle_sizes": DenseI32ArrayAttr.get([]),
+        "operandSegmentSizes": DenseI32ArrayAttr.get([len(operands), 0]),
+    }
+    return create("llvm.call_intrinsic", [type], operands, attributes)
+
+
+def _flat(panel: Value) -> Value:
+    """The panel's tile as one row."""
+    old = MemRefType(panel.type)
+    size = old.shape[0] * old.shape[1]
+    _, offset = old.get_strides_and_offset()
+    is_strided = isinstance(old.layout, StridedLayoutAttr)
+    layout = StridedLayoutAttr.get(offset, [1]) if is_strided else None
+    type = MemRefType.get([size], old.element_type, layout, old.memory_space)
+    index = IntegerType.get_signless(64)
+    group = ArrayAttr.get([IntegerAttr.get(index, 0), IntegerAttr.get(index, 1)])
+    return create(
+        "memref.collapse_shape", [type], [panel], {"reassociation": ArrayAttr.get([group])}
+    )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""widen-operands: products of short floats are computed on operands that were widened before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.linalg_ops import remove_attributes
+from xtc.ir.analysis.structured import SCHEDULE_MARK, labels, structured
+from xtc.ir.build.tensors import generic
+from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
+from xtc.ir.passes import Pass
+from xtc.loops import Nest, nest_data
+from xtc_passes.tensor._grouped_reduction import computing, group_loops
+from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
+from xtc_passes.tensor._scheduled import Scheduled
+from xtc_passes.tensor.apply_schedules import NODE, ApplySchedules
+from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._operand_copies import Body, axis, copied, untransposed
+
+_FACTOR, _PANEL = 0, 1
+_WIDE = "f32"
+
+
+@dataclass(frozen=True)
+class WidenOperands(Pass):
+    """Convert each operand of a scheduled product once, not each time that it is read.
+
+    For float16, and for bfloat16 that no instruction is for, where a schedule makes vectors. An
+    operand is converted where the schedule packs it, or else before all loops.
+
+    Before:
+        linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize"]}
+            ins(%a, %b : 8x64xf16, 64x64xf16) outs(%c : 8x64xf32)
+    After:
+        %x = linalg.generic ins(%a : 8x64xf16) outs(8x64xf32) { arith.extf }
+        %y = linalg.generic ins(%b : 64x64xf16) outs(64x64xf32) { arith.extf }
+        linalg.generic {loop.schedule = ["j=fuse:1", "i", "k", "j#32=vectorize"]} ins(%x, %y)
+    """
+
+    name: ClassVar[str] = "widen-operands"
+
+    def run(self, module: Operation) -> None:
+        found = ApplySchedules().nests(module)
+        with module.context:
+            for one in found:
+                nest = structured(one.op)
+                product = narrow_product(nest) if nest is not None else None
+                if product is not None and _suits(product, one):
+                    with one.op.location:
+                        _rewrite(product, one.nest, InsertionPoint(one.op))
+            remove_attributes(module, NODE)
+
+
+def _suits(product: NarrowProduct, one: Scheduled) -> bool:
+    """Whether floats become vectors, and operands are not what the schedule computes anyway."""
+    loops = [loop for nest in one.nest.walk() for loop in nest.loops]
+    return (
+        product.total == _WIDE
+        and any(loop.vectorize for loop in loops)
+        and not group_loops(one.nest)
+        and not any(loop.fuse or loop.distribute or loop.spread for loop in loops)
+        and not one.nest.segments
+    )
+
+
+def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
+    nest = product.nest
+    factor, panel, sums = nest.op.operands
+    orders = [product.loops(_FACTOR), product.inner_last(_PANEL, product.term, product.column)]
+    panel, before = untransposed(panel, product.loops(_PANEL))
+    widening = Body("extf", element=_WIDE)
+    operands = [
+        copied(factor, orders[_FACTOR], orders[_FACTOR], widening, ip),
+        copied(panel, before, orders[_PANEL], widening, ip),
+        sums,
+    ]
+    rows = [[axis(loop) for loop in row] for row in (*orders, product.loops(2))]
+    schedule = StringAttr.get(nest_data(computing(computing(loops, _PANEL), _FACTOR)))
+    op = generic(
+        list(zip(operands, rows, strict=True)),
+        len(nest.extents),
+        nest.reductions,
+        labels(nest.op) | {SCHEDULE_MARK: schedule},
+        ip,
+    )
+    write_multiply_add(op)
+    nest.result.replace_all_uses_with(op.results[0])
+    nest.op.erase()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""group-contractions: a product, the zeros before it and what follows become one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.structured import KERNEL
+from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
+from xtc.ir.passes import Pass
+from xtc_targets.nvgpu.passes._contraction import Product, epilogue_of, product_of
+
+
+@dataclass(frozen=True)
+class GroupContractions(Pass):
+    """Mark what one kernel on tensor cores shall compute, and put it side by side.
+
+    Before:
+        %z = linalg.fill 0.0 ; %m = linalg.matmul ins(%a, %b) outs(%z) ; %x = ...
+        %r = linalg.generic ins(%m, %x)
+    After:
+        %x = ... ; %z = linalg.fill {xtc.kernel = 0} ; %m = linalg.matmul {xtc.kernel = 0} ..
+        %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
+
+    The product must begin with zeros and have no schedule of the user's. What follows joins where
+    it alone reads the product, and reads each element once, where it is. What is written gets a
+    tensor of its own: blocks may still read the factors when others write the result.
+
+    Attributes:
+        tf32: whether factors in float32 may be rounded to TF32.
+    """
+
+    name: ClassVar[str] = "group-contractions"
+    tf32: bool = False
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                for number, group in enumerate(self._groups(view)):
+                    group.mark(number)
+
+    def _groups(self, view: FunctionView) -> list[_Group]:
+        """All that will be marked: the hash of an operation is lost when that is changed."""
+        groups: list[_Group] = []
+        taken: set[Operation] = set()
+        for product in (product_of(op, self.tf32) for op in view.nests):
+            zeros = None if product is None else _zeros(view, product)
+            if product is None or zeros is None:
+                continue
+            reader = _reader(view, product)
+            if reader is not None and reader in taken:
+                reader = None
+            if reader is not None:
+                taken.add(reader)
+            groups.append(_Group(product, zeros, reader))
+        return groups
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """A product, what fills its destination with zeros, and what joins it."""
+
+    product: Product
+    zeros: Operation
+    reader: Operation | None
+
+    def mark(self, number: int) -> None:
+        """Put the group side by side, and mark it."""
+        op, members = self.product.nest.op, []
+        if self.reader is not None:
+            _separate(self.reader, number)
+            op.move_before(self.reader)
+            members.append(self.reader)
+        copy = self.zeros.clone(InsertionPoint(op)).operation
+        _separate(copy, number)
+        op.operands[self.product.nest.destination] = copy.results[0]
+        _mark([copy, op, *members], number)
+        if not any(True for _ in self.zeros.results[0].uses):
+            self.zeros.erase()
+
+
+def _separate(op: Operation, number: int) -> None:
+    """Let an operation write to a tensor of its own, not to the buffer of what a block may read.
+
+    The mark keeps it from being taken for another one like it.
+    """
+    last = len(op.operands) - 1
+    maker = op.operands[last].owner
+    if isinstance(maker, Operation | OpView) and maker.operation.name == "tensor.empty":
+        own = maker.operation.clone(InsertionPoint(op)).operation
+        _mark([own], number)
+        op.operands[last] = own.results[0]
+
+
+def _zeros(view: FunctionView, product: Product) -> Operation | None:
+    """What fills the product's destination with zeros."""
+    nest = view.nest_of(product.nest.op.operands[product.nest.destination])
+    if nest is None or nest.op.name != "linalg.fill":
+        return None
+    return nest.op if is_zero(nest.op.operands[0]) else None
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is the constant 0 of a float type."""
+    owner = value.owner
+    if getattr(owner, "name", "") != "arith.constant":
+        return False
+    return str(owner.attributes["value"]).startswith("0.000000e+00")
+
+
+def _reader(view: FunctionView, product: Product) -> Operation | None:
+    """The operation that may change the product's elements before they are written."""
+    uses = view.uses.get(product.nest.result, [])
+    if len(uses) != 1:
+        return None
+    nest = view.nests.get(uses[0][0])
+    if nest is None or nest.device != product.nest.device:
+        return None
+    return nest.op if epilogue_of(nest, product.nest.result) else None
+
+
+def _mark(members: list[Operation], number: int) -> None:
+    label = IntegerAttr.get(IntegerType.get_signless(64), number)
+    for op in members:
+        op.attributes[KERNEL] = label

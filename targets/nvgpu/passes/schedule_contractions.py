@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""schedule-contractions: sums of products without a schedule get one, for blocks and threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from xtc.ir.analysis.function_view import functions
+from xtc.ir.analysis.linalg_ops import graph_node, operations_with
+from xtc.ir.analysis.structured import Structured, shape_of
+from xtc.ir.build.tensors import extract_slice
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import SchedulingPass
+from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
+from xtc.loops.attribute_text import NAME as SCHEDULE
+from xtc_passes.tensor._scheduled import DIMS, schedule_line
+from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._contraction_kinds import Product, Tile, product_of, tile_of
+from xtc_targets.nvgpu.passes._padding import padded
+
+_TERMS = 4  # of a sum that a thread adds before it looks whether there are more
+_FILLED_UP = "xtc.filled_up"
+
+
+@dataclass(frozen=True)
+class ScheduleContractions(SchedulingPass):
+    """Choose tiles of blocks and of threads, and write them down as a schedule.
+
+    Before:
+        linalg.matmul ins(%a, %b : tensor<2048x2048xf32>, ..) outs(%c : ..)
+    After:
+        linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: {parallelize: true},
+          j: {parallelize: true}, k: {pack: [0, 1]}, i#128: {parallelize: true}, .., j#4: .. }"}
+
+    Tiles are as large as they may be with all multiprocessors busy. Sizes that they do not divide
+    are filled up with zeros first; where this would double the work, or there is too little of it,
+    the operation stays as it is.
+
+    Attributes:
+        sms: multiprocessors that run a kernel.
+    """
+
+    name: ClassVar[str] = "schedule-contractions"
+    sms: int = H100.sms
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for view in functions(module):
+                for nest in list(view.nests.values()):
+                    self._schedule(nest)
+
+    def chosen(self, module: Operation) -> dict[str, str]:
+        """Those of products that were not filled up: they are the graph's own."""
+        return {
+            node: schedule_line(op)
+            for op in operations_with(module, SCHEDULE)
+            if (node := graph_node(op)) is not None and _FILLED_UP not in op.attributes
+        }
+
+    def _schedule(self, nest: Structured) -> None:
+        product = product_of(nest)
+        tile = None if product is None else tile_of(product, self.sms)
+        if product is None or tile is None:
+            return
+        with nest.op.location:
+            filled = _filled_up(product, tile)
+        _write(filled, tile)
+
+
+def _filled_up(product: Product, tile: Tile) -> Product:
+    """The product of factors that tiles divide, in the place of `product`."""
+    nest = product.nest
+    steps = {product.m: tile.rows, product.n: tile.columns, product.k: tile.depth}
+    sizes = [-(-size // steps.get(n, 1)) * steps.get(n, 1) for n, size in enumerate(nest.extents)]
+    if tuple(sizes) == nest.extents:
+        return product
+    op = nest.op
+    for number, row in enumerate(nest.indices):
+        wide = [sizes[index.loop] for index in row if index.loop is not None]
+        op.operands[number] = padded(op.operands[number], wide, op)
+    op.attributes[_FILLED_UP] = UnitAttr.get()
+    old = op.results[0]
+    shape, uses = shape_of(old), [(use.owner, use.operand_number) for use in old.uses]
+    old.set_type(op.operands[nest.destination].type)
+    part = extract_slice(old, [0] * len(shape), shape, InsertionPoint.after(op))
+    for user, number in uses:
+        user.operands[number] = part
+    return replace(product, nest=replace(nest, extents=tuple(sizes)))
+
+
+def _write(product: Product, tile: Tile) -> None:
+    op = product.nest.op
+    names = _names(op, len(product.nest.extents))
+    op.attributes[DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
+    space = Space(tuple(map(Axis, names, product.nest.extents)), 2)
+    loops = _loops(product, tile, names)
+    op.attributes[SCHEDULE] = StringAttr.get(nest_data(Nest(space, loops)))
+
+
+def _names(op: Operation, loops: int) -> list[str]:
+    if DIMS in op.attributes:
+        return [StringAttr(one).value for one in ArrayAttr(op.attributes[DIMS])]
+    return [f"d{loop}" for loop in range(loops)]
+
+
+def _loops(product: Product, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
+    """Loops over blocks, over terms, over threads, and those of a thread."""
+    m, n, k = (names[loop] for loop in (product.m, product.n, product.k))
+    grid = [NestLoop(names[b], parallelize=True) for b in product.batch if product.size(b) > 1]
+    threads = []
+    for loop, name, step in ((product.m, m, tile.rows), (product.n, n, tile.columns)):
+        whole = NestLoop(name, parallelize=True)
+        if product.size(loop) > step:
+            grid.append(whole)
+            whole = NestLoop(name, step, parallelize=True)
+        threads.append(whole)
+    own = [NestLoop(m, tile.own_rows, unroll=tile.own_rows)]
+    if tile.own_columns > 1:
+        own.append(NestLoop(n, tile.own_columns, vectorize=True))
+    factors = product.a, product.b
+    if product.size(product.k) == tile.depth:  # a single tile of each factor
+        grid[-1] = replace(grid[-1], pack=factors)
+        return (*grid, *threads, NestLoop(k, unroll=_TERMS), *own)
+    inner = NestLoop(k, tile.depth, unroll=_TERMS)
+    return (*grid, NestLoop(k, pack=factors), *threads, inner, *own)

@@ -1,0 +1,110 @@
+// RUN: xtc-opt %s '--add-default-schedules{vector-bits=512 registers=32 l2-bytes=1048576}' | FileCheck %s
+// RUN: xtc-opt %s '--add-default-schedules{vector-bits=256 registers=16 parallel=false}' | FileCheck %s --check-prefix=AVX2
+
+// The operand with the vectors is small enough to be read in place.
+
+// CHECK-LABEL: func.func @small
+// CHECK: loop.schedule = ["j=parallelize", "i", "k", "i#8=unroll", "j#32=vectorize"]
+// AVX2-LABEL: func.func @small
+// AVX2: loop.schedule = ["j", "i", "k", "i#6=unroll", "j#16=vectorize"]
+func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<192x128xf32>) -> tensor<192x128xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<192x128xf32>, tensor<128x128xf32>) outs(%c : tensor<192x128xf32>) -> tensor<192x128xf32>
+  return %0 : tensor<192x128xf32>
+}
+
+// A panel of it is copied, a block of the sum at a time.
+
+// CHECK-LABEL: func.func @large
+// CHECK: loop.schedule = ["j=parallelize,pack:1", "j#64", "i", "k", "i#8=unroll", "j#32=vectorize"]
+func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}
+
+// Few rows: they are one register tile, and nothing is copied that is read once. Memory is the
+// limit, and long parts of some rows are read side by side.
+
+// CHECK-LABEL: func.func @one_row
+// CHECK: loop.schedule = ["j=parallelize", "k", "j#512", "k#16", "j#128=vectorize"]
+func.func @one_row(%a: tensor<1x2048xf32>, %b: tensor<2048x1024xf32>, %c: tensor<1x1024xf32>) -> tensor<1x1024xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1x2048xf32>, tensor<2048x1024xf32>) outs(%c : tensor<1x1024xf32>) -> tensor<1x1024xf32>
+  return %0 : tensor<1x1024xf32>
+}
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK: loop.schedule = ["j=parallelize", "k", "j#128", "k#16", "i=unroll", "j#32=vectorize"]
+func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<8x1024xf32>) -> tensor<8x1024xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<8x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<8x1024xf32>) -> tensor<8x1024xf32>
+  return %0 : tensor<8x1024xf32>
+}
+
+// What is small is left alone, and so is what the user has scheduled.
+
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: parallelize
+func.func @left_alone(%a: tensor<16x16xf32>, %b: tensor<512x512xf32>, %c: tensor<16x16xf32>, %d: tensor<512x512xf32>) -> (tensor<16x16xf32>, tensor<512x512xf32>) {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%c : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["j", "i", "k"]} ins(%b, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%d : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0, %1 : tensor<16x16xf32>, tensor<512x512xf32>
+}
+
+// A convolution: pixels are rows. Filters that are few are read in place, for a row of the image.
+
+// CHECK-LABEL: func.func @few_filters
+// CHECK: loop.schedule = ["h=parallelize", "f=parallelize", "w", "r", "s", "c", "w#8=unroll", "f#32=vectorize"]
+func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
+  %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x58x58x16xf32>, tensor<3x3x16x64xf32>) outs(%y : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
+  return %0 : tensor<1x56x56x64xf32>
+}
+
+// Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold.
+
+// CHECK-LABEL: func.func @many_filters
+// CHECK: loop.schedule = ["f=parallelize", "r=pack:1", "h", "s", "c", "w=unroll", "f#32=vectorize"]
+func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>, %y: tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32> {
+  %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x29x29x512xf32>, tensor<3x3x512x256xf32>) outs(%y : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
+  return %0 : tensor<1x14x14x256xf32>
+}
+
+// Each channel has a window of its own: vectors are along the channels.
+
+// CHECK-LABEL: func.func @depthwise
+// CHECK: loop.schedule = ["h=parallelize", "w", "c", "r", "s=unroll", "w#2=unroll", "c#64=vectorize"]
+// AVX2-LABEL: func.func @depthwise
+// AVX2: loop.schedule = ["h", "w", "c", "r", "s=unroll", "w#2=unroll", "c#32=vectorize"]
+func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x58x58x128xf32>, tensor<3x3x128xf32>) outs(%y : tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32>
+  return %0 : tensor<1x56x56x128xf32>
+}
+
+// All filters would fill the first-level cache: those of some channels serve a row of positions.
+
+// CHECK-LABEL: func.func @wide_depthwise
+// CHECK: loop.schedule = ["h", "c", "w", "r", "s=unroll", "c#64=vectorize"]
+func.func @wide_depthwise(%x: tensor<1x9x9x1024xf32>, %w: tensor<3x3x1024xf32>, %y: tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x9x9x1024xf32>, tensor<3x3x1024xf32>) outs(%y : tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32>
+  return %0 : tensor<1x7x7x1024xf32>
+}
+
+// Few channels leave vectors for more positions; three vectors have no remainder, where four do.
+
+// CHECK-LABEL: func.func @narrow_depthwise
+// CHECK: loop.schedule = ["h=parallelize", "w", "r", "s=unroll", "w#8=unroll", "c=vectorize"]
+func.func @narrow_depthwise(%x: tensor<1x114x114x16xf32>, %w: tensor<3x3x16xf32>, %y: tensor<1x112x112x16xf32>) -> tensor<1x112x112x16xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x114x114x16xf32>, tensor<3x3x16xf32>) outs(%y : tensor<1x112x112x16xf32>) -> tensor<1x112x112x16xf32>
+  return %0 : tensor<1x112x112x16xf32>
+}
+
+// CHECK-LABEL: func.func @odd_depthwise
+// CHECK: loop.schedule = ["h", "w", "c", "r", "s=unroll", "w#2=unroll", "c#48=vectorize"]
+func.func @odd_depthwise(%x: tensor<1x30x30x96xf32>, %w: tensor<3x3x96xf32>, %y: tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32> {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x30x30x96xf32>, tensor<3x3x96xf32>) outs(%y : tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32>
+  return %0 : tensor<1x28x28x96xf32>
+}
+
+// CHECK-LABEL: func.func @pool
+// CHECK: loop.schedule = ["c", "r", "s", "c#128=vectorize"]
+func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32> {
+  %0 = linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x7x7x512xf32>, tensor<7x7xf32>) outs(%y : tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32>
+  return %0 : tensor<1x1x1x512xf32>
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --schedule-contractions | FileCheck %s
+// RUN: xtc-opt %s --schedule-contractions{sms=16} | FileCheck %s --check-prefix=SMALL
+
+// Enough for all multiprocessors by large tiles; a smaller machine takes them for smaller products.
+// CHECK-LABEL: func.func @large(
+// CHECK:       linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: {parallelize: true}, j: {parallelize: true}, k: {pack: [0, 1]}, i#128: {parallelize: true}, j#128: {parallelize: true}, k#16: {unroll: 4}, i#16: {unroll: 16}, j#4: {vectorize: true}}"}
+// SMALL-LABEL: func.func @large(
+// SMALL:       i#128: {parallelize: true}, j#128: {parallelize: true}
+func.func @large(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>, %c: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<2048x2048xf32>, tensor<2048x2048xf32>)
+    outs(%c : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  return %0 : tensor<2048x2048xf32>
+}
+
+// CHECK-LABEL: func.func @small(
+// CHECK:       i#32: {parallelize: true}, j#32: {parallelize: true}
+// SMALL-LABEL: func.func @small(
+// SMALL:       i#64: {parallelize: true}, j#64: {parallelize: true}
+func.func @small(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<256x256xf32>, tensor<256x256xf32>)
+    outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+
+// A single tile along the sum is packed by the block.
+// CHECK-LABEL: func.func @thin(
+// CHECK:       loop.schedule = "{i: {parallelize: true}, j: {parallelize: true, pack: [0, 1]}, i#{{[0-9]+}}: {parallelize: true}, j#{{[0-9]+}}: {parallelize: true}, k: {unroll: 4}
+func.func @thin(%a: tensor<256x16xf32>, %b: tensor<16x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<256x16xf32>, tensor<16x256xf32>)
+    outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
+
+// Matrices that share a factor; that of the rows is the second operand, which has them side by side.
+#ac = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+#bc = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
+#cc = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-LABEL: func.func @batched(
+// CHECK:       loop.dims = ["d0", "d1", "d2", "d3"], loop.schedule = "{d0: {parallelize: true}, d1: {parallelize: true}, d2: {parallelize: true}, d3: {pack: [1, 0]}
+func.func @batched(%a: tensor<64x256xf32>, %b: tensor<5x64x256xf32>, %c: tensor<5x256x256xf32>) -> tensor<5x256x256xf32> {
+  %0 = linalg.generic {indexing_maps = [#ac, #bc, #cc], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%a, %b : tensor<64x256xf32>, tensor<5x64x256xf32>) outs(%c : tensor<5x256x256xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %z, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<5x256x256xf32>
+  return %0 : tensor<5x256x256xf32>
+}
+
+// Sizes that no tile divides: zeros behind the factors, more of what is added to, a part of the result.
+// CHECK-LABEL: func.func @uneven(
+// CHECK:       %[[WIDE:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<128x{{.*}}xf32>)
+// CHECK:         %[[I:.*]] = linalg.index 0
+// CHECK:         %[[INSIDE:.*]] = arith.cmpi ult, %[[I]], %c100
+// CHECK:         %[[ELEMENT:.*]] = tensor.extract %arg0
+// CHECK:         arith.select %[[INSIDE]], %[[ELEMENT]], %{{.*}} : f32
+// CHECK:       linalg.fill {{.*}} outs(%{{.*}} : tensor<128x96xf32>)
+// CHECK:       %[[ALL:.*]] = linalg.matmul {{.*}} outs({{.*}} : tensor<128x96xf32>)
+// CHECK:       %[[PART:.*]] = tensor.extract_slice %[[ALL]][0, 0] [100, 90] [1, 1]
+// CHECK:       return %[[PART]]
+func.func @uneven(%a: tensor<100x64xf32>, %b: tensor<64x90xf32>) -> tensor<100x90xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<100x90xf32>
+  %c = linalg.fill ins(%zero : f32) outs(%empty : tensor<100x90xf32>) -> tensor<100x90xf32>
+  %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<100x64xf32>, tensor<64x90xf32>)
+    outs(%c : tensor<100x90xf32>) -> tensor<100x90xf32>
+  return %0 : tensor<100x90xf32>
+}
+
+// Left alone: too small for two blocks; scheduled by the user; taken by another kernel; no product.
+// CHECK-LABEL: func.func @left(
+// CHECK:       linalg.matmul ins
+// CHECK:       linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: parallelize}"}
+// CHECK:       linalg.matmul {xtc.kernel = 0 : i64} ins
+// CHECK:       linalg.generic
+// CHECK-NOT:   loop.schedule
+func.func @left(%a: tensor<16x16xf32>, %c: tensor<256x256xf32>) -> (tensor<16x16xf32>, tensor<256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>) {
+  %0 = linalg.matmul ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%a : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: parallelize}"}
+    ins(%c, %c : tensor<256x256xf32>, tensor<256x256xf32>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %2 = linalg.matmul {xtc.kernel = 0 : i64}
+    ins(%c, %c : tensor<256x256xf32>, tensor<256x256xf32>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%c, %c : tensor<256x256xf32>, tensor<256x256xf32>) outs(%c : tensor<256x256xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.addf %x, %y : f32
+    %s = arith.maximumf %z, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<256x256xf32>
+  return %0, %1, %2, %3 : tensor<16x16xf32>, tensor<256x256xf32>, tensor<256x256xf32>, tensor<256x256xf32>
+}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C text of helper functions and types; each is printed once, before the code that uses it.
+
+Vectors are the extension that GCC and Clang share: operators work lane by lane, comparisons give
+vectors of integers that are 0 or -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.codegen.c.types import CType
+
+
+def vector_type(type: CType) -> str:
+    """A vector that is aligned as the compiler likes it."""
+    return (
+        f"typedef {type.scalar.name} {type.name} "
+        f"__attribute__((vector_size({type.nbytes * type.lanes})));"
+    )
+
+
+def memory_type(type: CType) -> str:
+    """The same vector at any element's address, over memory of any type."""
+    return f"typedef {type.name} {type.name}_u __attribute__((aligned({type.nbytes}), may_alias));"
+
+
+BF16_TYPE = "typedef uint16_t bf16;  // the upper half of a float"
+
+
+def load(type: CType) -> str:
+    """A vector from consecutive elements."""
+    return f"""\
+static inline {type.name} load_{type.short}(const {type.scalar.name} *from) {{
+  return *(const {type.name}_u *)from;
+}}"""
+
+
+def store(type: CType) -> str:
+    """A vector to consecutive elements."""
+    return f"""\
+static inline void store_{type.short}({type.scalar.name} *to, {type.name} value) {{
+  *({type.name}_u *)to = value;
+}}"""
+
+
+def splat(type: CType) -> str:
+    """A scalar in every lane; x - 0 is x, even for -0, but C computes _Float16 as float."""
+    lanes = ", ".join("x" for _ in range(type.lanes))
+    listed = type.element == "f16" or type.lanes == 1
+    value = f"({type.name}){{{lanes}}}" if listed else f"x - ({type.name}){{0}}"
+    return f"""\
+static inline {type.name} splat_{type.short}({type.scalar.name} x) {{
+  return {value};
+}}"""
+
+
+def select(type: CType) -> str:
+    """Lanes of `a` where the mask is -1, of `b` where it is 0."""
+    mask = type.mask.name
+    return f"""\
+static inline {type.name} select_{type.short}({mask} mask, {type.name} a, {type.name} b) {{
+  return ({type.name})((mask & ({mask})a) | (~mask & ({mask})b));
+}}"""
+
+
+def extreme(kind: str, type: CType) -> str:
+    """maximum or minimum of floats: NaN if either is, and +0 is above -0."""
+    sign = ">" if kind == "maximum" else "<"
+    if type.lanes:
+        mask, zero = type.mask.name, ">= 0" if kind == "maximum" else "< 0"
+        tie = f"(({mask})(a == b) & ({mask})(({mask})a {zero}))"
+        return f"""\
+static inline {type.name} {kind}_{type.short}({type.name} a, {type.name} b) {{
+  const {mask} first = ({mask})(a {sign} b) | ({mask})(a != a) | {tie};
+  return ({type.name})((first & ({mask})a) | (~first & ({mask})b));
+}}"""
+    tie = "!signbit(a)" if kind == "maximum" else "signbit(a)"
+    return f"""\
+static inline {type.name} {kind}_{type.short}({type.name} a, {type.name} b) {{
+  return a {sign} b || a != a || (a == b && {tie}) ? a : b;
+}}"""
+
+
+def integer_extreme(kind: str, type: CType) -> str:
+    """maximum or minimum of integers; those whose name begins with u take them as unsigned."""
+    sign = ">" if kind.endswith("maximum") else "<"
+    name, unsigned = type.name, kind.startswith("u")
+    if type.lanes:
+        flip = f" ^ INT{type.bits}_MIN" if unsigned else ""
+        return f"""\
+static inline {name} {kind}_{type.short}({name} a, {name} b) {{
+  const {name} first = ({name})((a{flip}) {sign} (b{flip}));
+  return (first & a) | (~first & b);
+}}"""
+    convert = f"(u{name})" if unsigned else ""
+    return f"""\
+static inline {name} {kind}_{type.short}({name} a, {name} b) {{
+  return {convert}a {sign} {convert}b ? a : b;
+}}"""
+
+
+def by_lane(function: str, name: str, type: CType, arguments: Sequence[str]) -> str:
+    """A function of the C library on each lane."""
+    parameters = ", ".join(f"{type.name} {one}" for one in arguments)
+    lanes = ", ".join(f"{one}[lane]" for one in arguments)
+    first = arguments[0]
+    return f"""\
+static inline {type.name} {name}_{type.short}({parameters}) {{
+  for (int lane = 0; lane < {type.lanes}; ++lane) {{
+    {first}[lane] = {function}({lanes});
+  }}
+  return {first};
+}}"""
+
+
+def division(name: str) -> str:
+    """Division of indices that rounds down or up."""
+    adjust = "- (n % d != 0 && (n < 0) != (d < 0))"
+    if name == "ceil_div":
+        adjust = "+ (n % d != 0 && (n < 0) == (d < 0))"
+    return f"""\
+static inline ptrdiff_t {name}(ptrdiff_t n, ptrdiff_t d) {{
+  return n / d {adjust};
+}}"""
+
+
+FLOAT_OF_BF16 = """\
+static inline float float_of_bf16(bf16 x) {
+  const uint32_t bits = (uint32_t)x << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}"""
+
+BF16_OF_FLOAT = """\
+// Rounds to nearest, ties to even; NaN stays NaN.
+static inline bf16 bf16_of_float(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (x != x) {
+    return (bf16)(bits >> 16 | 0x40);
+  }
+  return (bf16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}"""
+
+
+def floats_of_bf16(lanes: int) -> str:
+    """A vector of bf16 as floats."""
+    return f"""\
+static inline f32x{lanes} float_of_bf16x{lanes}(bf16x{lanes} x) {{
+  return (f32x{lanes})(__builtin_convertvector(x, u32x{lanes}) << 16);
+}}"""
+
+
+def bf16_of_floats(lanes: int) -> str:
+    """A vector of floats rounded to bf16."""
+    wide = f"u32x{lanes}"
+    return f"""\
+// Rounds to nearest, ties to even; NaN stays NaN.
+static inline bf16x{lanes} bf16_of_f32x{lanes}(f32x{lanes} x) {{
+  const {wide} bits = ({wide})x;
+  const {wide} nan = ({wide})(x != x);
+  const {wide} rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return __builtin_convertvector((nan & (bits >> 16 | 0x40)) | (~nan & rounded), bf16x{lanes});
+}}"""

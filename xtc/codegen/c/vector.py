@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The vector dialect in C: vectors of rank 1 that fit a register, as `split-vectors` makes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xtc.codegen.c.expression import Expression, address, call, element
+from xtc.codegen.c.lanes import splat
+from xtc.codegen.c.memref import place
+from xtc.codegen.c.printer import Printer, Rule
+from xtc.ir.mlir import Operation
+
+
+def _load(printer: Printer, op: Operation) -> None:
+    memref, *indices = op.operands
+    (result,) = op.results
+    where = address(place(printer, memref, indices))
+    value = call(printer.prelude.load(printer.type_of(result)), where)
+    printer.define(result, replace(value, reads=True), printer.hint(memref))
+
+
+def _store(printer: Printer, op: Operation) -> None:
+    value, memref, *indices = op.operands
+    where = address(place(printer, memref, indices))
+    stored = printer.expression(value)
+    store = printer.prelude.store(printer.type_of(value))
+    printer.flush()
+    printer.statement(f"{call(store, where, stored).text};")
+
+
+def _broadcast(printer: Printer, op: Operation) -> None:
+    """A scalar in every lane: a name for the scalar serves all its uses."""
+    (source,), (result,) = op.operands, op.results
+    if printer.type_of(source).lanes:
+        raise printer.error(op, "a vector in every lane of another cannot be written in C")
+    once = len(list(result.uses)) == 1
+    scalar = printer.expression(source) if once else printer.atom(source)
+    value = splat(printer.prelude, scalar, printer.type_of(result))
+    if scalar.is_atom:
+        printer.set(result, value, printer.hint(source))
+    else:
+        printer.define(result, value, printer.hint(source))
+
+
+def _from_elements(printer: Printer, op: Operation) -> None:
+    (result,) = op.results
+    values = [printer.expression(operand) for operand in op.operands]
+    name = printer.prelude.type(printer.type_of(result))
+    texts = ", ".join(value.text for value in values)
+    vector = Expression(f"({name}){{{texts}}}", reads=any(value.reads for value in values))
+    printer.define(result, vector, "gathered")
+
+
+def _extract(printer: Printer, op: Operation) -> None:
+    """One lane, at a constant position."""
+    positions = list(op.attributes["static_position"])
+    if len(op.operands) != 1 or len(positions) != 1:
+        raise printer.error(op, "only a lane at a constant position can be taken in C")
+    vector = printer.atom(op.operands[0])
+    lane = element(vector, Expression(str(positions[0])), reads=False)
+    printer.define(op.results[0], lane, printer.hint(op.operands[0]))
+
+
+RULES: dict[str, Rule] = {
+    "vector.load": _load,
+    "vector.store": _store,
+    "vector.broadcast": _broadcast,
+    "vector.from_elements": _from_elements,
+    "vector.extract": _extract,
+}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code generation for the host and for other machines, in this process, by LLVM.
+
+The library is loaded at the first call that needs it, each target family at its first need.
+"""
+
+from xtc.codegen.llvm.codegen import compile_ir, optimize_ir
+from xtc.codegen.llvm.data import data_object
+from xtc.codegen.llvm.jit import LoadedObjects
+from xtc.codegen.llvm.link import compile_shared, link_shared, linker_version
+from xtc.codegen.llvm.machine import Machine
+
+__all__ = [
+    "LoadedObjects",
+    "Machine",
+    "compile_ir",
+    "compile_shared",
+    "data_object",
+    "link_shared",
+    "linker_version",
+    "optimize_ir",
+]

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LLVM IR to optimised IR, assembly or an object file, in this process."""
+
+from __future__ import annotations
+
+from xtc.codegen.llvm.capi import llvm, take_string
+from xtc.codegen.llvm.fatal import guarded
+from xtc.codegen.llvm.machine import Machine
+from xtc.codegen.llvm.unit import Kind, compilation
+from xtc.core.errors import UserError, did_you_mean
+
+_KINDS = ("object", "assembly")
+
+
+def compile_ir(
+    ir: str | bytes,
+    machine: Machine,
+    *,
+    opt: int = 3,
+    kind: Kind = "object",
+    name: str = "module",
+) -> bytes:
+    """Position-independent machine code of a module, the same bytes for the same input.
+
+    Args:
+        ir: LLVM IR text, or bitcode; its triple and data layout become the machine's.
+        machine: what to generate code for.
+        opt: the level of LLVM's pipeline and of its code generator, 0 to 3.
+        kind: an object file, or the text that an assembler takes.
+        name: what errors call the module.
+
+    Raises:
+        UserError: an unknown machine, level or kind, or a kind that the machine does not have.
+        CompileError: LLVM's own words on IR that it does not accept.
+    """
+    if kind not in _KINDS:
+        raise UserError(f"no code of the kind '{kind}'", hints=did_you_mean(kind, _KINDS))
+
+    def compile_module() -> bytes:
+        with compilation(machine, opt, name) as unit:
+            module = unit.parse(_encoded(ir))
+            unit.optimize(module)
+            return unit.emit(module, kind)
+
+    return guarded(compile_module, f"'{name}' ({machine.triple})")
+
+
+def optimize_ir(ir: str | bytes, machine: Machine, opt: int = 3) -> str:
+    """The IR that `compile_ir` would generate code from, as text."""
+
+    def optimize_module() -> str:
+        with compilation(machine, opt, "module") as unit:
+            module = unit.parse(_encoded(ir))
+            unit.optimize(module)
+            return take_string(llvm().LLVMPrintModuleToString(module))
+
+    return guarded(optimize_module, f"the module ({machine.triple})")
+
+
+def _encoded(ir: str | bytes) -> bytes:
+    return ir.encode() if isinstance(ir, str) else ir

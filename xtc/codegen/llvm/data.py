@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constant data, such as weights, as an object file to link beside the code that uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import c_void_p
+
+from xtc.codegen.llvm.capi import llvm
+from xtc.codegen.llvm.fatal import guarded
+from xtc.codegen.llvm.machine import Machine
+from xtc.codegen.llvm.unit import Unit, compilation
+from xtc.core.errors import UserError
+
+_HIDDEN = 1  # LLVMHiddenVisibility
+
+
+def data_object(symbols: Mapping[str, bytes], machine: Machine, *, align: int = 64) -> bytes:
+    """An object file that defines each symbol as constant bytes.
+
+    The symbols can be used by every object linked with it and are hidden from outside.
+
+    Args:
+        symbols: name and content, in the order they will have in the object.
+        machine: what the object is for.
+        align: the alignment of every symbol in bytes, a power of two up to 2^32.
+
+    Raises:
+        UserError: an unknown machine, an empty name, or an alignment that does not exist.
+    """
+    if align < 1 or align & (align - 1) or align > 1 << 32:
+        raise UserError(f"the alignment {align} is not a power of two from 1 to 2^32")
+    for name in symbols:
+        if not name or "\0" in name:
+            raise UserError(f"{name!r} cannot be the name of a symbol")
+
+    def compile_data() -> bytes:
+        with compilation(machine, 0, "data") as unit:
+            module = unit.new_module()
+            for name, content in symbols.items():
+                _define(unit, module, name, content, align)
+            return unit.emit(module, "object")
+
+    return guarded(compile_data, "the data object")
+
+
+def _define(unit: Unit, module: c_void_p, name: str, content: bytes, align: int) -> None:
+    lib = llvm()
+    value = lib.LLVMConstStringInContext2(unit.context, content, len(content), 1)
+    symbol = lib.LLVMAddGlobal(module, lib.LLVMTypeOf(value), name.encode())
+    lib.LLVMSetInitializer(symbol, value)
+    lib.LLVMSetGlobalConstant(symbol, 1)
+    lib.LLVMSetVisibility(symbol, _HIDDEN)
+    lib.LLVMSetAlignment(symbol, align)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object files, or C sources, to a shared library, by the C compiler's driver."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from xtc.codegen.llvm.machine import Machine
+from xtc.core import knobs
+from xtc.core.errors import ToolError, UserError
+from xtc.system import c_compiler as cc
+from xtc.system import tool
+
+
+def link_shared(
+    objects: Sequence[bytes],
+    output: Path,
+    machine: Machine,
+    *,
+    libraries: Sequence[str] = ("m",),
+) -> None:
+    """Link object files into a shared library, which appears whole or not at all.
+
+    The compiler is the knob XTC_CC, a command with or without arguments. Symbols that neither the
+    objects nor the libraries define stay open until the library is loaded.
+
+    Args:
+        objects: the content of the object files.
+        output: the library's path; its folder exists, a file of that name is replaced.
+        machine: what the objects are for.
+        libraries: what to link against, named as after the compiler's `-l`.
+
+    Raises:
+        UserError: the output's folder does not exist, or XTC_CC is not a command.
+        ToolError: the compiler is missing or failed, with its own words.
+    """
+    if not output.parent.is_dir():
+        raise UserError(f"the folder of the shared library {output} does not exist")
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
+        paths = [Path(folder, f"{index}.o") for index in range(len(objects))]
+        for path, content in zip(paths, objects, strict=True):
+            path.write_bytes(content)
+        linked = Path(folder, output.name)
+        _link(paths, linked, machine, libraries, f"linking {output.name}")
+        linked.replace(output)
+
+
+def compile_shared(
+    sources: Sequence[Path], output: Path, machine: Machine, *, flags: Sequence[str] = ()
+) -> None:
+    """Compile C files into a shared library, which appears whole or not at all.
+
+    Args:
+        sources: the files.
+        output: the library's path; its folder exists, a file of that name is replaced.
+        machine: what XTC_CC compiles for, which it must be told by its own arguments.
+        flags: the compiler's, beside those that make a shared library.
+
+    Raises:
+        ToolError: the compiler is missing or failed, with its own words.
+    """
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
+        compiled = Path(folder, output.name)
+        arguments = ["-fPIC", *flags, *map(str, sources)]
+        _run_compiler(arguments, compiled, machine, f"compiling {output.name}")
+        compiled.replace(output)
+
+
+def linker_version() -> str:
+    """The linking command and the first line it says of its version, once asked in a process.
+
+    Only the command where it is missing or says nothing. Raises UserError as `link_shared` does.
+    """
+    command = cc.command()
+    try:
+        return _version_of(tuple(command))
+    except ToolError:
+        return shlex.join(command)
+
+
+@functools.lru_cache(maxsize=8)
+def _version_of(command: tuple[str, ...]) -> str:
+    asked = tool.run(
+        [*command, "--version"], what="asking the linker", install_hint=cc.INSTALL_HINT
+    )
+    return f"{shlex.join(command)}: {asked.stdout.partition(chr(10))[0]}"
+
+
+def _link(
+    objects: list[Path], linked: Path, machine: Machine, libraries: Sequence[str], what: str
+) -> None:
+    flags = [f"-l{library}" for library in libraries]
+    _run_compiler([*map(str, objects), *flags], linked, machine, what)
+
+
+def _run_compiler(arguments: list[str], output: Path, machine: Machine, what: str) -> None:
+    command = [*cc.command(), "-shared", "-o", str(output), *arguments]
+    try:
+        tool.run(command, what=what, install_hint=cc.INSTALL_HINT)
+    except ToolError as error:
+        if machine.is_host:
+            raise
+        hint = f"{knobs.CC.name} must name a compiler for {machine.triple}"
+        raise ToolError(error.what, notes=error.notes, hints=[*error.hints, hint]) from error

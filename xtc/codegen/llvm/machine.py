@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine that code is generated for: triple, processor and features, checked against LLVM."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from xtc.codegen.llvm import processors
+from xtc.codegen.llvm.capi import llvm, take_string
+from xtc.codegen.llvm.target_machine import layout_of
+from xtc.codegen.llvm.triple import normalise, split
+
+# The same architecture under two names, or the same operating system.
+_SYNONYMS = {"arm64": "aarch64", "amd64": "x86_64", "darwin": "macosx", "macos": "macosx"}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What code is generated for.
+
+    Attributes:
+        triple: LLVM's normal form, as "x86_64-unknown-linux-gnu".
+        cpu: LLVM's name of the processor, as "znver5"; "" for the architecture's generic one.
+        features: what is added to and taken from the processor, in LLVM's syntax, as
+            "+avx2,-avx512f".
+    """
+
+    triple: str
+    cpu: str
+    features: str
+
+    @staticmethod
+    def host() -> Machine:
+        """This process's machine, with every feature its processor has."""
+        return _host()
+
+    @staticmethod
+    def of(
+        triple: str | None = None, cpu: str | None = None, features: str | None = None
+    ) -> Machine:
+        """A checked machine; what is None is filled in.
+
+        A missing triple is the host's. On the host's triple a missing `cpu` is the host's, and then
+        `features` are added to those that were detected; missing `features` are the detected ones
+        where `cpu` is the host's. Everything else that is missing is generic.
+
+        Raises:
+            UserError: a triple, a processor or a feature that LLVM does not know, or a
+                combination for which it generates no code.
+        """
+        host = Machine.host()
+        chosen = host.triple if triple is None else normalise(triple)
+        at_home = Machine(chosen, "", "").is_host
+        detected = host.features if at_home and cpu in (None, host.cpu) else ""
+        if features is None:
+            features = detected
+        elif cpu is None:
+            features = ",".join(filter(None, (detected, features)))
+        if cpu is None:
+            cpu = host.cpu if at_home else ""
+        machine = Machine(chosen, cpu, features)
+        machine.check()
+        return machine
+
+    def check(self) -> None:
+        """Raise UserError unless LLVM generates code for this machine; looked up only once."""
+        if self != Machine.host():
+            processors.check(self.triple, self.cpu, self.features)
+
+    @property
+    def is_host(self) -> bool:
+        """Whether an object for this machine can be loaded in this process.
+
+        Architecture, operating system and data layout are those of the host; whether the host's
+        processor has the machine's features is not asked.
+        """
+        return _platform(self.triple) == _platform(Machine.host().triple)
+
+    @property
+    def pointer_bits(self) -> int:
+        """The width of a pointer in the default address space, in bits."""
+        return layout_of(self.triple).pointer_bits
+
+    @property
+    def data_layout(self) -> str:
+        """LLVM's data layout string."""
+        return layout_of(self.triple).text
+
+
+@functools.lru_cache(maxsize=1)
+def _host() -> Machine:
+    lib = llvm()
+    triple = normalise(take_string(lib.LLVMGetDefaultTargetTriple()))
+    cpu = take_string(lib.LLVMGetHostCPUName())
+    return Machine(triple, cpu, take_string(lib.LLVMGetHostCPUFeatures()))
+
+
+@functools.lru_cache(maxsize=64)
+def _platform(triple: str) -> tuple[str, str, str]:
+    words = split(triple)
+    architecture = _SYNONYMS.get(words.architecture, words.architecture)
+    system = _SYNONYMS.get(words.system, words.system)
+    return architecture, system, layout_of(triple).text

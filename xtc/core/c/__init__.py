@@ -1,7 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""C from MLIR: readable source that any C compiler of a target can take, one file per dialect."""
-
-from xtc.core.c.printer import Printer, Rule
-from xtc.core.c.source import CSource, c_source
-
-__all__ = ["CSource", "Printer", "Rule", "c_source"]

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server behind `xtc.driver.foreign.run_passes`: its children parse MLIR and run passes."""
+
+from __future__ import annotations
+
+from xtc.driver.foreign import named_places, parse_module
+from xtc.ir import known_passes, mlir
+from xtc.ir.pass_text import parse_step
+from xtc.ir.pipeline import run_steps
+from xtc.system.sandbox import Job, serve
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    context = mlir.single_threaded_context()
+    known_passes.passes()
+    serve(lambda job: _run(context, job))
+
+
+def _run(context: mlir.Context, job: Job) -> str:
+    with context, named_places(job["where"]):
+        steps = [parse_step(text) for text in job["steps"]]
+        module = parse_module(job["text"], job["where"])
+        if steps:
+            run_steps(module, steps, job["where"])
+        return str(module)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and writes of buffers: what they touch, and whether two of them can touch the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xtc.ir.analysis.views import root, shares_nothing
+from xtc.ir.mlir import (
+    AffineAddExpr,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMapAttr,
+    AffineMulExpr,
+    AffineSymbolExpr,
+    ArrayAttr,
+    BlockArgument,
+    BoolAttr,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+    VectorType,
+)
+
+READS = ("memref.load", "vector.load", "vector.transfer_read")
+WRITES = ("memref.store", "vector.store", "vector.transfer_write")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One read or write of a scalar or a vector."""
+
+    op: Operation
+    memref: Value
+    indices: tuple[Value, ...]
+
+    @staticmethod
+    def of(op: Operation) -> Access | None:
+        """The access an operation makes; None for one of another kind.
+
+        Nor for transfers with a mask, beyond bounds, or of anything but neighbouring elements.
+        """
+        if op.name not in (*READS, *WRITES):
+            return None
+        place = 0 if op.name in READS else 1
+        memref = op.operands[place]
+        if not isinstance(memref.type, MemRefType):
+            return None
+        last = place + 1 + MemRefType(memref.type).rank
+        if "transfer" in op.name and not _is_plain(op, last):
+            return None
+        return Access(op, memref, tuple(op.operands)[place + 1 : last])
+
+    @property
+    def value(self) -> Value:
+        """What is read or written."""
+        return self.op.results[0] if self.op.name in READS else self.op.operands[0]
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it writes."""
+        return self.op.name in WRITES
+
+    @cached_property
+    def lanes(self) -> int:
+        """How many elements it touches."""
+        type = self.value.type
+        return VectorType(type).shape[0] if isinstance(type, VectorType) else 1
+
+    @cached_property
+    def places(self) -> tuple[Sum, ...]:
+        """Its indices as sums."""
+        return tuple(map(sum_of, self.indices))
+
+    @cached_property
+    def walked(self) -> int:
+        """The dimension along which the elements of a vector are neighbours."""
+        shape = MemRefType(self.memref.type).shape
+        return max((dim for dim, size in enumerate(shape) if size != 1), default=0)
+
+    def same_place(self, other: Access) -> bool:
+        """Whether both touch exactly the same elements."""
+        return (
+            self.memref == other.memref
+            and self.indices == other.indices
+            and self.value.type == other.value.type
+        )
+
+    def is_apart(self, other: Access) -> bool:
+        """Whether the two cannot touch the same element."""
+        if are_distinct(self.memref, other.memref):
+            return True
+        if self.memref != other.memref:
+            return False
+        lanes = max(self.lanes, other.lanes)
+        for dim, (a, b) in enumerate(zip(self.places, other.places, strict=True)):
+            distance = _distance(a, b) if dim <= self.walked else 0
+            if distance and (dim < self.walked or abs(distance) >= lanes):
+                return True
+        return False
+
+
+def _is_plain(op: Operation, end: int) -> bool:
+    """Whether a transfer is of one row of neighbours that are all there; `end`: of its indices."""
+    is_read = op.name in READS
+    vector = VectorType((op.results[0] if is_read else op.operands[0]).type)
+    bounds = [BoolAttr(one).value for one in ArrayAttr(op.attributes["in_bounds"])]
+    index_map = AffineMapAttr(op.attributes["permutation_map"]).value
+    last = index_map.n_dims - 1
+    neighbours = [str(one) for one in index_map.results] == [f"d{last}"]
+    return vector.rank == 1 and all(bounds) and neighbours and len(op.operands) == end + is_read
+
+
+def are_distinct(a: Value, b: Value) -> bool:
+    """Whether two buffers share no memory."""
+    first, second = root(a), root(b)
+    if first == second or not (_is_buffer(first) and _is_buffer(second)):
+        return False
+    if shares_nothing(first) or shares_nothing(second):
+        return True
+    return _is_global(first) and _is_global(second) and not _same_global(first, second)
+
+
+def _is_buffer(value: Value) -> bool:
+    if isinstance(value, BlockArgument):
+        return bool(value.owner.owner.operation.name == "func.func")
+    return _maker(value) in ("memref.alloc", "memref.alloca", "memref.get_global")
+
+
+def _is_global(value: Value) -> bool:
+    return isinstance(value, OpResult) and _maker(value) == "memref.get_global"
+
+
+def _maker(value: Value) -> str:
+    """The name of the operation; what a get_global has under `name` is that of its global."""
+    return str(value.owner.operation.name)
+
+
+def _same_global(a: Value, b: Value) -> bool:
+    return str(a.owner.attributes["name"]) == str(b.owner.attributes["name"])
+
+
+@dataclass
+class Sum:
+    """A sum of values with constant factors, and a constant."""
+
+    terms: dict[Value, int] = field(default_factory=dict)
+    constant: int = 0
+
+    def add(self, other: Sum, factor: int = 1) -> Sum:
+        for value, count in other.terms.items():
+            self.terms[value] = self.terms.get(value, 0) + factor * count
+        self.constant += factor * other.constant
+        return self
+
+
+def _distance(a: Sum, b: Sum) -> int | None:
+    """`a - b` where it is a constant."""
+    difference = Sum().add(a).add(b, -1)
+    return None if any(difference.terms.values()) else difference.constant
+
+
+def sum_of(value: Value) -> Sum:
+    """An address or index as a linear sum of values."""
+    if isinstance(value, OpResult):
+        op = value.owner
+        if op.name == "arith.constant":
+            return Sum({}, IntegerAttr(op.attributes["value"]).value)
+        if op.name == "affine.apply":
+            index_map = AffineMapAttr(op.attributes["map"]).value
+            operands = list(op.operands)
+            places = operands[: index_map.n_dims], operands[index_map.n_dims :]
+            found = _sum_of_expression(index_map.results[0], *places)
+            return found or Sum({value: 1})
+    return Sum({value: 1})
+
+
+def _sum_of_expression(
+    expression: AffineExpr, dims: list[Value], symbols: list[Value]
+) -> Sum | None:
+    """None where the expression divides."""
+    if isinstance(expression, AffineConstantExpr):
+        return Sum({}, expression.value)
+    if isinstance(expression, AffineDimExpr):
+        return sum_of(dims[expression.position])
+    if isinstance(expression, AffineSymbolExpr):
+        return sum_of(symbols[expression.position])
+    if not isinstance(expression, AffineAddExpr | AffineMulExpr):
+        return None
+    left = _sum_of_expression(expression.lhs, dims, symbols)
+    right = _sum_of_expression(expression.rhs, dims, symbols)
+    if left is None or right is None:
+        return None
+    if isinstance(expression, AffineAddExpr):
+        return left.add(right)
+    return None if right.terms else Sum().add(left, right.constant)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the body of an operation uses from outside, for code that moves it to another function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xtc.core.errors import CompileError
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    BlockArgument,
+    DictAttr,
+    MemRefType,
+    Operation,
+    OpResult,
+    UnitAttr,
+    Value,
+    all_operations,
+)
+
+# Free to repeat inside the function, where what they say is then known.
+_REPEATED = (
+    "arith.constant",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.get_global",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "ub.poison",
+)
+_ALLOCATIONS = ("memref.alloc", "memref.alloca")
+_DYNAMIC = -(2**63)
+
+
+def captured(body: Operation) -> list[Value]:
+    """Values that a function with this body needs as arguments; the rest it computes from them.
+
+    Raises CompileError for a buffer whose type does not say all but its address.
+    """
+    values: list[Value] = []
+    for _, _, value in _outer_uses(body):
+        _add(value, values)
+    for value in values:
+        _check_passable(value)
+    return values
+
+
+def redirect(body: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> None:
+    """Let `body` use arguments in place of captured values; at the current insertion point."""
+    known = dict(zip(values, arguments, strict=True))
+    for op, position, value in list(_outer_uses(body)):
+        op.operands[position] = _repeated(value, known)
+
+
+def argument_attributes(values: Sequence[Value]) -> list[DictAttr]:
+    """For each value: that no other reaches its memory, and how that is aligned."""
+    apart = all(_is_apart(value) for value in values if isinstance(value.type, MemRefType))
+    return [DictAttr.get(_attributes(value, apart)) for value in values]
+
+
+def _outer_uses(body: Operation) -> Iterator[tuple[Operation, int, Value]]:
+    """Operations inside, with places of the operands that are defined outside."""
+    for op in all_operations(body):
+        if op != body:
+            for position, value in enumerate(op.operands):
+                if not _is_inside(value, body):
+                    yield op, position, value
+
+
+def _is_inside(value: Value, body: Operation) -> bool:
+    op = value.owner if isinstance(value, OpResult) else value.owner.owner
+    while op is not None and op != body:
+        op = op.parent
+    return op is not None
+
+
+def _add(value: Value, values: list[Value]) -> None:
+    if isinstance(value, OpResult) and value.owner.operation.name in _REPEATED:
+        for operand in value.owner.operands:
+            _add(operand, values)
+    elif value not in values:
+        values.append(value)
+
+
+def _repeated(value: Value, known: dict[Value, Value]) -> Value:
+    """What `value` is inside; what computes it there is cloned when first asked for."""
+    if value not in known:
+        operands = [_repeated(operand, known) for operand in value.owner.operands]
+        copy = value.owner.clone()
+        for position, operand in enumerate(operands):
+            copy.operands[position] = operand
+        known |= zip(value.owner.results, copy.results, strict=True)
+    return known[value]
+
+
+def _check_passable(value: Value) -> None:
+    if not isinstance(value.type, MemRefType):
+        return
+    type = MemRefType(value.type)
+    strides, offset = type.get_strides_and_offset() if type.has_static_shape else ([], _DYNAMIC)
+    if _DYNAMIC in (*strides, offset):
+        raise CompileError(
+            f"a parallel loop uses a {type}: its size or strides are known only at run time",
+            where=str(value.location),
+        )
+
+
+def _is_apart(value: Value) -> bool:
+    """Whether the value is the only way to its memory, views of it aside."""
+    if isinstance(value, OpResult):
+        return value.owner.operation.name in _ALLOCATIONS
+    return "llvm.noalias" in _given_attributes(BlockArgument(value))
+
+
+def _given_attributes(argument: BlockArgument) -> Attribute | dict[str, Attribute]:
+    """The attributes of a function's argument; none for another block's."""
+    function = argument.owner.owner.operation
+    if function.name != "func.func" or "arg_attrs" not in function.attributes:
+        return {}
+    return DictAttr(ArrayAttr(function.attributes["arg_attrs"])[argument.arg_number])
+
+
+def _attributes(value: Value, apart: bool) -> dict[str, Attribute]:
+    if not isinstance(value.type, MemRefType):
+        return {}
+    attributes = {"llvm.noalias": UnitAttr.get()} if apart else {}
+    if isinstance(value, OpResult) and "alignment" in value.owner.attributes:
+        attributes["llvm.align"] = value.owner.attributes["alignment"]
+    return attributes

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operation on buffers reads and writes."""
+
+from __future__ import annotations
+
+from xtc.ir.analysis.views import VIEWS
+from xtc.ir.mlir import DenseI32ArrayAttr, MemRefType, Operation, Value, all_operations
+
+_READERS = (
+    *VIEWS,
+    "memref.dim",
+    "memref.load",
+    "vector.gather",
+    "vector.load",
+    "vector.maskedload",
+    "vector.transfer_read",
+)
+_COPY = "memref.copy"
+
+
+def is_allocation(op: Operation) -> bool:
+    """Whether `op` makes a new buffer."""
+    return op.name in ("memref.alloc", "memref.alloca")
+
+
+def is_view(op: Operation) -> bool:
+    """Whether `op` names memory that its first operand is already in."""
+    return op.name in VIEWS
+
+
+def memrefs_of(op: Operation) -> list[Value]:
+    """Memrefs that `op`, or one nested in it, uses; those defined inside too."""
+    return [value for one in all_operations(op) for value in one.operands if is_memref(value)]
+
+
+def written_memrefs(op: Operation) -> list[Value]:
+    """Memrefs among `memrefs_of(op)` that may be written."""
+    return [value for one in all_operations(op) for value in _written(one)]
+
+
+def read_memrefs(op: Operation) -> list[Value]:
+    """Memrefs among `memrefs_of(op)` whose contents may be read."""
+    return [value for one in all_operations(op) for value in _read(one)]
+
+
+def _written(op: Operation) -> list[Value]:
+    if op.name in _READERS or op.name in ("memref.alloc", "memref.dealloc", "func.return"):
+        return []
+    if op.name == _COPY:
+        return [op.operands[1]]
+    if op.name.startswith("linalg."):
+        return [value for value in _outputs(op) if is_memref(value)]
+    return [value for value in op.operands if is_memref(value)]
+
+
+def _read(op: Operation) -> list[Value]:
+    if op.name == _COPY:
+        return [op.operands[0]]
+    if op.name in (*VIEWS, "memref.dealloc", "memref.store", "vector.store", "linalg.fill"):
+        return []
+    return [value for value in op.operands if is_memref(value)]
+
+
+def _outputs(op: Operation) -> list[Value]:
+    """The operands that a linalg operation writes; `linalg.yield` and its like have none."""
+    operands = list(op.operands)
+    if "operandSegmentSizes" in op.attributes:
+        return operands[DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0] :]
+    if op.name == "linalg.yield":
+        return []
+    # No segments where their sizes are clear: as many outputs as inputs, or a single output.
+    return operands[len(operands) // 2 :] if op.name == "linalg.reduce" else operands[-1:]
+
+
+def is_memref(value: Value) -> bool:
+    """Whether `value` is a buffer or a view of one."""
+    return isinstance(value.type, MemRefType)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pass over functions asks first: the operations in order, their makers and uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from xtc.ir.analysis.structured import (
+    KERNEL,
+    LOOP_PATH,
+    SCHEDULE_MARK,
+    Structured,
+    body_operations,
+    structured,
+)
+from xtc.ir.mlir import Operation, Value, all_operations
+
+
+@dataclass(eq=False)
+class FunctionView:
+    """One block, of a function or of a loop, as it is when the view is made.
+
+    Attributes:
+        ops: the operations of the block, in order, without those in nested regions.
+        uses: for each value the operations that read it, nested ones included, and the numbers of
+            the operands.
+        positions: where each of `ops` stands.
+        makers: for each value the operation of `ops` that computes it.
+        nests: the operations of `ops` on tensors that may be rewritten as loop nests, which those
+            may not that have a user's schedule, are marked for one kernel, or read their loop
+            counters.
+    """
+
+    ops: list[Operation] = field(default_factory=list)
+    uses: dict[Value, list[tuple[Operation, int]]] = field(default_factory=dict)
+    positions: dict[Operation, int] = field(default_factory=dict)
+    makers: dict[Value, Operation] = field(default_factory=dict)
+    nests: dict[Operation, Structured] = field(default_factory=dict)
+
+    def nest_of(self, value: Value) -> Structured | None:
+        """The loop nest that computes the value."""
+        maker = self.makers.get(value)
+        return None if maker is None else self.nests.get(maker)
+
+    def is_made_by(self, value: Value, name: str) -> bool:
+        """True where an operation of this name computes the value."""
+        maker = self.makers.get(value)
+        return maker is not None and maker.name == name
+
+
+def functions(module: Operation) -> Iterator[FunctionView]:
+    """A view of every function in `module` that has one block."""
+    found = [op for op in all_operations(module) if op.name == "func.func"]
+    for function in found:
+        if len(function.regions[0].blocks) == 1:
+            yield _view(function)
+
+
+def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
+    """A view of each block that has one of these operations, where no other is beside it."""
+    seen: list[Operation] = []
+    for around in (op.parent for op in ops):
+        if around is not None and around not in seen and len(around.regions[0].blocks) == 1:
+            seen.append(around)
+            yield _view(around)
+
+
+def unscheduled_reductions(module: Operation) -> list[Structured]:
+    """The reductions of `module`, at any depth, that no schedule of the user's speaks of.
+
+    Those whose body reads its loop counters, or has regions, are left out.
+    """
+    nests = (
+        structured(op)
+        for op in all_operations(module)
+        if op.name.startswith("linalg.") and not _is_scheduled(op)
+    )
+    return [
+        nest
+        for nest in nests
+        if nest is not None and nest.reductions
+        if all(not op.regions and op.name != "linalg.index" for op in body_operations(nest.op))
+    ]
+
+
+def _is_scheduled(op: Operation | None) -> bool:
+    """True where the user's schedule is for the operation, or made a loop around it."""
+    while op is not None:
+        if any(name == SCHEDULE_MARK or name.startswith(LOOP_PATH) for name in op.attributes):
+            return True
+        op = op.parent
+    return False
+
+
+def _view(around: Operation) -> FunctionView:
+    view = FunctionView()
+    counted = set()
+    for op in all_operations(around):
+        for number, operand in enumerate(op.operands):
+            view.uses.setdefault(operand, []).append((op, number))
+        if op.name == "linalg.index":
+            counted.add(op.parent)
+        elif op != around and op.parent == around:
+            _add(view, op)
+    for op in counted:
+        view.nests.pop(op, None)
+    return view
+
+
+def _add(view: FunctionView, op: Operation) -> None:
+    view.positions[op] = len(view.ops)
+    view.ops.append(op)
+    for result in op.results:
+        view.makers[result] = op
+    settled = SCHEDULE_MARK in op.attributes or KERNEL in op.attributes
+    if len(op.results) == 1 and not settled:
+        nest = structured(op)
+        if nest is not None:
+            view.nests[op] = nest

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at linalg operations and rebuilding them; shared by passes that schedule."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+from xtc.ir.mlir import (
+    AffineAddExpr,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    AffineMulExpr,
+    ArrayAttr,
+    Attribute,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    Operation,
+    OpResult,
+    RankedTensorType,
+    StringAttr,
+    Value,
+    all_operations,
+)
+
+ID_PREFIX = "__xtc_id_"
+_ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
+
+
+def operations_with(module: Operation, attribute: str) -> list[Operation]:
+    """Operations that carry `attribute`, in the order of the text."""
+    return [op for op in all_operations(module) if attribute in op.attributes]
+
+
+def marked(module: Operation, prefix: str) -> dict[str, Operation]:
+    """Operations by the attribute that begins so, which each operation has its own of."""
+    return {
+        name: op
+        for op in all_operations(module)
+        for name in op.attributes
+        if name.startswith(prefix)
+    }
+
+
+def remove_attributes(module: Operation, *prefixes: str) -> None:
+    """Drop every attribute whose name begins so."""
+    for op in all_operations(module):
+        for name in [one for one in op.attributes if one.startswith(prefixes)]:
+            del op.attributes[name]
+
+
+def owner(value: Value) -> Operation | None:
+    """The operation that computes a value; None for an argument."""
+    return value.owner.operation if isinstance(value, OpResult) else None
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a tensor is a constant in memory, or one transposed."""
+    load = owner(value)
+    while load is not None and load.name == "linalg.transpose":
+        load = owner(load.operands[0])
+    if load is not None and load.name == "bufferization.to_tensor":
+        load = owner(load.operands[0])
+    return load is not None and load.name == "memref.get_global"
+
+
+def node_id(op: Operation) -> str | None:
+    """The graph node that an operation came from, with its step after a dot, or None."""
+    names = [name for name in op.attributes if name.startswith(ID_PREFIX)]
+    return names[0].removeprefix(ID_PREFIX).removesuffix("_") if names else None
+
+
+def graph_node(op: Operation) -> str | None:
+    """The graph node that an operation is a step of, or None."""
+    name = node_id(op)
+    return name.partition(".")[0] if name else None
+
+
+def function_name(op: Operation) -> str:
+    """The name of the function around an operation; "" where there is none."""
+    around = op
+    while around is not None and around.name != "func.func":
+        around = around.parent
+    return "" if around is None else str(StringAttr(around.attributes["sym_name"]).value)
+
+
+def plain_loops(index_map: AffineMap) -> list[int]:
+    """Loops that are an index by themselves."""
+    return [one.position for one in index_map.results if isinstance(one, AffineDimExpr)]
+
+
+def index_maps(op: Operation) -> list[AffineMap]:
+    """Index maps of a linalg.generic, inputs then outputs."""
+    return [AffineMapAttr(one).value for one in op.attributes["indexing_maps"]]
+
+
+def iterators(op: Operation) -> list[str]:
+    """Kinds of a linalg.generic's loops: "parallel" or "reduction"."""
+    return [str(one).split("<")[1].rstrip(">") for one in op.attributes["iterator_types"]]
+
+
+def trip_counts(op: Operation) -> list[int]:
+    """Sizes of a linalg.generic's loops, read off dimensions that one loop alone indexes."""
+    maps = index_maps(op)
+    sizes = [1] * maps[0].n_dims
+    for value, index_map in zip(op.operands, maps, strict=True):
+        shape = RankedTensorType(value.type).shape if len(index_map.results) else []
+        for expression, size in zip(index_map.results, shape, strict=True):
+            if isinstance(expression, AffineDimExpr):
+                sizes[expression.position] = size
+    return sizes
+
+
+def sums(op: Operation) -> list[tuple[tuple[int, int], ...]]:
+    """Indices of a linalg.generic that are more than one loop, as loops with their factors."""
+    found: dict[tuple[tuple[int, int], ...], None] = {}
+    for index_map in index_maps(op):
+        for expression in index_map.results:
+            if not isinstance(expression, AffineDimExpr | AffineConstantExpr):
+                found[tuple(_terms(expression).items())] = None
+    return list(found)
+
+
+def _terms(expression: AffineExpr) -> dict[int, int]:
+    """The factor of each loop in a sum; 0 where it is no plain factor, as in a division."""
+    if isinstance(expression, AffineDimExpr):
+        return {expression.position: 1}
+    if isinstance(expression, AffineConstantExpr):
+        return {}
+    left, right = _terms(expression.lhs), _terms(expression.rhs)
+    if isinstance(expression, AffineAddExpr):
+        return {loop: left.get(loop, 0) + right.get(loop, 0) for loop in [*left, *right]}
+    if isinstance(expression, AffineMulExpr) and isinstance(expression.rhs, AffineConstantExpr):
+        return {loop: factor * expression.rhs.value for loop, factor in left.items()}
+    return dict.fromkeys([*left, *right], 0)
+
+
+def arithmetic(op: Operation) -> int:
+    """How many additions, multiplications and the like a linalg.generic does."""
+    body = list(op.regions[0].blocks[0].operations)
+    each = sum(1 for one in body if one.operation.name.startswith(_ARITHMETIC))
+    return each * math.prod(trip_counts(op))
+
+
+def input_count(op: Operation) -> int:
+    """How many operands a linalg operation reads without writing them."""
+    return len(op.operands) - len(op.results)
+
+
+def without_unit_loops(op: Operation) -> Operation:
+    """Replace a linalg.generic on tensors by one without its loops of a single iteration.
+
+    Dimensions that only such loops walk leave the operands too, by slices of lower rank.
+    """
+    sizes = trip_counts(op)
+    kept = [position for position, size in enumerate(sizes) if size != 1]
+    if len(kept) == len(sizes):
+        return op
+    with op.context, op.location, InsertionPoint(op):
+        maps = [_restricted(index_map, kept) for index_map in index_maps(op)]
+        reduced = [_reduce(*pair) for pair in zip(op.operands, maps, strict=True)]
+        kinds = op.attributes["iterator_types"]
+        attributes = dict_of(op)
+        attributes["indexing_maps"] = ArrayAttr.get([AffineMapAttr.get(m) for _, m in reduced])
+        attributes["iterator_types"] = ArrayAttr.get([kinds[position] for position in kept])
+        values = [value for value, _ in reduced]
+        new = Operation.create(
+            op.name,
+            results=[value.type for value in values[input_count(op) :]],
+            operands=values,
+            attributes=attributes,
+            regions=1,
+        )
+        op.regions[0].blocks[0].append_to(new.regions[0])
+        first = input_count(op)
+        for old, result, place in zip(op.results, new.results, itertools.count(first)):
+            old.replace_all_uses_with(_insert(result, op.operands[place], maps[place]))
+        op.erase()
+    return new
+
+
+def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
+    """`index_map` as a function of the kept loops alone, the others being 0."""
+    places = {old: new for new, old in enumerate(kept)}
+    substitution = [
+        AffineDimExpr.get(places[old]) if old in places else AffineConstantExpr.get(0)
+        for old in range(index_map.n_dims)
+    ]
+    inner = AffineMap.get(len(kept), 0, substitution)
+    return AffineMap.get(len(kept), 0, [one.compose(inner) for one in index_map.results])
+
+
+def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
+    """`value` at the only place of the dimensions that a constant indexes, and the map left."""
+    left = [one for one in index_map.results if not isinstance(one, AffineConstantExpr)]
+    if len(left) == len(index_map.results):
+        return value, index_map
+    shape = RankedTensorType(value.type).shape
+    kept = [
+        size
+        for one, size in zip(index_map.results, shape, strict=True)
+        if not isinstance(one, AffineConstantExpr)
+    ]
+    slice = Operation.create(
+        "tensor.extract_slice",
+        results=[RankedTensorType.get(kept, value.type.element_type)],
+        operands=[value],
+        attributes=_window(shape, index_map, 1),
+    )
+    return slice.results[0], AffineMap.get(index_map.n_dims, 0, left)
+
+
+def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
+    """`into` with `result` where `index_map` says."""
+    if result.type == into.type:
+        return result
+    insertion = Operation.create(
+        "tensor.insert_slice",
+        results=[into.type],
+        operands=[result, into],
+        attributes=_window(RankedTensorType(into.type).shape, index_map, 2),
+    )
+    return insertion.results[0]
+
+
+def _window(shape: Sequence[int], index_map: AffineMap, tensors: int) -> dict[str, Attribute]:
+    """Attributes of a slice of all of a tensor, but where a constant indexes it."""
+    places = [one.value if isinstance(one, AffineConstantExpr) else -1 for one in index_map.results]
+    sizes = [size if place < 0 else 1 for place, size in zip(places, shape, strict=True)]
+    return {
+        "static_offsets": DenseI64ArrayAttr.get([max(0, place) for place in places]),
+        "static_sizes": DenseI64ArrayAttr.get(sizes),
+        "static_strides": DenseI64ArrayAttr.get([1] * len(sizes)),
+        "operandSegmentSizes": DenseI32ArrayAttr.get([1] * tensors + [0, 0, 0]),
+    }
+
+
+def dict_of(op: Operation) -> dict[str, Attribute]:
+    """The operation's attributes by name."""
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def restore(op: Operation, attributes: Mapping[str, Attribute]) -> None:
+    """Put back attributes that a rewrite dropped; those it set stay."""
+    for name, value in attributes.items():
+        if name not in op.attributes:
+            op.attributes[name] = value

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linalg operations as loop nests: extents, and which loops index which dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from xtc.ir.analysis.indices import Index, index_of
+from xtc.ir.analysis.linalg_ops import ID_PREFIX
+from xtc.ir.fast_math import allows
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    FloatType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Operation,
+    RankedTensorType,
+    StringAttr,
+    Value,
+    all_operations,
+    get_indexing_maps,
+)
+
+SCHEDULE_MARK = "loop.schedule"
+LOOP_PATH = "./"  # how the name of an attribute begins that a loop of a schedule carries
+LOOP_NAMES = "loop.dims"
+DEVICE = "xtc.device"
+
+KERNEL = "xtc.kernel"
+"""The attribute that operations have in common, in a row, that one kernel shall do as they are."""
+
+FLOAT_SUMS = ("arith.addf", "arith.mulf")
+FLOAT_EXTREMES = ("arith.maximumf", "arith.minimumf")
+
+SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
+FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop crosses their rows
+
+
+@dataclass(eq=False)
+class Structured:
+    """One linalg operation on tensors or on buffers, with a single destination and static shapes.
+
+    Attributes:
+        op: the operation.
+        indices: for each operand the index of each of its dimensions; scalars have none.
+        extents: the iterations of each loop.
+    """
+
+    op: Operation
+    indices: tuple[tuple[Index, ...], ...]
+    extents: tuple[int, ...]
+
+    @property
+    def result(self) -> Value:
+        """The tensor it computes; there is none on buffers."""
+        return self.op.results[0]
+
+    @property
+    def destination(self) -> int:
+        """The number of the operand that is written, or has the tensor to begin with: the last."""
+        return len(self.indices) - 1
+
+    @property
+    def body(self) -> Block:
+        """What it does with one element of each operand."""
+        return self.op.regions[0].blocks[0]
+
+    @cached_property
+    def out(self) -> tuple[int, ...]:
+        """The loop over each dimension of the result."""
+        return tuple(loop for index in self.indices[-1] if (loop := index.loop) is not None)
+
+    @cached_property
+    def reductions(self) -> tuple[int, ...]:
+        """The loops that accumulate, outermost first."""
+        return tuple(loop for loop in range(len(self.extents)) if loop not in self.out)
+
+    @cached_property
+    def device(self) -> str | None:
+        """The device it runs on; None is the target's own."""
+        attributes = self.op.attributes
+        return StringAttr(attributes[DEVICE]).value if DEVICE in attributes else None
+
+    @property
+    def reads_destination(self) -> bool:
+        """True where the result depends on the initial value."""
+        return is_used(self.body.arguments[self.destination])
+
+    def position(self, operand: int, loop: int) -> int | None:
+        """The one dimension of the operand that `loop` alone walks, step 1; None if otherwise."""
+        found = [d for d, index in enumerate(self.indices[operand]) if index.factor(loop)]
+        if len(found) == 1 and self.indices[operand][found[0]].loop == loop:
+            return found[0]
+        return None
+
+    def uses_loop(self, operand: int, loop: int) -> bool:
+        """True where the operand's elements change with `loop`."""
+        return any(index.factor(loop) for index in self.indices[operand])
+
+    def touched_bytes(self, operand: int, still: Collection[int]) -> int:
+        """Bytes of the part of an operand that is touched while the loops `still` stand still."""
+        value = self.op.operands[operand]
+        if not self.indices[operand]:
+            return 0
+        extents = [1 if loop in still else extent for loop, extent in enumerate(self.extents)]
+        sizes = (index.reach(extents) - index.offset for index in self.indices[operand])
+        return math.prod(sizes) * element_bits(value) // 8
+
+    @property
+    def last_parallel_loop(self) -> int | None:
+        """The loop along neighbouring elements of the result; None where it has only one."""
+        return next((one for one in reversed(self.out) if self.extents[one] > 1), None)
+
+    @cached_property
+    def vector_loop(self) -> int | None:
+        """The parallel loop along neighbouring elements of the result, and of inputs that change.
+
+        None where an input has a stride along it, or where it has a single iteration.
+        """
+        loop = self.last_parallel_loop
+        if loop is None:
+            return None
+        used = [n for n in range(len(self.indices)) if self.uses_loop(n, loop)]
+        return loop if all(self.is_contiguous(number, loop) for number in used) else None
+
+    @cached_property
+    def runs_along_rows(self) -> bool:
+        """True for a reduction that no parallel loop of unit stride can be innermost of."""
+        return bool(self.reductions) and self.vector_loop is None
+
+    @cached_property
+    def crosses_rows(self) -> bool:
+        """True for a reduction of floats in fixed order whose parallel loops all have a stride.
+
+        No loop of it can be vectorised. Those of integers, and what `relax-reductions` marks so,
+        may be done in any order, and are along their rows; so are maxima that care for the sign of
+        zero, which is slow on vectors of any order.
+        """
+        last = combining_operation(self.op)
+        if last is None or not self.runs_along_rows or allows(last, "reassoc"):
+            return False
+        return last.name in FLOAT_SUMS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
+
+    def is_contiguous(self, number: int, loop: int) -> bool:
+        """True where `loop` walks neighbouring elements of the operand."""
+        place = self.position(number, loop)
+        shape = shape_of(self.op.operands[number])
+        return place is not None and math.prod(shape[place + 1 :]) == 1
+
+
+def structured(op: Operation) -> Structured | None:
+    """The operation as a loop nest, or None where it is none that can be rewritten as such."""
+    if not op.name.startswith("linalg.") or _destinations(op) > 1:
+        return None
+    maps = get_indexing_maps(op)
+    if maps is None or len(maps) != len(op.operands):
+        return None
+    indices = tuple(tuple(map(index_of, one.value.results)) for one in maps)
+    extents = _extents(op, indices, maps[0].value.n_dims)
+    if extents is None or any(index is None for row in indices for index in row):
+        return None
+    found = Structured(op, indices, extents)  # type: ignore[arg-type]
+    return found if len(set(found.out)) == len(indices[-1]) else None
+
+
+def _destinations(op: Operation) -> int:
+    """How many operands are written, each a result where it is a tensor."""
+    segments = "operandSegmentSizes"
+    return list(op.attributes[segments])[1] if segments in op.attributes else len(op.results)
+
+
+def labels(op: Operation) -> dict[str, Attribute]:
+    """The attributes that say what an operation is for and where it runs, not what it computes."""
+    attributes = op.attributes
+    return {name: attributes[name] for name in attributes if "." in name or is_id(name)}
+
+
+def is_id(name: str) -> bool:
+    """True for the name of an attribute that identifies a node of the graph."""
+    return name.startswith(ID_PREFIX)
+
+
+def body_operations(op: Operation) -> list[Operation]:
+    """The operations of an operation's only block, in order."""
+    return [inner for inner in all_operations(op) if inner != op and inner.parent == op]
+
+
+def combining_operation(op: Operation) -> Operation | None:
+    """The operation of a body whose result the body yields; None where it yields an argument."""
+    ops = body_operations(op)
+    total = ops[-1].operands[0]
+    return next((one for one in ops if total in one.results), None)
+
+
+def is_shaped(value: Value) -> bool:
+    """True for a tensor and for a buffer."""
+    return isinstance(value.type, RankedTensorType | MemRefType)
+
+
+def _has_known_sizes(value: Value) -> bool:
+    """True for a shaped value of static shape whose elements are numbers."""
+    if not is_shaped(value) or not value.type.has_static_shape:
+        return False
+    return isinstance(value.type.element_type, IntegerType | FloatType | IndexType)
+
+
+def is_used(value: Value) -> bool:
+    """True where an operation reads the value."""
+    return next(iter(value.uses), None) is not None
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The sizes of a tensor or buffer of static shape."""
+    return tuple(value.type.shape)
+
+
+def even_part(extent: int, most: int) -> int:
+    """The largest number up to `most` that divides `extent`, unless it is below half of `most`."""
+    divisors = (size for size in range(most, (most - 1) // 2, -1) if extent % size == 0)
+    return next(divisors, most)
+
+
+def element_bits(value: Value) -> int:
+    """The width of the elements; index counts as 64 bits."""
+    element = value.type.element_type
+    return 64 if isinstance(element, IndexType) else int(element.width)
+
+
+def _extents(
+    op: Operation, indices: tuple[tuple[Index | None, ...], ...], loops: int
+) -> tuple[int, ...] | None:
+    extents: dict[int, int] = {}
+    for value, row in zip(op.operands, indices, strict=True):
+        if not row:
+            continue
+        if not _has_known_sizes(value):
+            return None
+        for size, index in zip(value.type.shape, row, strict=True):
+            if index is not None and index.loop is not None:
+                extents[index.loop] = size
+    return tuple(extents[loop] for loop in range(loops)) if len(extents) == loops else None

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes linalg on tensors as MLIR text: what an operator emits is built with this.
+
+Index maps are written with the loops' own names, as in `("i", "k")` or `("n", "h * 2 + r")`, and a
+loop is a name and a kind, so that a reader sees the mathematics and a schedule finds its axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xtc.core.types import ElementType, TensorType
+from xtc.ir.build.reassociation import Groups, Reassociation, reassociation
+from xtc.ir.build.scalar import Scalar, ScalarBuilder, literal
+
+Body = Callable[..., Scalar]
+IndexMap = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor in SSA form."""
+
+    ssa: str
+    type: TensorType
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a linalg operation.
+
+    Attributes:
+        name: in schedules.
+        reduction: whether results are accumulated over it.
+        groups: how many neighbouring terms of the sum an instruction may add up at once.
+    """
+
+    name: str
+    reduction: bool = False
+    groups: tuple[int, ...] = ()
+
+    @property
+    def iterator(self) -> str:
+        """The name linalg gives this kind of loop."""
+        return "reduction" if self.reduction else "parallel"
+
+
+def parallel(*names: str) -> tuple[Loop, ...]:
+    """Loops whose iterations are independent."""
+    return tuple(Loop(name) for name in names)
+
+
+def reduction(*names: str) -> tuple[Loop, ...]:
+    """Loops over which results are accumulated."""
+    return tuple(Loop(name, reduction=True) for name in names)
+
+
+@dataclass(frozen=True)
+class MainOperation:
+    """The operation of a node that a schedule applies to.
+
+    Attributes:
+        loops: its loops, in its own order.
+        sizes: their trip counts.
+        inputs: how many operands it reads.
+        computed: which of them linalg operations compute, by number.
+        subscripts: indices of operands that are more than one loop alone, as loops with factors:
+            `w * 2 + s` is `(("w", 2), ("s", 1))`.
+        ranks: how many dimensions each operand has.
+    """
+
+    loops: tuple[Loop, ...]
+    sizes: tuple[int, ...]
+    inputs: int
+    computed: tuple[int, ...] = ()
+    subscripts: tuple[tuple[tuple[str, int], ...], ...] = ()
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass
+class LinalgBuilder:
+    """Appends operations for one graph node after another.
+
+    Attributes:
+        lines: the text so far, one operation an entry.
+        node: id of the node being emitted; its main operation gets `__xtc_id_<node>_` and
+            `loop.dims`, every other one `__xtc_id_<node>.<step>_`.
+        device: name of the device the node runs on, recorded as `xtc.device`.
+        location: text of an MLIR location, ` loc("file":line:column)`, or "".
+        schedules: by node, the schedule that its main operation carries as `loop.schedule`.
+        mains: what is known of each node's main operation.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    node: str = ""
+    device: str | None = None
+    location: str = ""
+    schedules: Mapping[str, str] = field(default_factory=dict)
+    mains: dict[str, MainOperation] = field(default_factory=dict)
+    _count: int = 0
+    _computed: set[str] = field(default_factory=set)
+
+    def _record(
+        self,
+        step: str | None,
+        loops: Sequence[Loop],
+        sizes: Sequence[int],
+        inputs: Sequence[Value],
+        indices: Iterable[str] = (),
+    ) -> None:
+        if step is None:
+            sums = dict.fromkeys(one for one in indices if not one.isidentifier())
+            self.mains[self.node] = MainOperation(
+                tuple(loops),
+                tuple(sizes),
+                len(inputs),
+                tuple(n for n, value in enumerate(inputs) if value.ssa in self._computed),
+                tuple(_terms(one) for one in sums),
+                tuple(value.type.rank for value in inputs),
+            )
+
+    def _emit(self, text: str, type: TensorType) -> Value:
+        ssa = self._name()
+        self.lines.append(f"{ssa} = {text}{self.location}")
+        if text.startswith("linalg."):
+            self._computed.add(ssa)
+        return Value(ssa, type)
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"%t{self._count}"
+
+    def _attributes(self, step: str | None, loops: Sequence[Loop] = ()) -> list[str]:
+        name = self.node if step is None else f"{self.node}.{step}"
+        attributes = [f"__xtc_id_{name}_"]
+        if step is None and loops:
+            names = ", ".join(f'"{loop.name}"' for loop in loops)
+            attributes.append(f"loop.dims = [{names}]")
+            if self.node in self.schedules:
+                attributes.append(f'loop.schedule = "{self.schedules[self.node]}"')
+        if self.device is not None:
+            attributes.append(f'xtc.device = "{self.device}"')
+        return attributes
+
+    @property
+    def _placed(self) -> str:
+        """The attribute of an operation that only moves data."""
+        return "" if self.device is None else f' {{xtc.device = "{self.device}"}}'
+
+    def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
+        """A constant outside of any linalg body."""
+        ssa = self._name()
+        self.lines.append(f"{ssa} = arith.constant {literal(value, element)} : {element.mlir}")
+        return Scalar(ssa, element)
+
+    def splat(self, value: float | int | bool, type: TensorType) -> Value:
+        """A constant tensor, every element `value`."""
+        text = literal(value, type.element)
+        return self._emit(f"arith.constant dense<{text}> : {type.mlir()}", type)
+
+    def vector(self, values: Sequence[float], element: ElementType) -> Value:
+        """A small constant of rank 1."""
+        type = TensorType((len(values),), element)
+        texts = ", ".join(literal(value, element) for value in values)
+        return self._emit(f"arith.constant dense<[{texts}]> : {type.mlir()}", type)
+
+    def empty(self, type: TensorType) -> Value:
+        """A tensor without contents, a destination to write."""
+        return self._emit(f"tensor.empty() : {type.mlir()}", type)
+
+    def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
+        """A destination filled with `value`, as reductions start from."""
+        scalar, init = self.scalar(value, type.element), self.empty(type)
+        attributes = ", ".join(self._attributes(step))
+        text = (
+            f"linalg.fill {{{attributes}}} ins({scalar.ssa} : {scalar.mlir}) "
+            f"outs({init.ssa} : {type.mlir()}) -> {type.mlir()}"
+        )
+        return self._emit(text, type)
+
+    def named(
+        self,
+        name: str,
+        inputs: Sequence[Value],
+        init: Value,
+        loops: Sequence[Loop],
+        sizes: Sequence[int],
+        *,
+        maps: Sequence[IndexMap] = (),
+        indices: Sequence[str] = (),
+        attributes: Sequence[str] = (),
+        step: str | None = None,
+    ) -> Value:
+        """A named operation such as `linalg.matmul`, with index maps where they are not its own.
+
+        `sizes` are the trip counts of `loops`; `indices` are those of its own index maps that are
+        more than one loop, as `h * 2 + r`.
+        """
+        self._record(step, loops, sizes, inputs, indices)
+        maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
+        all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
+        text = (
+            f"{name}{maps_text} {{{all_attributes}}} ins({_operands(inputs)}) "
+            f"outs({_operands([init])}) -> {init.type.mlir()}"
+        )
+        return self._emit(text, init.type)
+
+    def generic(
+        self,
+        inputs: Sequence[tuple[Value, IndexMap]],
+        init: tuple[Value, IndexMap],
+        loops: Sequence[Loop],
+        body: Body,
+        *,
+        step: str | None = None,
+    ) -> Value:
+        """`linalg.generic`: `body(builder, *elements, accumulator)` gives the element to store."""
+        out, out_map = init
+        indices = [index for _, index_map in [*inputs, init] for index in index_map]
+        sizes = _trip_counts(loops, [*inputs, init])
+        self._record(step, loops, sizes, [value for value, _ in inputs], indices)
+        iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
+        maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
+        header = ", ".join(
+            [
+                f"indexing_maps = [{maps}]",
+                f"iterator_types = [{iterators}]",
+                *self._attributes(step, loops),
+            ]
+        )
+        values = [value for value, _ in inputs]
+        ins = f" ins({_operands(values)})" if values else ""
+        region = _region([*values, out], out.type.element, body)
+        text = f"linalg.generic {{{header}}}{ins} outs({_operands([out])}) {region}"
+        return self._emit(f"{text} -> {out.type.mlir()}", out.type)
+
+    def transpose(self, value: Value, axes: Sequence[int], loops: Sequence[Loop]) -> Value:
+        """`linalg.transpose`: result dimension d is input dimension axes[d]."""
+        type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
+        init = self.empty(type)
+        self._record(None, loops, type.sizes, [value])
+        attributes = ", ".join(self._attributes(None, loops))
+        text = (
+            f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "
+            f"outs({init.ssa} : {type.mlir()}) permutation = [{', '.join(map(str, axes))}] "
+            f"{{{attributes}}}"
+        )
+        return self._emit(text, type)
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        """The same elements in row-major order in another shape; dimensions that can stay do."""
+        target = value.type.with_shape(tuple(shape))
+        groups = reassociation(value.type.sizes, target.sizes)
+        return self._expand(self._collapse(value, groups), groups, target)
+
+    def _collapse(self, value: Value, groups: Reassociation) -> Value:
+        type = value.type.with_shape(groups.sizes)
+        if type == value.type or value.type.rank == 0:
+            return value
+        text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
+
+    def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
+        if value.type == target:
+            return value
+        sizes = ", ".join(map(str, target.sizes))
+        text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
+        types = f"{value.type.mlir()} into {target.mlir()}"
+        return self._emit(f"{text}{self._placed} : {types}", target)
+
+    def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
+        """`into` with `source` written at `offsets`, step 1."""
+        window = _window(offsets, source.type.sizes, [1] * len(offsets))
+        types = f"{source.type.mlir()} into {into.type.mlir()}"
+        text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", into.type)
+
+    def extract_slice(
+        self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
+    ) -> Value:
+        """The elements `offsets[d] + i * strides[d]`, i below `sizes[d]`, of each dimension d."""
+        type = source.type.with_shape(tuple(sizes))
+        window = _window(offsets, sizes, strides)
+        types = f"{source.type.mlir()} to {type.mlir()}"
+        text = f"tensor.extract_slice {source.ssa}{window}{self._placed}"
+        return self._emit(f"{text} : {types}", type)
+
+
+def _window(offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> str:
+    return "".join(
+        f" [{', '.join(map(str, numbers))}]" for numbers in (offsets, sizes, strides)
+    ).replace(" ", "", 1)
+
+
+def _groups(groups: Groups) -> str:
+    return f"[{', '.join(str(list(group)) for group in groups)}]"
+
+
+def _operands(values: Sequence[Value]) -> str:
+    names = ", ".join(value.ssa for value in values)
+    types = ", ".join(value.type.mlir() for value in values)
+    return f"{names} : {types}"
+
+
+def _maps(loops: Sequence[Loop], maps: Sequence[IndexMap]) -> str:
+    names = ", ".join(loop.name for loop in loops)
+    return ", ".join(f"affine_map<({names}) -> ({', '.join(index_map)})>" for index_map in maps)
+
+
+def _trip_counts(
+    loops: Sequence[Loop], operands: Sequence[tuple[Value, IndexMap]]
+) -> tuple[int, ...]:
+    """Sizes of loops, each read off an operand dimension that the loop alone indexes."""
+    sizes = {
+        index: size
+        for value, index_map in operands
+        for index, size in zip(index_map, value.type.sizes, strict=True)
+    }
+    return tuple(sizes[loop.name] for loop in loops)
+
+
+def _terms(index: str) -> tuple[tuple[str, int], ...]:
+    """`w * 2 + s` as `(("w", 2), ("s", 1))`."""
+    terms = (term.partition(" * ") for term in index.split(" + "))
+    return tuple((name, int(factor or 1)) for name, _, factor in terms)
+
+
+def _region(operands: Sequence[Value], result: ElementType, body: Body) -> str:
+    builder = ScalarBuilder()
+    arguments = [
+        Scalar(f"%e{position}", operand.type.element) for position, operand in enumerate(operands)
+    ]
+    stored = body(builder, *arguments)
+    if stored.element != result:
+        raise TypeError(f"a body of type {stored.element} cannot be stored as {result}")
+    heads = ", ".join(f"{argument.ssa}: {argument.mlir}" for argument in arguments)
+    lines = "\n  ".join([*builder.lines, f"linalg.yield {stored.ssa} : {stored.mlir}"])
+    return f"{{\n^bb0({heads}):\n  {lines}\n}}"

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors cut into pieces that fit registers: how they are cut, and the operations on pieces."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xtc.ir.mlir import (
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    Attribute,
+    DenseI64ArrayAttr,
+    MemRefType,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+)
+
+Pieces = list[Value]
+"""The pieces of one vector in row-major order: vectors of rank 1, or scalars where one is left."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One piece: its place in the outer dimensions, its first lane and how many lanes it has."""
+
+    outer: tuple[int, ...]
+    start: int
+    lanes: int
+
+
+def cuts(shape: Sequence[int], lanes: int) -> list[Cut]:
+    """The pieces of a vector in row-major order, powers of two of at most `lanes` lanes."""
+    if not shape:
+        return [Cut((), 0, 1)]
+    outer = itertools.product(*(range(size) for size in shape[:-1]))
+    return [Cut(place, *part) for place in outer for part in _parts(shape[-1], lanes)]
+
+
+def _parts(size: int, lanes: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < size:
+        length = min(lanes, 1 << (size - start).bit_length() - 1)
+        yield start, length
+        start += length
+
+
+def piece_type(element: Type, lanes: int) -> Type:
+    """The type of a piece."""
+    return element if lanes == 1 else VectorType.get([lanes], element)
+
+
+def element_bits(element: Type) -> int:
+    """The width of an element; 0 for i1, which takes the width of what was compared."""
+    text = str(element)
+    if text == "index":
+        return 64
+    width = int("".join(filter(str.isdigit, text)))
+    return 0 if width == 1 else width
+
+
+def broadcast(value: Value, lanes: int) -> Value:
+    """A scalar in every lane."""
+    if lanes == 1:
+        return value
+    type = piece_type(value.type, lanes)
+    return create("vector.broadcast", [type], [value])
+
+
+def create(
+    name: str,
+    results: Sequence[Type],
+    operands: Sequence[Value],
+    attributes: Mapping[str, Attribute] | None = None,
+) -> Value:
+    """A new operation with one result, at the insertion point."""
+    op = Operation.create(
+        name, results=results, operands=operands, attributes=dict(attributes or {})
+    )
+    return op.results[0]
+
+
+def moved(index: Value, distance: int) -> Value:
+    """`index + distance`."""
+    if distance == 0:
+        return index
+    step = AffineExpr.get_add(AffineDimExpr.get(0), AffineConstantExpr.get(distance))
+    by = AffineMapAttr.get(AffineMap.get(1, 0, [step]))
+    return create("affine.apply", [index.type], [index], {"map": by})
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where the elements of a transfer are in memory.
+
+    Attributes:
+        memref: the buffer.
+        indices: where its first element is.
+        dims: for each dimension of the vector, the buffer's dimension that it walks; None where all
+            its elements are the same.
+    """
+
+    memref: Value
+    indices: tuple[Value, ...]
+    dims: tuple[int | None, ...]
+
+    @staticmethod
+    def of(memref: Value, indices: Sequence[Value], index_map: AffineMap) -> Access:
+        """The access of a transfer with this permutation map."""
+        dims = tuple(
+            one.position if isinstance(one, AffineDimExpr) else None for one in index_map.results
+        )
+        return Access(memref, tuple(indices), dims)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the vector's last dimension lies in memory element by element."""
+        type = MemRefType(self.memref.type)
+        dim = self.dims[-1] if self.dims else None
+        if dim is None:
+            return False
+        strides, _ = type.get_strides_and_offset()
+        return strides[dim] == 1 and all(size == 1 for size in type.shape[dim + 1 :])
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements of the vector's last dimension are one and the same."""
+        return not self.dims or self.dims[-1] is None
+
+    def at(self, cut: Cut, lane: int) -> list[Value]:
+        """The indices of one lane of a piece."""
+        place = (*cut.outer, cut.start + lane)[: len(self.dims)]
+        indices = list(self.indices)
+        for distance, dim in zip(place, self.dims, strict=True):
+            if dim is not None:
+                indices[dim] = moved(indices[dim], distance)
+        return indices
+
+
+def read(access: Access, cut: Cut) -> Value:
+    """One piece read from memory."""
+    element = MemRefType(access.memref.type).element_type
+    if cut.lanes == 1 or access.is_uniform:
+        return broadcast(_load(access, cut, 0, element), cut.lanes)
+    type = piece_type(element, cut.lanes)
+    if access.is_contiguous:
+        return create("vector.load", [type], [access.memref, *access.at(cut, 0)])
+    lanes = [_load(access, cut, lane, element) for lane in range(cut.lanes)]
+    return create("vector.from_elements", [type], lanes)
+
+
+def _load(access: Access, cut: Cut, lane: int, element: Type) -> Value:
+    return create("memref.load", [element], [access.memref, *access.at(cut, lane)])
+
+
+def write(piece: Value, access: Access, cut: Cut) -> None:
+    """One piece written to memory."""
+    if cut.lanes > 1 and access.is_contiguous:
+        operands = [piece, access.memref, *access.at(cut, 0)]
+        Operation.create("vector.store", operands=operands)
+        return
+    for lane in range(cut.lanes):
+        value = lane_of(piece, cut, lane)
+        Operation.create("memref.store", operands=[value, access.memref, *access.at(cut, lane)])
+
+
+def lane_of(piece: Value, cut: Cut, lane: int) -> Value:
+    """One element of a piece."""
+    if cut.lanes == 1:
+        return piece
+    type = VectorType(piece.type).element_type
+    place = DenseI64ArrayAttr.get([lane])
+    return create("vector.extract", [type], [piece], {"static_position": place})

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The project's passes by name: files of `mlir_passes/*/` and of every target's `passes/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from xtc.core.discover import class_in, has_package, modules, packages
+from xtc.core.errors import XtcError
+from xtc.ir.passes import Pass
+
+
+@cache
+def passes() -> dict[str, type[Pass]]:
+    """The project's passes by name, sorted.
+
+    The pass `tile-for-cache` is the class in `tile_for_cache.py` that bears the name; other files
+    there hold what passes share. Raises XtcError where two passes have one name.
+    """
+    found: dict[str, type[Pass]] = {}
+    for package in _packages_of_passes():
+        for module in modules(package):
+            name = module.replace("_", "-")
+            known = class_in(package, module, Pass, name)
+            if known is None:
+                continue
+            if name in found:
+                files = [found[name].__module__, known.__module__]
+                raise XtcError(f"two passes are called '{name}'", notes=files)
+            found[name] = known
+    return dict(sorted(found.items()))
+
+
+def _packages_of_passes() -> Iterator[str]:
+    yield from (f"xtc_passes.{room}" for room in packages("xtc_passes"))
+    targets = (f"xtc_targets.{target}.passes" for target in packages("xtc_targets"))
+    yield from (package for package in targets if has_package(package))

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only door to the MLIR bindings, so that another build of them can be swapped in.
+
+Import this module inside functions: loading the bindings takes a tenth of a second that users who
+only build or print a graph need not pay.
+"""
+
+from xtc.ir.interrupts import delayed_interrupts
+
+with delayed_interrupts():  # one in the midst of loading native code would end the process
+    import mlir._mlir_libs._mlirDialectsLinalg
+    import mlir._mlir_libs._mlirTransformInterpreter
+    import mlir.ir
+    import mlir.passmanager  # noqa: F401
+
+from mlir._mlir_libs._mlirDialectsLinalg import get_indexing_maps
+from mlir.ir import (
+    AffineAddExpr,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    AffineMulExpr,
+    AffineSymbolExpr,
+    ArrayAttr,
+    Attribute,
+    BF16Type,
+    Block,
+    BlockArgument,
+    BoolAttr,
+    Context,
+    DenseElementsAttr,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    DictAttr,
+    F32Type,
+    FlatSymbolRefAttr,
+    FloatAttr,
+    FloatType,
+    FunctionType,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Location,
+    MemRefType,
+    MLIRError,
+    Module,
+    Operation,
+    OpResult,
+    OpView,
+    RankedTensorType,
+    ShapedType,
+    StridedLayoutAttr,
+    StringAttr,
+    Type,
+    TypeAttr,
+    UnitAttr,
+    Value,
+    VectorType,
+    WalkOrder,
+    WalkResult,
+)
+from mlir.passmanager import PassManager
+
+__all__ = [
+    "AffineAddExpr",
+    "AffineConstantExpr",
+    "AffineDimExpr",
+    "AffineExpr",
+    "AffineMap",
+    "AffineMapAttr",
+    "AffineMulExpr",
+    "AffineSymbolExpr",
+    "ArrayAttr",
+    "Attribute",
+    "BF16Type",
+    "Block",
+    "BlockArgument",
+    "BoolAttr",
+    "Context",
+    "DenseElementsAttr",
+    "DenseI32ArrayAttr",
+    "DenseI64ArrayAttr",
+    "DictAttr",
+    "F32Type",
+    "FlatSymbolRefAttr",
+    "FloatAttr",
+    "FloatType",
+    "FunctionType",
+    "IndexType",
+    "InsertionPoint",
+    "IntegerAttr",
+    "IntegerType",
+    "Location",
+    "MLIRError",
+    "MemRefType",
+    "Module",
+    "OpResult",
+    "OpView",
+    "Operation",
+    "PassManager",
+    "RankedTensorType",
+    "ShapedType",
+    "StridedLayoutAttr",
+    "StringAttr",
+    "Type",
+    "TypeAttr",
+    "UnitAttr",
+    "Value",
+    "VectorType",
+    "WalkOrder",
+    "WalkResult",
+    "all_operations",
+    "apply_named_sequence",
+    "copied",
+    "get_indexing_maps",
+    "gpu_object",
+    "single_threaded_context",
+    "translate_to_llvm_ir",
+]
+
+
+def single_threaded_context() -> Context:
+    """A context that starts no threads: for processes that fork, and for their children."""
+    context = Context()
+    context.enable_multithreading(False)
+    return context
+
+
+def all_operations(op: Operation) -> list[Operation]:
+    """`op` and every operation inside of it, in the order of the text.
+
+    An interrupt waits until they are found: the bindings make a RuntimeError of what is raised in a
+    callback.
+    """
+    found: list[Operation] = []
+
+    def visit(one: Operation) -> WalkResult:
+        found.append(one.operation)
+        return WalkResult.ADVANCE
+
+    with delayed_interrupts():
+        op.walk(visit, WalkOrder.PRE_ORDER)
+    return found
+
+
+def copied(module: Operation) -> Operation:
+    """A module of its own with the same contents and locations.
+
+    Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
+    """
+    return Module.parse(module.get_asm(enable_debug_info=True), module.context).operation
+
+
+def translate_to_llvm_ir(module: Operation) -> str:
+    """LLVM IR text of a module in the llvm dialect. Raises CompileError for another operation."""
+    from xtc.ir import llvm_ir
+
+    return llvm_ir.translate(module)
+
+
+def gpu_object(binary: Operation) -> bytes:
+    """The code in a `gpu.binary` that holds one object."""
+    from mlir.dialects.gpu import ObjectAttr
+
+    (found,) = ArrayAttr(binary.attributes["objects"])
+    code: bytes = ObjectAttr(found).object
+    return code
+
+
+def apply_named_sequence(root: Operation, script: Operation) -> None:
+    """Interpret the first sequence of a script's module on `root`; ValueError says what failed."""
+    from mlir.dialects.transform import interpreter
+
+    sequence = script.regions[0].blocks[0].operations[0]
+    interpreter.apply_named_sequence(root, sequence, script)

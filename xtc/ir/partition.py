@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a module that belong to different machines: the host's, and each device's.
+
+A device's part is its functions, those with `xtc.device`, or, once nothing of the host refers to
+them, the module of its own that holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+
+DEVICE = "xtc.device"
+"""The attribute that names the device on which an operation or a function runs."""
+
+
+@contextmanager
+def part_of(module: Operation, device: str | None) -> Iterator[Operation | None]:
+    """The part of `device`, or the host's where it is None, as a module for passes to run on.
+
+    There is none where the device has no code, to which passes would add. What the passes made of
+    a part is put back at the end, also where one failed.
+    """
+    with _host_part(module) if device is None else _device_part(module, device) as part:
+        yield part if device is None or top_level(part) else None
+
+
+def device_of(op: Operation) -> str | None:
+    """The device that `op` names."""
+    from xtc.ir.mlir import StringAttr
+
+    return StringAttr(op.attributes[DEVICE]).value if DEVICE in op.attributes else None
+
+
+def top_level(module: Operation) -> list[Operation]:
+    """The operations of a module's body."""
+    return [op.operation for op in module.regions[0].blocks[0].operations]
+
+
+def device_module(module: Operation, device: str) -> Operation | None:
+    """The module inside `module` that holds the code of `device`, where there is one."""
+    return next(
+        (op for op in top_level(module) if op.name == "builtin.module" and device_of(op) == device),
+        None,
+    )
+
+
+@contextmanager
+def _device_part(module: Operation, device: str) -> Iterator[Operation]:
+    own = device_module(module, device)
+    if own is not None:
+        yield own
+        return
+    functions = [op for op in top_level(module) if device_of(op) == device]
+    part = _moved(functions, module)
+    try:
+        yield part
+    finally:
+        _put_first(top_level(part), module)
+
+
+@contextmanager
+def _host_part(module: Operation) -> Iterator[Operation]:
+    """The module itself, without the code of devices, which is declared."""
+    away = [op for op in top_level(module) if device_of(op) is not None]
+    declared = [_declaration(op, module) for op in away if op.name == "func.func"]
+    holder = _moved(away, module)
+    try:
+        yield module
+    finally:
+        names = {name for name, _ in declared}
+        for op in top_level(module):
+            if op.name == "func.func" and symbol_of(op) in names:
+                op.erase()
+        _put_first(top_level(holder), module)
+
+
+def _moved(operations: list[Operation], module: Operation) -> Operation:
+    from xtc.ir.mlir import Location, Module
+
+    with module.context, Location.unknown():
+        holder = Module.create().operation
+    body = holder.regions[0].blocks[0]
+    for op in operations:
+        op.detach_from_parent()
+        body.append(op)
+    return holder
+
+
+def _put_first(operations: list[Operation], module: Operation) -> None:
+    body = module.regions[0].blocks[0]
+    first = body.operations[0].operation if len(body.operations) else None
+    for op in operations:
+        op.detach_from_parent()
+        if first is None:
+            body.append(op)
+        else:
+            body.append(op)
+            op.move_before(first)
+
+
+def _declaration(function: Operation, module: Operation) -> tuple[str, Operation]:
+    from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
+
+    with module.context, function.location:
+        declared = Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": function.attributes["sym_name"],
+                "sym_visibility": StringAttr.get("private"),
+                "function_type": function.attributes["function_type"],
+            },
+            regions=1,
+            ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
+        )
+    return symbol_of(function), declared
+
+
+def symbol_of(op: Operation) -> str:
+    """The name of a function or a global."""
+    from xtc.ir.mlir import StringAttr
+
+    return str(StringAttr(op.attributes["sym_name"]).value)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named stages of passes, and the runner that verifies, dumps, times and reproduces."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xtc.core.errors import CompileError, UserError, did_you_mean
+from xtc.ir.partition import part_of
+from xtc.ir.passes import Pass
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+
+STAGES = ("source", "scheduled", "bufferized", "offloaded", "lowered", "code")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Steps for the code of one device, or for the host's where `device` is None."""
+
+    device: str | None
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        return f"on {self.device or 'the host'}: {', '.join(map(str, self.steps))}"
+
+
+Step = Pass | str | Part
+"""A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`; or
+several for a part of the module."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A point at which the IR has a name, and the passes that lead there from the one before."""
+
+    name: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The ordered stages of one target."""
+
+    stages: tuple[Stage, ...]
+
+    def until(self, stage: str) -> Pipeline:
+        """The stages up to and including `stage`. Raises UserError where there is none."""
+        return Pipeline(self.stages[: self._position(stage) + 1])
+
+    def after(self, stage: str) -> Pipeline:
+        """The stages that follow `stage`, to restart from its IR."""
+        return Pipeline(self.stages[self._position(stage) + 1 :])
+
+    def steps(self, *stages: str) -> tuple[Step, ...]:
+        """The steps of these stages, one after the other. Raises UserError where one is missing."""
+        return tuple(step for stage in stages for step in self.stages[self._position(stage)].steps)
+
+    def _position(self, stage: str) -> int:
+        names = [one.name for one in self.stages]
+        if stage not in names:
+            raise UserError(f"there is no stage '{stage}'", hints=did_you_mean(stage, names))
+        return names.index(stage)
+
+
+@dataclass
+class PassRunner:
+    """Runs stages on a module and keeps account.
+
+    Attributes:
+        dump_dir: folder that receives `NN-<pass>.mlir` after every pass, or None.
+        print_after: called with a title and the IR's text after every pass, or None.
+        source_name: what diagnostics call text that was parsed, which MLIR itself calls "-".
+        seconds: wall time by stage, and by pass as "stage/pass" when `time_passes` is set.
+        observe: called with each of our own passes and the module that it has run on, or None.
+    """
+
+    dump_dir: Path | None = None
+    print_after: Callable[[str, str], None] | None = None
+    time_passes: bool = False
+    source_name: str = "-"
+    seconds: dict[str, float] = field(default_factory=dict)
+    observe: Callable[[Pass, Operation], None] | None = None
+    _count: int = 0
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether somebody looks at what each pass does."""
+        return self.dump_dir is not None or self.print_after is not None or self.time_passes
+
+    def run(self, module: Operation, pipeline: Pipeline) -> None:
+        """Run every stage in order. Raises CompileError with diagnostics and a reproducer."""
+        for stage in pipeline.stages:
+            start = time.perf_counter()
+            self._run_steps(module, stage.steps, stage.name)
+            self._add(stage.name, time.perf_counter() - start)
+
+    def _run_steps(self, module: Operation, steps: Sequence[Step], stage: str) -> None:
+        for group in self._groups(steps):
+            if isinstance(group[0], Part):
+                with part_of(module, group[0].device) as part:
+                    if part is not None:
+                        self._run_steps(part, group[0].steps, stage)
+            else:
+                self._run_group(module, group, stage)
+
+    def _groups(self, steps: Sequence[Step]) -> Iterable[tuple[Step, ...]]:
+        """Runs of MLIR's own passes share one pass manager unless each is looked at."""
+        group: list[Step] = []
+        for step in steps:
+            if isinstance(step, str) and not self.one_by_one:
+                group.append(step)
+                continue
+            if group:
+                yield tuple(group)
+                group = []
+            yield (step,)
+        if group:
+            yield tuple(group)
+
+    def _run_group(self, module: Operation, group: tuple[Step, ...], stage: str) -> None:
+        before = module.clone()
+        start = time.perf_counter()
+        try:
+            run_steps(module, group, self.source_name)
+        except CompileError as error:
+            raise self._explain(error, before, group) from None
+        if self.one_by_one:
+            self._show(module, group[0], stage, time.perf_counter() - start)
+        if self.observe is not None and isinstance(group[0], Pass):
+            self.observe(group[0], module)
+
+    def _explain(
+        self, error: CompileError, before: Operation, group: tuple[Step, ...]
+    ) -> CompileError:
+        """Say which pass of `group` fails on `before`, and how to run it again on a saved copy."""
+        failed, module, error = self._first_failure(error, before, group)
+        names = ", ".join(f"'{step}'" for step in failed)
+        command = ["xtc-opt", _save_for_reproduction(module), *map(command_line_option, failed)]
+        return CompileError(
+            f"{'pass' if len(failed) == 1 else 'passes'} {names} failed: {error.what}",
+            where=error.where,
+            notes=error.notes,
+            hints=[*error.hints, f"reproduce with: {shlex.join(command)}"],
+        )
+
+    def _first_failure(
+        self, error: CompileError, before: Operation, group: tuple[Step, ...]
+    ) -> tuple[tuple[Step, ...], Operation, CompileError]:
+        """The failing pass, the module it failed on and its error; all if none fails alone."""
+        module = before.clone()
+        for step in group if len(group) > 1 else ():
+            snapshot = module.clone()
+            try:
+                run_steps(module, [step], self.source_name)
+            except CompileError as again:
+                return (step,), snapshot, again
+        return group, before, error
+
+    def _show(self, module: Operation, step: Step, stage: str, seconds: float) -> None:
+        self._count += 1
+        if self.time_passes:
+            self._add(f"{stage}/{step}", seconds)
+        if self.dump_dir is not None:
+            _dump(str(module), self.dump_dir, f"{self._count:02d}-{_file_name(step)}.mlir")
+        if self.print_after is not None:
+            self.print_after(str(step), str(module))
+
+    def _add(self, key: str, seconds: float) -> None:
+        self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+
+
+def _dump(text: str, folder: Path, name: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    except OSError as error:
+        raise UserError(f"cannot dump IR into {folder}: {error.strerror}") from None
+
+
+def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") -> None:
+    """Run passes on `module`. Raises CompileError with MLIR's diagnostics, see `diagnostics`."""
+    from xtc.ir.mlir import MLIRError
+
+    try:
+        if all(isinstance(step, str) for step in steps):
+            with module.context:
+                _upstream(",".join(map(str, steps))).run(module)
+            return
+        for step in steps:
+            if isinstance(step, Pass):
+                step.run(module)
+                module.verify()
+            elif isinstance(step, Part):
+                with part_of(module, step.device) as part:
+                    if part is not None:
+                        run_steps(part, step.steps, source_name)
+            else:
+                run_steps(module, [step], source_name)
+    except MLIRError as error:
+        said = diagnostics(error, source_name)
+        raise CompileError("MLIR refused the module", notes=said) from None
+
+
+def check_step(step: str) -> None:
+    """Raise UserError unless MLIR has the pass, or passes, with these options.
+
+    It looks in the current context where there is one; a new one takes 10 ms.
+    """
+    from xtc.ir.mlir import Context
+
+    with Context.current or Context():
+        _upstream(step)
+
+
+def _upstream(text: str) -> Any:
+    from xtc.ir.mlir import PassManager
+
+    try:
+        return PassManager.parse(f"builtin.module({text})")
+    except ValueError as error:
+        message = str(error).splitlines()[0].split("error: ")[-1]
+        raise UserError(f"MLIR has no pass {text!r}: {message}") from None
+
+
+def diagnostics(error: BaseException, source_name: str = "-") -> list[str]:
+    """The messages of an MLIRError, each with its location.
+
+    `source_name` is what to call the text that was parsed; MLIR itself calls it "-".
+    """
+    found = getattr(error, "error_diagnostics", [])
+    return [f"{_place(one.location, source_name)}{one.message}" for one in found] or [str(error)]
+
+
+def _place(location: Any, source_name: str) -> str:
+    if not location.is_a_file():
+        return f"{location}: "
+    if not location.start_line:
+        return ""
+    name = source_name if location.filename == "-" else location.filename
+    return f"{name}:{location.start_line}:{location.start_col}: "
+
+
+def _save_for_reproduction(module: Operation) -> str:
+    with tempfile.NamedTemporaryFile("w", prefix="xtc-", suffix=".mlir", delete=False) as file:
+        file.write(str(module))
+    return file.name
+
+
+def command_line_option(step: Step) -> str:
+    """The xtc-opt option that runs `step`."""
+    text = str(step)
+    return f"--pass-pipeline=builtin.module({text})" if "(" in text else f"--{text}"
+
+
+def _file_name(step: Step) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", str(step).split("{")[0].lower()).strip("-")
+
+
+def print_banner(title: str, text: str) -> None:
+    """MLIR's own form of IR dumps, on standard error."""
+    sys.stderr.write(f"// -----// IR Dump After {title} //----- //\n{text}")

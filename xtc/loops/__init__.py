@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop nests as data: the vocabulary of schedules, its text forms and what is legal."""
+
+from xtc.loops.check import check_nest
+from xtc.loops.descript import nest_data, parse_nest
+from xtc.loops.mesh import Mesh
+from xtc.loops.nest import Axis, Nest, NestLoop, Segment, Space, nest_text
+
+__all__ = [
+    "Axis",
+    "Mesh",
+    "Nest",
+    "NestLoop",
+    "Segment",
+    "Space",
+    "check_nest",
+    "nest_data",
+    "nest_text",
+    "parse_nest",
+]

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which loop nests are legal; every refusal names the loop, the reason and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError, did_you_mean, shown
+from xtc.loops.check_mesh import check_distribution
+from xtc.loops.check_operands import check_operands
+from xtc.loops.nest import Nest, NestLoop, Space
+from xtc.loops.plan import code_size, parallel_groups, plan_nest
+
+MAX_UNROLLED = 512
+"""Copies of one body; the time that LLVM takes grows with their square: seconds for so many."""
+MAX_VECTOR = 4096
+"""Elements of one vector operation, for the same reason."""
+MAX_CODE = 1024
+"""Bodies that are written out, over all parts."""
+MAX_LOOPS = 64
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What is around a segment.
+
+    Attributes:
+        axes: axes that have a loop there.
+        loop: the innermost loop there, or None.
+    """
+
+    axes: frozenset[str] = frozenset()
+    loop: NestLoop | None = None
+
+    def inside(self, nest: Nest) -> Outside:
+        """The same for the segments of `nest`."""
+        axes = self.axes | {loop.axis for loop in nest.loops}
+        return Outside(axes, nest.loops[-1] if nest.loops else self.loop)
+
+
+def check_nest(nest: Nest, title: str) -> None:
+    """Raise UserError unless `nest`, which has been completed, can be made of the operation."""
+    _check(nest, title, Outside())
+    check_distribution(nest, title)
+    check_operands(nest, title)
+    size = code_size(plan_nest(nest, title))
+    if size > MAX_CODE:
+        raise UserError(
+            f"the schedule of {title} writes out about {size} copies of it; {MAX_CODE} at most",
+            hints=["unroll fewer loops, vectorize smaller tiles, choose tiles that divide"],
+        )
+
+
+def check_axis(name: str, space: Space, title: str) -> None:
+    """Raise UserError unless the space has an axis called `name`."""
+    if space.axis(name) is None:
+        hints = did_you_mean(name, space.names)
+        raise UserError(f"{title} has no axis {shown(name)}", hints=hints)
+
+
+def _check(nest: Nest, title: str, outside: Outside) -> None:
+    for rule in _RULES:
+        rule(nest, title, outside)
+    for segment in nest.segments:
+        _check(segment.nest, title, outside.inside(nest))
+
+
+def _known_axes(nest: Nest, title: str, outside: Outside) -> None:
+    if len(nest.loops) > MAX_LOOPS:
+        raise UserError(f"the schedule of {title} has {len(nest.loops)} loops; at most {MAX_LOOPS}")
+    for name in [loop.axis for loop in nest.loops] + [part.axis for part in nest.segments[:1]]:
+        check_axis(name, nest.space, title)
+
+
+def _unique_loops(nest: Nest, title: str, outside: Outside) -> None:
+    seen: set[str] = set()
+    for loop in nest.loops:
+        if loop.name in seen:
+            raise UserError(
+                f"the schedule of {title} has two loops '{loop.name}'",
+                where=loop.where,
+            )
+        seen.add(loop.name)
+
+
+def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
+    if not nest.segments:
+        return
+    name = nest.segments[0].axis
+    if name in {loop.axis for loop in nest.loops} | outside.axes:
+        raise UserError(
+            f"axis '{name}' of {title} is split after it was looped over",
+            hints=["split it before any loop over it"],
+        )
+    size, position = nest.space.size(name), 0
+    for segment in nest.segments:
+        if segment.axis != name or segment.start != position:
+            raise UserError(
+                f"'{segment.name}' of {title} does not go on with the split of '{name}' "
+                f"at {position}",
+                notes=["segments follow each other and cover the axis"],
+            )
+        if segment.stop <= segment.start:
+            raise UserError(
+                f"'{segment.name}' of {title} is empty",
+                notes=[f"'{name}' goes from 0 to {size}"],
+                hints=["begin each segment after the one before, the first at 0"],
+            )
+        position = segment.stop
+    if position != size:
+        raise UserError(
+            f"the split of '{name}' of {title} ends at {position}, not at {size}",
+            hints=[f"add '{name}[{position}:]'"] if position < size else [],
+        )
+    if len(nest.segments) == 1:
+        raise UserError(f"the split of '{name}' of {title} has one segment, which changes nothing")
+
+
+def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
+    covered = {axis.name: axis.size for axis in nest.axes}
+    looped: set[str] = set()
+    for loop in nest.loops:
+        outer = covered[loop.axis]
+        again = loop.axis in looped
+        if loop.tile is None:
+            _check_whole(nest, loop, title, outside, again=again)
+        elif loop.tile < 1:
+            raise UserError(
+                f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least",
+                where=loop.where,
+            )
+        elif loop.tile > outer or (loop.tile == outer and (again or loop.axis not in outside.axes)):
+            raise UserError(
+                f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: this is no tile",
+                hints=[f"choose a size from 1 to {outer - 1}" if outer > 1 else "leave it away"],
+                where=loop.where,
+            )
+        covered[loop.axis] = outer if loop.tile is None else loop.tile
+        looped.add(loop.axis)
+
+
+def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, again: bool) -> None:
+    if again:
+        raise UserError(
+            f"the loop over all of '{loop.axis}' of {title} is inside a tile of it",
+            hints=[f"put '{loop.axis}' before its tiles"],
+        )
+    if loop.axis in outside.axes and nest.space.size(loop.axis) == 1:
+        raise UserError(
+            f"'{loop.name}' of {title} is looped over outside of the segment already",
+            hints=["leave it away in the segment, or outside of it"],
+            where=loop.where,
+        )
+
+
+def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
+    elements = 1
+    vectorized: dict[str, NestLoop] = {}
+    for position, extent in enumerate(nest.extents()):
+        loop = extent.loop
+        if not loop.vectorize:
+            continue
+        _check_vector(nest, position, title)
+        if extent.size == 1:
+            raise UserError(
+                f"'{loop.name}' of {title} has one element; nothing to vectorize",
+                where=loop.where,
+            )
+        if loop.axis in vectorized:
+            raise UserError(
+                f"'{loop.name}' of {title} is inside '{vectorized[loop.axis].name}', "
+                "which is vectorized as a whole",
+                hints=[f"vectorize '{loop.name}' alone"],
+                where=loop.where,
+            )
+        vectorized[loop.axis] = loop
+        elements *= extent.size
+    if elements > MAX_VECTOR:
+        raise UserError(
+            f"vectorized loops of {title} cover {elements} elements at once; {MAX_VECTOR} at most",
+            hints=["strip-mine the axis to a few vector registers first, as in 'j#32'"],
+        )
+    _check_subscripts(nest, title, vectorized)
+
+
+def _check_vector(nest: Nest, position: int, title: str) -> None:
+    loop = nest.loops[position]
+    inner = next((one for one in nest.loops[position + 1 :] if not one.vectorize), None)
+    if inner is not None or nest.segments:
+        inside = inner.name if inner else nest.segments[0].name
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be vectorized: '{inside}' is inside it",
+            hints=["interchange the loops so that vectorized ones are innermost"],
+            where=loop.where,
+        )
+    if _is_reduction(nest, loop) and not _is_grouped(nest, loop):
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
+            notes=["the sum's order would change"],
+            hints=["vectorize a parallel axis"],
+            where=loop.where,
+        )
+    if loop.unroll:
+        raise UserError(
+            f"'{loop.name}' of {title} is both vectorized and unrolled",
+            where=loop.where,
+        )
+
+
+def _check_subscripts(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
+    """A vector is loaded from neighbours: one axis alone, by steps of one, walks each index."""
+    for subscript in nest.space.subscripts:
+        terms = [(axis, factor) for axis, factor in subscript if axis in vectorized]
+        if not terms or (len(terms) == 1 and terms[0][1] == 1):
+            continue
+        index = " + ".join(
+            axis if factor == 1 else f"{axis} * {factor}" for axis, factor in subscript
+        )
+        loop = vectorized[terms[0][0]]
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be vectorized: an operand is indexed by {index}",
+            notes=["its elements are not neighbours"],
+            hints=["vectorize an axis that indexes every operand alone"],
+            where=loop.where,
+        )
+
+
+def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
+    for level, group in enumerate(parallel_groups(nest)):
+        for loop in group:
+            if _is_reduction(nest, loop):
+                raise UserError(
+                    f"'{loop.name}' of {title} cannot be parallelized: '{loop.axis}' is reduced",
+                    notes=["threads would add to one element at the same time"],
+                    hints=["parallelize an axis of the result"],
+                    where=loop.where,
+                )
+            _check_level(nest, loop, level, title, outside)
+            if loop.vectorize or loop.unroll:
+                raise UserError(
+                    f"'{loop.name}' of {title} is parallel and vectorized or unrolled",
+                    where=loop.where,
+                )
+        _check_together(nest, group, title)
+
+
+def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Outside) -> None:
+    """The first parallel loops are outermost; others need a machine with as many levels."""
+    before = nest.loops[: nest.loops.index(loop)]
+    around = [one for one in before if not one.parallelize]
+    around += [outside.loop] if outside.loop else []
+    if level < nest.space.levels and not outside.loop and (level or not around):
+        return
+    hint = "interchange the loops so that parallel ones are outermost"
+    if nest.space.levels > 1 and level:
+        hint = "two levels at most: blocks, and the threads of each"
+    raise UserError(
+        f"'{loop.name}' of {title} cannot be parallelized inside "
+        f"'{around[0].name if around else loop.axis}'",
+        hints=[hint],
+        where=loop.where,
+    )
+
+
+def _check_together(nest: Nest, group: tuple[NestLoop, ...], title: str) -> None:
+    """Loops that run as one parallel loop."""
+    for extent in nest.extents():
+        if extent.loop in group and extent.trips == 1:
+            raise UserError(
+                f"'{extent.loop.name}' of {title} runs once; nothing to parallelize",
+                where=extent.loop.where,
+            )
+    for loop in group[:-1]:
+        if loop.pack or loop.fuse or loop.buffer:
+            raise UserError(
+                f"'{loop.name}' and '{group[-1].name}' of {title} run as one parallel "
+                "loop; nothing can be put between them",
+                hints=[f"put it inside '{group[-1].name}'"],
+                where=loop.where,
+            )
+
+
+def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
+    copies = 1
+    for extent in nest.extents():
+        loop, trips = extent.loop, extent.trips
+        if not loop.unroll:
+            continue
+        if not 2 <= loop.unroll <= trips:
+            times = "once" if trips == 1 else f"{trips} times"
+            raise UserError(
+                f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}: it runs {times}",
+                hints=[f"a factor from 2 to {trips}" if trips > 1 else "leave it away"],
+                where=loop.where,
+            )
+        copies *= loop.unroll
+    if copies > MAX_UNROLLED:
+        raise UserError(
+            f"unrolling makes {copies} copies of {title}; {MAX_UNROLLED} at most",
+            hints=["unroll fewer loops, or by smaller factors"],
+        )
+
+
+def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and axis.reduction
+
+
+def _is_grouped(nest: Nest, loop: NestLoop) -> bool:
+    """Whether an instruction may add up the terms of all iterations."""
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and (loop.tile or axis.size) in axis.groups
+
+
+_RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (
+    _known_axes,
+    _unique_loops,
+    _segments_cover,
+    _tiles_shrink,
+    _vectors_innermost,
+    _parallel_outermost,
+    _unrolling_bounded,
+)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which loops may be distributed over which axes of a processor mesh."""
+
+from __future__ import annotations
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.loops.mesh import Mesh
+from xtc.loops.nest import Nest, NestLoop
+
+
+def check_distribution(nest: Nest, title: str) -> None:
+    """Raise UserError unless what is distributed, in a complete nest, can be."""
+    for inner in nest.walk():
+        if inner is not nest:
+            _check_segment(inner, title)
+    loops = [loop for loop in nest.loops if loop.distribute]
+    spread = [loop for loop in nest.loops if loop.spread]
+    if not loops and not spread:
+        return
+    mesh = nest.space.mesh
+    if mesh is None:
+        raise UserError(
+            f"'{(loops + spread)[0].name}' of {title} is distributed, but no processor mesh is "
+            "defined",
+            hints=["schedule.define_processor_mesh(...) first"],
+        )
+    _check_axes(nest, loops, mesh, title)
+    _check_order(nest, mesh, title)
+    _check_between(nest, mesh, title)
+    for loop in spread:
+        _check_spread(nest, loop, mesh, title)
+
+
+def leading_loops(nest: Nest) -> list[NestLoop]:
+    """Loops over axes that run over memories."""
+    mesh = nest.space.mesh
+    return [loop for loop in nest.loops if mesh and loop.distribute in mesh.leading]
+
+
+def trailing_loops(nest: Nest) -> list[NestLoop]:
+    """Loops over axes that run over the processors of one memory."""
+    mesh = nest.space.mesh
+    return [loop for loop in nest.loops if mesh and loop.distribute in mesh.trailing]
+
+
+def _check_segment(nest: Nest, title: str) -> None:
+    for loop in nest.loops:
+        if loop.distribute or loop.spread:
+            raise UserError(
+                f"'{loop.name}' of {title} cannot be distributed inside a segment",
+                hints=["distribute loops outside of the split"],
+            )
+
+
+def _check_axes(nest: Nest, loops: list[NestLoop], mesh: Mesh, title: str) -> None:
+    used: dict[str, str] = {}
+    for loop in loops:
+        name = loop.distribute
+        if mesh.memory and name in mesh.memory.names:
+            raise UserError(
+                f"'{loop.name}' of {title} cannot be distributed over '{name}', an axis of "
+                f"memory mesh '{mesh.memory.name}'",
+                hints=[f"over '{mesh.names[mesh.memory.names.index(name)]}', its processors"],
+            )
+        if name not in mesh.names:
+            raise UserError(
+                f"'{loop.name}' of {title} cannot be distributed over '{name}': processor mesh "
+                f"'{mesh.name}' has no such axis",
+                hints=did_you_mean(name, mesh.names),
+            )
+        if name in used:
+            raise UserError(
+                f"'{used[name]}' and '{loop.name}' of {title} are both distributed over '{name}'",
+                hints=["an axis takes one loop"],
+            )
+        used[name] = loop.name
+        _check_loop(nest, loop, title)
+
+
+def _check_loop(nest: Nest, loop: NestLoop, title: str) -> None:
+    axis = nest.space.axis(loop.axis)
+    if axis is not None and axis.reduction:
+        raise UserError(
+            f"'{loop.name}' of {title} cannot be distributed: '{loop.axis}' is reduced",
+            notes=["processors would add to one element at the same time"],
+            hints=["distribute an axis of the result"],
+        )
+    if loop.vectorize or loop.unroll or loop.parallelize:
+        raise UserError(
+            f"'{loop.name}' of {title} is distributed and vectorized, unrolled or parallelized",
+            hints=["strip-mine it, and do one of them to the inner loop"],
+        )
+
+
+def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
+    """Loops over memories are outermost, those over the processors of one are neighbours."""
+    leading, trailing = leading_loops(nest), trailing_loops(nest)
+    for loop, around in zip(leading, nest.loops, strict=False):
+        if around not in leading:
+            raise UserError(
+                f"'{loop.name}' of {title} cannot be distributed over '{loop.distribute}' inside "
+                f"'{around.name}'",
+                notes=[f"'{loop.distribute}' runs over memories: nothing is around it"],
+                hints=["interchange the loops so that it is outermost"],
+            )
+    first = nest.loops.index(trailing[0]) if trailing else 0
+    for loop, place in zip(trailing, nest.loops[first:], strict=False):
+        if loop != place:
+            raise UserError(
+                f"'{trailing[0].name}' and '{loop.name}' of {title} cannot be distributed over "
+                f"processors of one memory with '{place.name}' between them",
+                hints=["interchange the loops so that they are neighbours"],
+            )
+    for group in (leading, trailing):
+        axes = [loop.axis for loop in group]
+        twice = next((axis for axis in axes if axes.count(axis) > 1), None)
+        if twice is not None:
+            raise UserError(
+                f"axis '{twice}' of {title} is distributed twice, over "
+                + " and ".join(f"'{one.distribute}'" for one in group if one.axis == twice),
+                hints=["distribute another axis, or only the outer of the two loops"],
+            )
+
+
+def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:
+    """Neighbouring distributed loops are one loop: only packing is done before its end."""
+    for group in (leading_loops(nest), trailing_loops(nest)):
+        for loop in group[:-1]:
+            packed = loop.pack if group is leading_loops(nest) else ()
+            if packed or loop.buffer or loop.fuse:
+                raise UserError(
+                    f"'{loop.name}' and '{group[-1].name}' of {title} are distributed as one "
+                    "loop; nothing can be put between them",
+                    hints=[f"put it inside '{group[-1].name}'"],
+                )
+
+
+def _check_spread(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
+    if loop in trailing_loops(nest) or any(
+        one in trailing_loops(nest) for one in nest.loops[: nest.loops.index(loop)]
+    ):
+        raise UserError(
+            f"'{loop.name}' of {title} runs on the processors of one memory; nothing can be "
+            "distributed over memories there",
+            hints=["name a loop that is outside of them"],
+        )
+    for operand, axes in loop.spread:
+        _check_operand(nest, loop, operand, mesh, title)
+        for axis in axes:
+            _check_memory_axis(nest, loop, operand, axis, mesh, title)
+        named = [axis for axis in axes if axis != "*"]
+        if len(set(named)) < len(named):
+            raise UserError(f"operand {operand} of {title} is distributed over an axis twice")
+
+
+def _check_operand(nest: Nest, loop: NestLoop, operand: int, mesh: Mesh, title: str) -> None:
+    count, ranks = nest.space.operands, nest.space.ranks
+    if not 0 <= operand < count:
+        raise UserError(
+            f"a distributed buffer at '{loop.name}': {title} has no operand {operand}",
+            notes=[f"it reads {count} operands, counted from 0"],
+        )
+    axes = dict(loop.spread)[operand]
+    if ranks and len(axes) != ranks[operand]:
+        raise UserError(
+            f"operand {operand} of {title} has {ranks[operand]} dimensions, but {len(axes)} are "
+            "distributed",
+            hints=["name an axis of the memory mesh, or '*', for each dimension"],
+        )
+
+
+def _check_memory_axis(
+    nest: Nest, loop: NestLoop, operand: int, axis: str, mesh: Mesh, title: str
+) -> None:
+    memory = mesh.memory
+    if axis == "*" or memory is None:
+        return
+    if axis not in memory.names:
+        raise UserError(
+            f"operand {operand} of {title} cannot be distributed over '{axis}': memory mesh "
+            f"'{memory.name}' has no such axis",
+            hints=did_you_mean(axis, (*memory.names, "*")),
+        )
+    over = mesh.names[memory.names.index(axis)]
+    if memory.size(axis) > 1 and over not in {one.distribute for one in nest.loops}:
+        raise UserError(
+            f"operand {operand} of {title} is distributed over '{axis}', but no loop over '{over}'",
+            notes=["a processor would read another one's memory"],
+            hints=[f"distribute the loop that indexes it over '{over}'"],
+        )

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a nest comes to: its loops with known trip counts, and a part of its own for each remainder.
+
+A size that tiles do not divide is cut into an even part and the rest; each goes on with the same
+nest. So many parts, and so many copies of the body, are made of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from xtc.core.errors import UserError
+from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.nest import Nest, NestLoop
+
+Level = Literal["", "memories", "processors", "blocks", "threads"]
+"""What shares the iterations of a loop: the places of a mesh of memories, the processors of one;
+the blocks of a grid, the threads of a block. Otherwise nobody, or threads that are alike."""
+
+MAX_PARTS = 256
+"""Bodies that remainders make of one operation; each is tiled on its own, by several transforms."""
+
+MANY_ELEMENTS = 64
+"""So many elements of a vector operation take four registers, or more, of any machine."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """One application of the operation, to what the loops around leave.
+
+    Attributes:
+        vector: elements of the vector operations it becomes; 0 where it stays scalar.
+    """
+
+    vector: int = 0
+
+
+@dataclass(frozen=True)
+class Loops:
+    """One loop, or several parallel ones that run as one.
+
+    Attributes:
+        loops: outermost first, each over another axis.
+        sizes: elements of each axis that is looped over.
+        steps: elements of it that one iteration covers; the size is a multiple.
+        inner: what one iteration does.
+        level: who shares the iterations; "" is one processor, or the host's threads.
+        places: the axes of the mesh that the loops run over.
+        before: operands to pack before the loops begin.
+    """
+
+    loops: tuple[NestLoop, ...]
+    sizes: Mapping[str, int]
+    steps: Mapping[str, int]
+    inner: Plan
+    level: Level = ""
+    places: tuple[str, ...] = ()
+    before: tuple[int, ...] = ()
+
+    def trips(self, loop: NestLoop) -> int:
+        """How often one of the loops runs."""
+        return self.sizes[loop.axis] // self.steps[loop.axis]
+
+    @property
+    def runs_once(self) -> bool:
+        """Whether there is no need of a loop."""
+        return all(self.trips(loop) == 1 for loop in self.loops)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Parts of an axis, one after the other: `parts[n]` from `bounds[n]` to `bounds[n + 1]`."""
+
+    axis: str
+    bounds: tuple[int, ...]
+    parts: tuple[Plan, ...]
+
+
+Plan = Body | Loops | Split
+
+
+def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
+    """The plan of a legal nest. Raises UserError where it has more than `MAX_PARTS` bodies.
+
+    Where it is `distributed` but no loop is over the processors of a memory, one of them does what
+    is inside of all that is packed.
+    """
+    alone = _alone(nest) if distributed and not trailing_loops(nest) else None
+    sizes = {axis.name: axis.size for axis in nest.axes}
+    return _Planner(title, nest, alone).plan(nest, 0, sizes)
+
+
+def spread_operands(nest: Nest) -> tuple[int, ...]:
+    """Operands that memories hold parts of, by number."""
+    return tuple(dict.fromkeys(operand for loop in nest.loops for operand, _ in loop.spread))
+
+
+def first_parallel(nest: Nest) -> str | None:
+    """The first axis of the result; None where there is a single element."""
+    return next((axis.name for axis in nest.axes if not axis.reduction), None)
+
+
+def _alone(nest: Nest) -> int:
+    """The loop, by number, from which on one processor does all."""
+    for position in range(len(nest.loops), 0, -1):
+        loop = nest.loops[position - 1]
+        if loop.pack or loop.buffer or loop.fuse or loop in leading_loops(nest):
+            return position
+    return 0
+
+
+def code_size(plan: Plan) -> int:
+    """Roughly how many bodies are written out; a vector of many elements counts as several."""
+    if isinstance(plan, Body):
+        return 1 + plan.vector // MANY_ELEMENTS
+    if isinstance(plan, Split):
+        return sum(map(code_size, plan.parts))
+    copies = math.prod(_copies(loop.unroll, plan.trips(loop)) for loop in plan.loops)
+    return copies * code_size(plan.inner)
+
+
+def _copies(factor: int, trips: int) -> int:
+    """Copies of the body of a loop that is unrolled: those of the loop and one for what is left."""
+    factor = min(factor, trips)
+    return factor + bool(trips % factor) if factor > 1 else 1
+
+
+class _Planner:
+    """Descends one nest and counts the bodies."""
+
+    def __init__(self, title: str, root: Nest, alone: int | None) -> None:
+        self.title = title
+        self.root = root
+        self.alone = alone
+        self.bodies = 0
+
+    def plan(self, nest: Nest, position: int, sizes: Mapping[str, int]) -> Plan:
+        """What is left of `nest` from the loop at `position` on."""
+        axis = first_parallel(self.root)
+        if nest is self.root and position == self.alone and axis is not None:
+            whole = {axis: sizes[axis]}
+            self.alone = None
+            inner = self._plan(nest, position, sizes)
+            self.alone = position
+            return Loops((NestLoop(axis),), whole, whole, inner, "processors")
+        return self._plan(nest, position, sizes)
+
+    def _plan(self, nest: Nest, position: int, sizes: Mapping[str, int]) -> Plan:
+        if position == len(nest.loops):
+            return self._segments(nest, sizes) if nest.segments else self._body(0)
+        if nest.loops[position].vectorize:
+            axes = {loop.axis for loop in nest.loops[position:]}
+            return self._body(math.prod(sizes[axis] for axis in axes))
+        group = loop_group(nest, position)
+        steps = {
+            loop.axis: nest.step(position + place, sizes[loop.axis])
+            for place, loop in enumerate(group)
+        }
+        uneven = next((axis for axis, step in steps.items() if sizes[axis] % step), None)
+        if uneven is not None:
+            even = sizes[uneven] - sizes[uneven] % steps[uneven]
+            bounds = (0, even, sizes[uneven])
+            return self._split(uneven, bounds, [(nest, position)] * 2, sizes)
+        if group[0].distribute:
+            return self._distributed(nest, position, group, sizes, steps)
+        inner = self.plan(nest, position + len(group), {**sizes, **steps})
+        extents = {axis: sizes[axis] for axis in steps}
+        return Loops(group, extents, steps, inner, _level(nest, position))
+
+    def _distributed(
+        self,
+        nest: Nest,
+        position: int,
+        group: tuple[NestLoop, ...],
+        sizes: Mapping[str, int],
+        steps: Mapping[str, int],
+    ) -> Plan:
+        """Every place of the mesh does as many iterations, one after the other where several."""
+        shares: dict[str, int] = {}
+        for loop in group:
+            step, count = steps[loop.axis], _places(nest, loop)
+            trips = sizes[loop.axis] // step
+            shares[loop.axis] = max(1, trips // count) * step
+            if trips > count and trips % count:
+                bounds = (0, count * shares[loop.axis], sizes[loop.axis])
+                return self._split(loop.axis, bounds, [(nest, position)] * 2, sizes)
+        inner = self.plan(nest, position + len(group), {**sizes, **steps})
+        leading = group[0] in leading_loops(nest)
+        last = replace(group[-1], distribute="", pack=group[-1].pack if leading else ())
+        plain = [NestLoop(one.axis, one.tile, one.name) for one in group]
+        again = [one for one in plain if shares[one.axis] > steps[one.axis]]
+        for loop in reversed(again):
+            what = last if loop is again[-1] else NestLoop(loop.axis)
+            one = replace(what, axis=loop.axis, tile=loop.tile, name=loop.name)
+            axis = loop.axis
+            inner = Loops((one,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
+        inmost = plain[-1] if again else last
+        extents = {axis: sizes[axis] for axis in shares}
+        places = tuple(loop.distribute for loop in group)
+        if leading:  # what a memory holds, it holds for all iterations
+            held = (*spread_operands(nest), *inmost.pack)
+            inmost = replace(inmost, pack=tuple(dict.fromkeys(held)))
+            outer = (*plain[:-1], inmost)
+            return Loops(outer, extents, shares, inner, "memories", places)
+        outer = (*plain[:-1], inmost)
+        before = tuple(dict.fromkeys(operand for loop in group for operand in loop.pack))
+        return Loops(outer, extents, shares, inner, "processors", places, before)
+
+    def _segments(self, nest: Nest, sizes: Mapping[str, int]) -> Plan:
+        first = nest.segments[0]
+        bounds = (first.start, *(segment.stop for segment in nest.segments))
+        return self._split(first.axis, bounds, [(s.nest, 0) for s in nest.segments], sizes)
+
+    def _split(
+        self,
+        axis: str,
+        bounds: tuple[int, ...],
+        nests: Sequence[tuple[Nest, int]],
+        sizes: Mapping[str, int],
+    ) -> Split:
+        parts = tuple(
+            self.plan(nest, position, {**sizes, axis: stop - start})
+            for (nest, position), start, stop in zip(nests, bounds, bounds[1:], strict=False)
+        )
+        return Split(axis, bounds, parts)
+
+    def _body(self, vector: int) -> Body:
+        self.bodies += 1
+        if self.bodies > MAX_PARTS:
+            raise UserError(
+                f"the schedule of {self.title} makes more than {MAX_PARTS} parts",
+                notes=["each tile that does not divide what it is a tile of makes one more"],
+                hints=["choose sizes that divide each other, or fewer tiles and segments"],
+            )
+        return Body(vector)
+
+
+def _places(nest: Nest, loop: NestLoop) -> int:
+    """How many places share the iterations of a distributed loop."""
+    mesh = nest.space.mesh
+    return mesh.size(loop.distribute) if mesh else 1
+
+
+def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
+    """The loop at `position`, with those after it that run as one with it."""
+    loop = nest.loops[position]
+    if not loop.distribute:
+        return parallel_group(nest, position)
+    leading, trailing = leading_loops(nest), trailing_loops(nest)
+    return tuple(leading if loop in leading else trailing)
+
+
+def parallel_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
+    """The loop at `position`, with the parallel ones that follow it and run as one with it.
+
+    A group ends before a second loop over an axis and, where the machine has blocks of threads,
+    after a loop with a tile of its own: the block's, which its threads share.
+    """
+    first = nest.loops[position]
+    if not first.parallelize:
+        return (first,)
+    group = [first]
+    for loop in nest.loops[position + 1 :]:
+        if not loop.parallelize or loop.axis in {one.axis for one in group}:
+            break
+        if nest.space.levels > 1 and (group[-1].pack or group[-1].buffer or group[-1].fuse):
+            break
+        group.append(loop)
+    return tuple(group)
+
+
+def parallel_groups(nest: Nest) -> list[tuple[NestLoop, ...]]:
+    """The parallel loops of a nest, those that run as one together, outermost first."""
+    groups: list[tuple[NestLoop, ...]] = []
+    position = 0
+    while position < len(nest.loops):
+        group = parallel_group(nest, position)
+        position += len(group)
+        if group[0].parallelize:
+            groups.append(group)
+    return groups
+
+
+def _level(nest: Nest, position: int) -> Level:
+    """What shares the parallel loops at `position`, where the machine has blocks of threads."""
+    groups = parallel_groups(nest)
+    if len(groups) < 2 or not nest.loops[position].parallelize:
+        return ""
+    return "blocks" if nest.loops[position] in groups[0] else "threads"

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan of loops as transform-dialect operations, in phases between which Python rewrites the IR.
+
+Tiling, splitting and fusing are transforms; copying a tile to a buffer of its own is done between
+two phases, on the operation that the phase before has marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xtc.loops.nest import NestLoop
+from xtc.loops.plan import Level, Loops, Plan, Split
+
+VECTORIZE = "xtc.vectorize"
+UNROLL = "xtc.unroll"
+AXES = "xtc.axes"
+"""The attribute of a distributed loop that has the axes of the mesh it runs over."""
+ANY = "!transform.any_op"
+_MAPPINGS: dict[Level, str] = {
+    "memories": "block",
+    "processors": "thread",
+    "blocks": "block",
+    "threads": "thread",
+}
+_ON_MESH = ("memories", "processors")
+
+
+@dataclass(frozen=True)
+class Materialize:
+    """Between two phases: give the marked operation buffers of its own.
+
+    Attributes:
+        mark: the attribute that finds the operation.
+        operands: inputs to copy to a buffer first.
+        result: whether the result is computed in a buffer and copied out.
+    """
+
+    mark: str
+    operands: tuple[int, ...]
+    result: bool
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """Between two phases: compute an operand of the marked operation in the marked loop.
+
+    Attributes:
+        mark: the attribute that finds the operation.
+        operand: the input to compute.
+        loop: the attribute that finds the loop.
+    """
+
+    mark: str
+    operand: int
+    loop: str
+
+
+@dataclass
+class Phase:
+    """Transform operations, then what Python does before the next phase."""
+
+    lines: list[str] = field(default_factory=list)
+    action: Materialize | Fuse | None = None
+
+
+@dataclass
+class ScriptWriter:
+    """Writes the phases for one operation after another."""
+
+    phases: list[Phase] = field(default_factory=lambda: [Phase()])
+    _count: int = 0
+
+    def add(
+        self, plan: Plan, axes: tuple[str, ...], mark: str, before: tuple[int, ...] = ()
+    ) -> None:
+        """Transforms that make `plan` of the operation marked `mark`, which has these axes.
+
+        `before` are operands to pack first of all.
+        """
+        walk = _Walk(self, axes)
+        walk.plan(walk.packed(self.match(mark), before), plan)
+
+    def line(self, text: str) -> None:
+        """Append an operation without results."""
+        self.phases[-1].lines.append(text)
+
+    def new(self, text: str, results: int = 1) -> list[str]:
+        """Append an operation; returns the names of its results."""
+        names = [f"%h{self._count + position}" for position in range(results)]
+        self._count += results
+        self.line(f"{', '.join(names)} = {text}")
+        return names
+
+    def match(self, mark: str) -> str:
+        """A handle of the operations that carry the unit attribute `mark`."""
+        text = f"transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
+        return self.new(text)[0]
+
+    def annotate(self, handle: str, name: str, value: int | None = None) -> None:
+        """Put an attribute on an operation."""
+        if value is None:
+            self.line(f'transform.annotate {handle} "{name}" : {ANY}')
+            return
+        (number,) = self.new(f"transform.param.constant {value} : i64 -> !transform.param<i64>")
+        self.line(f'transform.annotate {handle} "{name}" = {number} : {ANY}, !transform.param<i64>')
+
+    def annotate_texts(self, handle: str, name: str, texts: Sequence[str]) -> None:
+        """Put an attribute that is a list of texts on an operation."""
+        value = ", ".join(f'"{text}"' for text in texts)
+        (param,) = self.new(f"transform.param.constant [{value}] -> !transform.any_param")
+        self.line(f'transform.annotate {handle} "{name}" = {param} : {ANY}, !transform.any_param')
+
+    def mark(self, handle: str) -> str:
+        """Mark an operation under a new name, to find it again in a later phase."""
+        self._count += 1
+        name = f"xtc.mark.{self._count}"
+        self.annotate(handle, name)
+        return name
+
+    def end_phase(self, action: Materialize | Fuse) -> None:
+        """Let Python act; handles from before are gone."""
+        self.phases[-1].action = action
+        self.phases.append(Phase())
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Descends one plan; `axes` is the operation's own order."""
+
+    writer: ScriptWriter
+    axes: tuple[str, ...]
+
+    def plan(self, handle: str, plan: Plan) -> None:
+        if isinstance(plan, Split):
+            self._split(handle, plan)
+        elif isinstance(plan, Loops):
+            self._loops(handle, plan)
+        elif plan.vector:
+            self.writer.annotate(handle, VECTORIZE)
+
+    def _loops(self, handle: str, plan: Loops) -> None:
+        """A loop, unless it runs once and nothing is to be put into it."""
+        writer = self.writer
+        around = ""
+        handle = self.packed(handle, plan.before)
+        if plan.level or not plan.runs_once or any(loop.fuse for loop in plan.loops):
+            tiles = ", ".join(str(plan.steps.get(axis, 0)) for axis in self.axes)
+            form = "forall" if plan.loops[0].parallelize or plan.level else "for"
+            handle, around = writer.new(
+                f"transform.structured.tile_using_{form} {handle} tile_sizes [{tiles}]"
+                f"{self._mapping(plan)} : ({ANY}) -> ({ANY}, {ANY})",
+                2,
+            )
+            self._name(around, plan)
+        for loop in plan.loops:
+            handle = self._inside(handle, around, loop)
+        self.plan(handle, plan.inner)
+
+    def packed(self, handle: str, operands: tuple[int, ...]) -> str:
+        """The operation with its tiles of these operands packed."""
+        return self._materialized(handle, operands, result=False) if operands else handle
+
+    def _materialized(self, handle: str, operands: tuple[int, ...], *, result: bool) -> str:
+        mark = self.writer.mark(handle)
+        self.writer.end_phase(Materialize(mark, operands, result))
+        return self.writer.match(mark)
+
+    def _mapping(self, plan: Loops) -> str:
+        """Who shares a distributed loop; the last one of several changes first."""
+        if not plan.level:
+            return ""
+        axes = [axis for axis in self.axes if axis in plan.steps]
+        order = [loop.axis for loop in plan.loops]
+        kind = _MAPPINGS[plan.level]
+        numbers = (len(order) - 1 - order.index(axis) for axis in axes)
+        return f" (mapping = [{', '.join(f'#gpu.{kind}<linear_dim_{n}>' for n in numbers)}])"
+
+    def _name(self, around: str, plan: Loops) -> None:
+        if plan.level in _ON_MESH:
+            order = [loop.axis for loop in plan.loops]
+            named = [(axis, place) for axis, place in zip(order, plan.places, strict=False)]
+            named.sort(key=lambda pair: self.axes.index(pair[0]))
+            self.writer.annotate_texts(around, AXES, [place for _, place in named])
+            if not named:
+                return
+        for loop in plan.loops:
+            self.writer.annotate(around, f"./{loop.name}")
+            trips = plan.trips(loop)
+            if loop.unroll and trips > 1:
+                self.writer.annotate(around, UNROLL, min(loop.unroll, trips))
+
+    def _inside(self, handle: str, around: str, loop: NestLoop) -> str:
+        """What the loop asks for inside of it: fused producers, then buffers."""
+        for operand in loop.fuse:
+            handle, around = self._fuse(handle, around, operand)
+        if loop.pack or loop.buffer:
+            handle = self._materialized(handle, loop.pack, result=loop.buffer)
+        return handle
+
+    def _fuse(self, handle: str, around: str, operand: int) -> tuple[str, str]:
+        """Compute the operand's tile in the loop `around`."""
+        writer = self.writer
+        mark, loop = writer.mark(handle), writer.mark(around)
+        writer.end_phase(Fuse(mark, operand, loop))
+        return writer.match(mark), writer.match(loop)
+
+    def _split(self, handle: str, plan: Split) -> None:
+        """Cut the iteration space; each part goes on by itself."""
+        writer = self.writer
+        parts, rest = [], handle
+        dimension = self.axes.index(plan.axis)
+        for start, stop in zip(plan.bounds[:-2], plan.bounds[1:-1], strict=True):
+            (both,) = writer.new(
+                f"transform.structured.split {rest} after {stop - start} "
+                f"{{dimension = {dimension}}} : {ANY}"
+            )
+            part, rest = writer.new(f"transform.split_handle {both} : ({ANY}) -> ({ANY}, {ANY})", 2)
+            parts.append(part)
+        marks = [writer.mark(part) for part in (*parts, rest)]
+        for mark, part_plan in zip(marks, plan.parts, strict=True):
+            self.plan(writer.match(mark), part_plan)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What accelerators share at run time: the driver table, queues, device arrays, building their C.
+
+A target brings a driver library (its own C, and that in `csrc/` here) and a device class on top of
+`DriverDevice`. `csrc/xtc_driver.h` is the table through which Python and generated code reach it.
+"""
+
+from xtc.runtime.array import BorrowedArray, DeviceArray
+from xtc.runtime.device import DeviceFunction, DeviceImage, DriverDevice
+from xtc.runtime.driver import Driver, OpenDevice, built_driver
+from xtc.runtime.native import CSRC, NativeUnit, build_native
+from xtc.runtime.program import DeviceProgram
+from xtc.runtime.queue import DriverEvent, DriverQueue
+
+__all__ = [
+    "CSRC",
+    "BorrowedArray",
+    "DeviceArray",
+    "DeviceFunction",
+    "DeviceImage",
+    "DeviceProgram",
+    "Driver",
+    "DriverDevice",
+    "DriverEvent",
+    "DriverQueue",
+    "NativeUnit",
+    "OpenDevice",
+    "build_native",
+    "built_driver",
+]

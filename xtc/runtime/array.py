@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An array in a device's memory."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import Self
+
+from xtc.core.errors import UserError
+from xtc.core.types import element_type
+from xtc.runtime.driver import OpenDevice
+
+if TYPE_CHECKING:
+    from xtc.runtime.device import DriverDevice
+
+Array = np.ndarray[Any, Any]
+
+
+class DeviceArray:
+    """A dense, row-major array whose bytes are on a device; a context manager that frees them.
+
+    `numpy()` copies it to the host. Its memory goes with the object, at the latest. Every use of an
+    array that was freed, or whose device was closed, raises UserError.
+    """
+
+    def __init__(self, device: DriverDevice, shape: tuple[int, ...], dtype: object) -> None:
+        self.device = device
+        self.shape = shape
+        self.dtype = element_type(dtype).numpy
+        self._open_device = device.opened()
+        self._address = self._open_device.number("alloc", 0, max(self.nbytes, 1))
+        self._free: Any = weakref.finalize(self, _free, self._open_device, self._address)
+        self.read_only = False
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def address(self) -> int:
+        """Where it is in the device's memory. Raises UserError once freed."""
+        if not self._free.alive or not self.device.is_open_as(self._open_device):
+            raise UserError(f"{self!r} was freed")
+        return self._address
+
+    def numpy(self) -> Array:
+        """The elements as a new array on the host."""
+        array = np.empty(self.shape, self.dtype)
+        self.device.memory_copy_from(_bytes(array), self.address)
+        return array
+
+    def write(self, values: object) -> None:
+        """Replace the elements. Raises UserError unless shape and element type are the same."""
+        if self.read_only:
+            raise UserError(f"{self!r} is read-only")
+        array = _dense(values)
+        if array.shape != self.shape or array.dtype != self.dtype:
+            raise UserError(
+                f"{self!r} cannot be written from an array of shape {array.shape}, {array.dtype}"
+            )
+        self.device.memory_copy_to(self.address, _bytes(array))
+
+    def free(self) -> None:
+        """Release the memory; freeing twice is allowed."""
+        self._free()
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+        """What `np.asarray` calls; the elements are on the device, so it is always a copy."""
+        if copy is False:
+            raise ValueError(f"{self!r} has to be copied to the host")
+        array = self.numpy()
+        return array if dtype is None else array.astype(np.dtype(dtype))  # type: ignore[call-overload]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.free()
+
+    def __repr__(self) -> str:
+        sizes = "x".join(map(str, (*self.shape, self.dtype.name)))
+        return f"<device array {sizes} on {self._open_device.name}>"
+
+
+class BorrowedArray(DeviceArray):
+    """Another library's memory on a device, used where it is; it stays alive with this object.
+
+    Args:
+        device: the device whose memory it is.
+        shape: of what is dense and row-major there.
+        dtype: of its elements.
+        address: of the first one.
+        owner: what keeps the memory alive.
+        read_only: whether nobody may write it.
+    """
+
+    def __init__(
+        self,
+        device: DriverDevice,
+        shape: tuple[int, ...],
+        dtype: object,
+        address: int,
+        owner: object,
+        read_only: bool = False,
+    ) -> None:
+        self.device = device
+        self.shape = shape
+        self.dtype = element_type(dtype).numpy
+        self._open_device = device.opened()
+        self._address = address
+        self._owner = owner
+        self._free = weakref.finalize(self, _keep)
+        self.read_only = read_only
+
+
+def from_values(device: DriverDevice, values: object) -> DeviceArray:
+    """A device array with these values: an array, numbers, or an array of another library."""
+    dense = _dense(values)
+    array = device.array_type(device, dense.shape, dense.dtype)
+    array.write(dense)
+    return array
+
+
+def _dense(values: object) -> Array:
+    """`values` on the host, dense; anything that NumPy or DLPack on the host understands."""
+    known = isinstance(values, np.ndarray) or hasattr(values, "__array__")
+    try:
+        if not known and hasattr(values, "__dlpack__"):
+            return np.ascontiguousarray(np.from_dlpack(values))
+        array = np.asarray(values)
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
+        raise UserError(f"{type(values).__name__} is no array: {error}") from None
+    return array if array.flags.c_contiguous else array.copy(order="C")
+
+
+def _bytes(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _keep() -> None:
+    """Memory of another library is not ours to free."""
+
+
+def _free(open_device: OpenDevice, address: int) -> None:
+    """Nothing happens where the device is gone: its memory went with it."""
+    open_device.driver.functions["free"](open_device.address, address)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver library, and a device opened through it: statuses become exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+from xtc.core.errors import (
+    ArtifactError,
+    DeviceError,
+    DeviceFault,
+    DeviceLost,
+    DeviceMemoryError,
+    DeviceNotFound,
+    DeviceTimeout,
+    LaunchError,
+    ToolError,
+    UserError,
+    XtcError,
+)
+from xtc.runtime.native import NativeUnit, build_native
+from xtc.runtime.table import VERSION, DriverTable, Status
+
+_ERRORS: dict[Status, type[XtcError]] = {
+    Status.NOT_FOUND: DeviceNotFound,
+    Status.MEMORY: DeviceMemoryError,
+    Status.FAULT: DeviceFault,
+    Status.TIMEOUT: DeviceTimeout,
+    Status.LOST: DeviceLost,
+    Status.LAUNCH: LaunchError,
+    Status.IMAGE: ArtifactError,
+    Status.USAGE: UserError,
+    Status.CALLBACK: DeviceError,
+}
+
+
+class Driver:
+    """The table of functions in a driver library; calls let other Python threads run.
+
+    Raises DeviceNotFound where the library cannot be loaded, or has another version.
+    """
+
+    def __init__(self, library: Path) -> None:
+        try:
+            self._library = ctypes.CDLL(str(library))
+            get_table = self._library.xtc_driver_table
+        except (OSError, AttributeError) as error:
+            raise DeviceNotFound(f"the driver cannot be loaded: {error}", where=library) from None
+        get_table.restype = ctypes.POINTER(DriverTable)
+        table = get_table().contents
+        if table.version != VERSION or table.nbytes < ctypes.sizeof(DriverTable):
+            raise DeviceNotFound(
+                f"the driver has version {table.version} of the table, not {VERSION}", where=library
+            )
+        self.table = table
+        # Reading a member makes a new function object: once is enough.
+        self.functions: dict[str, Callable[..., Any]] = {
+            name: getattr(table, name) for name, *_ in DriverTable._fields_[2:]
+        }
+
+    @property
+    def table_address(self) -> int:
+        """Where the table is, for generated code."""
+        return ctypes.addressof(self.table)
+
+    def error(self, status: int, name: str = "") -> XtcError:
+        """The exception that `status` means, with this thread's message; `name` goes before it."""
+        text = bytes(self.functions["message"]()).decode(errors="replace")
+        what, *notes = text.split("\n")
+        return _ERRORS[Status(status)](f"{name}: {what}" if name else what, notes=notes)
+
+
+@functools.cache
+def built_driver(*units: NativeUnit) -> tuple[Path, Driver]:
+    """The driver that the last unit is, built and loaded once in a process, and all units' folder.
+
+    Raises DeviceNotFound with the compiler's words.
+    """
+    try:
+        folder = build_native(units)
+    except ToolError as error:
+        raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
+    return folder, Driver(folder / units[-1].name)
+
+
+class OpenDevice:
+    """A device that is open; each method is the table's function of its name.
+
+    The methods raise the exception that belongs to a status, with the device's name before it.
+    """
+
+    def __init__(self, driver: Driver, config: ctypes.Structure, name: str) -> None:
+        self.driver = driver
+        self.name = name
+        self.lost = False
+        self._closed = False
+        self._functions = driver.functions
+        pointer = c_void_p()
+        status = self._functions["open"](ctypes.addressof(config), byref(pointer))
+        if status:
+            raise driver.error(status)
+        self.address = pointer.value
+        self._counter_names: list[str] = []
+
+    def close(self) -> None:
+        """Give the device back; closing twice is allowed."""
+        self.lost = True
+        status = self._functions["close"](self.address)
+        if status == Status.OK:
+            self._closed = True
+        elif status != Status.LOST:
+            raise self.driver.error(status, self.name)
+
+    def __del__(self) -> None:
+        if self._closed:  # and no thread is in a call of it any more
+            self._functions["release"](self.address)
+
+    def check(self, status: int) -> None:
+        """Raise what a status means; PENDING means nothing bad."""
+        if status <= Status.PENDING:
+            return
+        if status in (Status.FAULT, Status.TIMEOUT, Status.LOST):
+            self.lost = True
+        raise self.driver.error(status, self.name)
+
+    def call(self, function: str, *arguments: object) -> int:
+        """Call a function of the table on this device and check its status."""
+        status: int = self._functions[function](self.address, *arguments)
+        if status:
+            self.check(status)
+        return status
+
+    def number(self, function: str, *arguments: object) -> int:
+        """Call a function whose last parameter receives a number, and return that."""
+        out = c_uint64()
+        self.call(function, *arguments, byref(out))
+        return out.value
+
+    def fail(self, status: Status, text: str) -> int:
+        """Set this thread's message, for a callback that fails."""
+        result: int = self._functions["fail"](status, text.encode())
+        return result
+
+    def two_numbers(self, function: str, *arguments: object) -> tuple[int, int]:
+        """Call a function whose last two parameters receive numbers, and return those."""
+        first, second = c_uint64(), c_uint64()
+        self.call(function, *arguments, byref(first), byref(second))
+        return first.value, second.value
+
+    def is_gone(self) -> bool:
+        """Whether the device has stopped; does not raise."""
+        first, second = c_uint64(), c_uint64()
+        arguments = (self.address, byref(first), byref(second))
+        return self.lost or self._functions["memory"](*arguments) != Status.OK
+
+    def counters(self) -> dict[str, int]:
+        """Every counter by name."""
+        count, names = c_uint32(), ctypes.POINTER(c_char_p)()
+        if not self._counter_names:
+            self.call("counters", byref(count), byref(names), None)
+            self._counter_names = [names[i].decode() for i in range(count.value)]
+        values = (c_uint64 * len(self._counter_names))()
+        self.call("counters", byref(count), byref(names), values)
+        return dict(zip(self._counter_names, values, strict=True))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the C of drivers and simulators: once, the artefact cache keeps the result."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import platform
+import shlex
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from xtc.core import knobs
+from xtc.core.errors import UserError
+from xtc.system import tool
+from xtc.system.cache import cache_key, configured_cache
+from xtc.system.workspace import private_folder
+
+CSRC = Path(__file__).parent / "csrc"
+"""The C that drivers and simulators share."""
+
+_FLAGS = ("-std=gnu11", "-O2", "-g1", "-Wall", "-Wextra", "-fvisibility=hidden", "-pthread")
+_KINDS = {"program": ("-rdynamic",), "library": ("-fPIC", "-shared")}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class NativeUnit:
+    """One program or shared library in C.
+
+    Attributes:
+        name: of the file to build.
+        kind: a program also offers its visible functions to the libraries it loads.
+        sources: C files.
+        include: folders of headers.
+        libraries: what to link against, named as after `-l`.
+        flags: further ones of the compiler's, such as warnings that are errors.
+    """
+
+    name: str
+    kind: Literal["program", "library"]
+    sources: tuple[Path, ...]
+    include: tuple[Path, ...] = (CSRC,)
+    libraries: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def build_native(units: Sequence[NativeUnit]) -> Path:
+    """A folder with the files of all units, which stays until the process ends.
+
+    The compiler is the knob XTC_CC. It runs when neither this process nor the cache has built the
+    same before. Raises ToolError with the compiler's words, UserError where XTC_CC is no command.
+    """
+    with _lock:
+        return Path(_built(_key(units), tuple(units)).name)
+
+
+def compile_unit(unit: NativeUnit, folder: Path) -> Path:
+    """Compile and link one unit into `folder`. Raises ToolError with the compiler's words."""
+    output = folder / unit.name
+    words = [*_compiler(), *_FLAGS, *unit.flags, *_KINDS[unit.kind]]
+    words += [f"-I{folder}" for folder in unit.include]
+    words += [*map(str, unit.sources), "-o", str(output)]
+    words += [f"-l{library}" for library in unit.libraries]
+    hint = f"install a C compiler (Debian: apt install gcc), or name one in {knobs.CC.name}"
+    tool.run(words, what=f"building {unit.name}", install_hint=hint)
+    return output
+
+
+@functools.lru_cache(maxsize=32)
+def _built(key: str, units: tuple[NativeUnit, ...]) -> tempfile.TemporaryDirectory[str]:
+    folder = private_folder("native-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name)
+    cache = configured_cache() if knobs.CACHE.get() else None
+    if cache is None or not cache.fetch(key, path):
+        for unit in units:
+            compile_unit(unit, path)
+        if cache is not None:
+            cache.publish(key, path)
+    return folder
+
+
+def _key(units: Sequence[NativeUnit]) -> str:
+    from xtc.codegen.llvm import linker_version  # what starts without devices does without it
+
+    parts = {
+        "what": "native",
+        "compiler": linker_version(),
+        "machine": platform.machine(),
+        "flags": repr((_FLAGS, _KINDS)),
+    }
+    for unit in units:
+        command = (unit.kind, unit.libraries, unit.flags, [path.name for path in unit.sources])
+        parts[f"unit {unit.name}"] = repr(command)
+        parts[f"files of {unit.name}"] = repr(_file_hashes(unit))
+    return cache_key(parts)
+
+
+def _file_hashes(unit: NativeUnit) -> list[tuple[str, str]]:
+    headers = (path for folder in unit.include for path in folder.glob("*.h"))
+    files = sorted({*unit.sources, *headers})
+    return [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
+
+
+def _compiler() -> list[str]:
+    command = knobs.CC.get()
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UserError(
+            f"{knobs.CC.name} is not a command: {command}", notes=[str(error)]
+        ) from None

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a loaded program has on its devices: queues, kernels, constants."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import POINTER, c_uint64, c_void_p
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import DeviceLost, XtcError
+from xtc.runtime.array import DeviceArray
+from xtc.runtime.device import DeviceImage, DriverDevice
+from xtc.runtime.native import CSRC, NativeUnit, build_native
+from xtc.runtime.queue import DriverQueue
+
+_UNIT = NativeUnit("libxtc_program.so", "library", (CSRC / "program.c",))
+_FUNCTIONS = 10
+
+
+class _Device(ctypes.Structure):
+    """`xtc_program_device` of `csrc/program.h`."""
+
+    _fields_ = (("driver", c_void_p), ("device", c_void_p), ("queue", c_uint64))
+
+
+class _Kernel(ctypes.Structure):
+    """`xtc_program_kernel`."""
+
+    _fields_ = (("device", c_uint64), ("function", c_uint64))
+
+
+class _Program(ctypes.Structure):
+    """`struct xtc_program`."""
+
+    _fields_ = (
+        ("functions", c_void_p * _FUNCTIONS),
+        ("device_count", c_uint64),
+        ("devices", POINTER(_Device)),
+        ("kernels", POINTER(_Kernel)),
+        ("residents", POINTER(c_uint64)),
+    )
+
+
+class DeviceProgram:
+    """Loads a program's kernels and constants onto its devices; they go with it, or when closed.
+
+    Each device has a queue of the program's own. The program's host code gives it commands whose
+    status it does not look at: `run` raises the first failure.
+
+    Args:
+        devices: by the names that the program has for them, in their order.
+        images: their code, by the same names.
+        kernels: device name and symbol of each kernel, in the program's order.
+        residents: device name and contents of each constant on a device, in the program's order.
+    """
+
+    def __init__(
+        self,
+        devices: Mapping[str, DriverDevice],
+        images: Mapping[str, bytes],
+        kernels: Sequence[tuple[str, str]],
+        residents: Sequence[tuple[str, memoryview]],
+    ) -> None:
+        self._devices = dict(devices)
+        # What is here is gone with them, also where the device is opened again.
+        self._opened = {name: device.opened() for name, device in devices.items()}
+        self._queues: dict[str, DriverQueue] = {}
+        self._images: dict[str, DeviceImage] = {}
+        self._unloads: list[Callable[[], object]] = []
+        self._arrays: list[DeviceArray] = []
+        self._lock = threading.Lock()  # of the queues
+        self._program = _Program()
+        _library().xtc_program_init(ctypes.byref(self._program))
+        self._bindings = (_Device * max(len(devices), 1))()
+        try:
+            for name, device in self._devices.items():
+                self._images[name] = image = device.load_module(images[name])
+                self._unloads.append(weakref.finalize(self, _unload, device, image))
+                self._open_queue(name)
+            self._kernels = self._find_kernels(kernels)
+            self._residents = self._upload(residents)
+        except BaseException:
+            self.close()
+            raise
+        self._program.device_count = len(devices)
+        self._program.devices = self._bindings
+        self._program.kernels = self._kernels
+        self._program.residents = self._residents
+
+    @property
+    def address(self) -> int:
+        """Where the `struct xtc_program` is, which lives as long as this object."""
+        return ctypes.addressof(self._program)
+
+    def run(self, call: Callable[[], None]) -> None:
+        """Make a call of the program's code, then raise the first failure of its commands.
+
+        Calls from several threads wait for each other, as they share the queues. Raises DeviceLost
+        where a device was closed since the program was loaded.
+        """
+        with self._lock:
+            self._require_devices()
+            try:
+                call()
+            except BaseException:  # one of its own; commands that it gave have to end
+                with contextlib.suppress(XtcError):
+                    self._wait()
+                raise
+            self._wait()
+
+    def close(self) -> None:
+        """Release queues, memory and images; closing twice is allowed."""
+        for queue in self._queues.values():
+            queue.close()
+        for array in self._arrays:
+            array.free()
+        for unload in self._unloads:
+            unload()
+        self._queues, self._arrays, self._unloads = {}, [], []
+
+    def _require_devices(self) -> None:
+        for name in self._devices:
+            if not self._is_there(name):
+                raise DeviceLost(
+                    f"{self._opened[name].name} was closed, and the program's code and constants "
+                    "on it are gone",
+                    hints=["compile or load the module again"],
+                )
+
+    def _wait(self) -> None:
+        """Wait for all queues, then raise what failed first; queues that failed are replaced."""
+        errors: list[Exception] = []
+        for name, queue in tuple(self._queues.items()):
+            try:
+                queue.wait()
+            except Exception as error:
+                errors.append(error)
+                queue.close()
+                with contextlib.suppress(DeviceLost):  # then the next call says so
+                    if self._is_there(name):
+                        self._open_queue(name)
+        if errors:
+            raise errors[0]
+
+    def _is_there(self, name: str) -> bool:
+        return self._devices[name].is_open_as(self._opened[name])
+
+    def _open_queue(self, name: str) -> None:
+        opened = self._opened[name]
+        queue = self._devices[name].new_queue(DriverQueue)
+        self._queues[name] = queue
+        binding = self._bindings[list(self._devices).index(name)]
+        binding.driver = opened.driver.table_address
+        binding.device = opened.address
+        binding.queue = queue.number
+
+    def _find_kernels(self, kernels: Sequence[tuple[str, str]]) -> Any:
+        names = list(self._devices)
+        found = (_Kernel * max(len(kernels), 1))()
+        for position, (name, symbol) in enumerate(kernels):
+            function = self._devices[name].get_module_function(self._images[name], symbol)
+            found[position] = _Kernel(names.index(name), function.address)
+        return found
+
+    def _upload(self, residents: Sequence[tuple[str, memoryview]]) -> Any:
+        addresses = (c_uint64 * max(len(residents), 1))()
+        for position, (name, contents) in enumerate(residents):
+            array = self._devices[name].array(np.frombuffer(contents, np.int8))
+            addresses[position] = array.address
+            self._arrays.append(array)
+        return addresses
+
+
+def _unload(device: DriverDevice, image: DeviceImage) -> None:
+    with contextlib.suppress(DeviceLost):  # it went with the device
+        device.unload_module(image)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build_native([_UNIT]) / _UNIT.name))
+    library.xtc_program_init.restype = None
+    return library

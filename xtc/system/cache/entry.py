@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One entry on disk: files, and a seal with the hash of each, so that no damage goes unseen.
+
+The seal's first line is the hash of the rest, which is JSON: the key, and each file's hash, size
+and whether it is executable. Reading trusts neither links, nor other users' files, nor sizes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from xtc.system.ownership import foreign_reason
+
+SEAL_FILE = "SEAL"
+_CHUNK = 1 << 20
+_MAX_SEAL = 1 << 20
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# What a disk gives that cannot be read, or holds something else than what was put there.
+_DAMAGE = (
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO),
+    *(errno.EACCES, errno.EPERM, errno.EIO),
+)
+
+
+class BadEntryError(Exception):
+    """The entry is not what was published under its key; says what is wrong."""
+
+
+class UnreadableEntryError(Exception):
+    """The system did not let the entry be read, for a reason that may pass (its `cause`)."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@dataclass(frozen=True)
+class SealedFile:
+    """What the seal says of one file; `sha256` in hexadecimal, `size` in bytes."""
+
+    sha256: str
+    size: int
+    executable: bool
+
+
+def write_entry(source: Path, folder: Path, key: str) -> None:
+    """Copy the files in `source` to the empty `folder`, seal them, and wait until they are on disk.
+
+    Raises OSError, also for what an entry cannot hold: folders and links.
+    """
+    files = {}
+    for path in sorted(source.iterdir()):
+        if not stat.S_ISREG(path.lstat().st_mode) or path.name == SEAL_FILE:
+            raise OSError(errno.EINVAL, "an entry cannot hold this", str(path))
+        with _opened(path, _READ) as content:
+            executable = bool(os.fstat(content).st_mode & stat.S_IXUSR)
+            with _opened(folder / path.name, _NEW, 0o500 if executable else 0o400) as copy:
+                sha256, size = _copy(content, copy)
+                os.fsync(copy)
+        files[path.name] = SealedFile(sha256, size, executable)
+    with _opened(folder / SEAL_FILE, _NEW, 0o400) as seal:
+        _write(seal, _seal_text(key, files))
+        os.fsync(seal)
+    sync_folder(folder)
+
+
+def read_entry(folder: Path, key: str, into: Path | None) -> bool:
+    """Check every file of an entry and copy it to the folder `into`, where one is given.
+
+    What is copied is what was checked, and stays that whatever happens to the entry. Returns False
+    where there is no entry. Raises BadEntryError where it is not whole and ours,
+    UnreadableEntryError, and OSError where `into` cannot be written; then the copies are removed.
+    """
+    if not os.path.lexists(folder):
+        return False
+    with _entry_folder(folder) as descriptor:
+        copied: list[Path] = []
+        try:
+            files = _read_seal(descriptor, key)
+            present = set(os.listdir(descriptor))  # noqa: PTH208  a descriptor, not a path
+            if present != {SEAL_FILE, *files}:
+                raise BadEntryError(f"it holds {sorted(present)}")
+            for name, sealed in files.items():
+                copy = into / name if into is not None else None
+                copied += [copy] if copy is not None else []
+                _check_file(descriptor, name, sealed, copy)
+        except BaseException:
+            for path in copied:
+                path.unlink(missing_ok=True)
+            raise
+        with contextlib.suppress(OSError):  # a disk that cannot be written keeps no order of use
+            os.utime(descriptor)
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk."""
+    with _opened(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as descriptor:
+        os.fsync(descriptor)
+
+
+@contextlib.contextmanager
+def _entry_folder(folder: Path) -> Iterator[int]:
+    try:
+        descriptor = os.open(folder, _READ | os.O_DIRECTORY)
+    except OSError as error:
+        raise _unread(error) from None
+    try:
+        reason = foreign_reason(os.fstat(descriptor))
+        if reason is not None:
+            raise BadEntryError(reason)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _read_seal(folder: int, key: str) -> Mapping[str, SealedFile]:
+    with _entry_file(folder, SEAL_FILE) as (descriptor, info):
+        if info.st_size > _MAX_SEAL:
+            raise BadEntryError(f"its seal has {info.st_size} bytes")
+        text = _read_all(descriptor)
+    digest, _, rest = text.partition(b"\n")
+    if digest != hashlib.sha256(rest).hexdigest().encode():
+        raise BadEntryError("its seal is damaged")
+    try:
+        content = json.loads(rest)
+        if content["key"] != key:
+            raise BadEntryError(f"it is the entry of {content['key']}")
+        return {name: SealedFile(**file) for name, file in content["files"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadEntryError(f"its seal is of another form: {error}") from None
+
+
+def _seal_text(key: str, files: Mapping[str, SealedFile]) -> bytes:
+    content = {"key": key, "files": {name: asdict(file) for name, file in files.items()}}
+    rest = json.dumps(content, sort_keys=True).encode()
+    return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
+def _check_file(folder: int, name: str, sealed: SealedFile, copy: Path | None) -> None:
+    with _entry_file(folder, name) as (descriptor, info), contextlib.ExitStack() as stack:
+        if info.st_size != sealed.size:
+            raise BadEntryError(f"'{name}' has {info.st_size} bytes instead of {sealed.size}")
+        target = None
+        if copy is not None:
+            mode = 0o777 if sealed.executable else 0o666
+            target = stack.enter_context(_opened(copy, _NEW, mode))
+        sha256, size = _copy(descriptor, target)
+        if (sha256, size) != (sealed.sha256, sealed.size):
+            raise BadEntryError(f"'{name}' is damaged")
+
+
+@contextlib.contextmanager
+def _entry_file(folder: int, name: str) -> Iterator[tuple[int, os.stat_result]]:
+    """A regular file of an entry, opened, that only this user can write under this one name."""
+    try:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+    except OSError as error:
+        raise _unread(error) from None
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            raise BadEntryError(f"'{name}' is no regular file")
+        if info.st_nlink != 1:
+            raise BadEntryError(f"'{name}' is reachable under {info.st_nlink} names")
+        reason = foreign_reason(info)
+        if reason is not None:
+            raise BadEntryError(f"'{name}': {reason}")
+        yield descriptor, info
+    finally:
+        os.close(descriptor)
+
+
+def _unread(error: OSError) -> BadEntryError | UnreadableEntryError:
+    """What an error in reading means: damage, or, say, too many open files."""
+    return BadEntryError(str(error)) if error.errno in _DAMAGE else UnreadableEntryError(error)
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
+    descriptor = os.open(path, flags, mode)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _copy(source: int, target: int | None) -> tuple[str, int]:
+    """SHA-256 and size of what `source` holds, all of which goes to `target`."""
+    digest, size = hashlib.sha256(), 0
+    while chunk := _read_chunk(source):
+        digest.update(chunk)
+        size += len(chunk)
+        if target is not None:
+            _write(target, chunk)
+    return digest.hexdigest(), size
+
+
+def _read_chunk(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError as error:
+        raise _unread(error) from None
+
+
+def _read_all(descriptor: int) -> bytes:
+    return b"".join(iter(lambda: _read_chunk(descriptor), b""))
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]

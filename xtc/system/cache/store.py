@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache: entries looked up, published by one rename, and dropped when they are too many.
+
+A killed process leaves at most a folder that a later one sweeps. Whatever is wrong with the cache,
+the worst that happens is a miss: a cache that cannot be used is one warning, never an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.system.cache import usage
+from xtc.system.cache.entry import (
+    BadEntryError,
+    UnreadableEntryError,
+    read_entry,
+    sync_folder,
+    write_entry,
+)
+from xtc.system.cache.key import cache_key, is_key
+from xtc.system.cache.place import CachePlace, warn_once
+from xtc.system.workspace import sweep
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_LIMIT = 2 << 30
+_LOST_RACE = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry.
+
+    Attributes:
+        key: what it is found by.
+        folder: where its files are.
+        size: bytes on disk, in whole pages.
+        used: when it was published or last hit, in seconds since the epoch.
+    """
+
+    key: str
+    folder: Path
+    size: int
+    used: float
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How many entries were removed, and their bytes on disk."""
+
+    count: int
+    size: int
+
+
+@dataclass(frozen=True)
+class ArtifactCache:
+    """Folders of files by key, below `root`, which is made with mode 0700.
+
+    When the entries pass `limit_bytes`, those unused for longest go. Any number of processes and
+    threads may use one cache; none waits for another.
+    """
+
+    root: Path
+    limit_bytes: int = DEFAULT_LIMIT
+
+    @staticmethod
+    def key(parts: Mapping[str, str | bytes]) -> str:
+        """The key of what is made from these named parts."""
+        return cache_key(parts)
+
+    def lookup(self, key: str) -> Path | None:
+        """The folder of an entry whose every file was checked, or None.
+
+        It may be dropped at any time by another process; `fetch` gives a copy that stays.
+        """
+        return self._entry_path(key) if self._read(key, None) else None
+
+    def fetch(self, key: str, into: Path) -> bool:
+        """Copy an entry's files, checked, to the folder `into`; False where there is no entry.
+
+        An entry that is damaged or foreign is removed and counts as none. Raises OSError where
+        `into` cannot be written.
+        """
+        return self._read(key, into)
+
+    def publish(self, key: str, folder: Path) -> bool:
+        """Keep a copy of the files in `folder` under `key`; True where there is such an entry now.
+
+        The entry appears whole, by one rename; where another process was faster, its entry stays.
+        """
+        path = self._entry_path(key)
+        try:
+            self._place.prepare()
+            if not path.is_dir() and self._move_in(folder, path):
+                self._count(path)
+            return path.is_dir()
+        except OSError as error:
+            warn_once(self.root, "write to", error)
+            return False
+
+    def entries(self) -> list[Entry]:
+        """Every entry, that used last first. Raises OSError where the cache cannot be used."""
+        if not os.path.lexists(self.root):
+            return []
+        self._place.prepare()
+        found = []
+        for path in self._place.entries.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if is_key(path.name):
+                    used = path.lstat().st_mtime
+                    found.append(Entry(path.name, path, usage.folder_size(path), used))
+        return sorted(found, key=lambda entry: (-entry.used, entry.key))
+
+    def prune(self, limit_bytes: int | None = None, older_than: float | None = None) -> Removed:
+        """Drop entries unused for `older_than` seconds, then the longest unused beyond the limit.
+
+        Also removes what killed processes left. Raises OSError where the cache cannot be used.
+        """
+        entries = self.entries()
+        limit = self.limit_bytes if limit_bytes is None else limit_bytes
+        oldest = time.time() - older_than if older_than is not None else 0.0
+        useless = _beyond(entries, limit, oldest)
+        removed = self._drop_all(useless)
+        self._recount(sum(entry.size for entry in entries) - removed.size)
+        return removed
+
+    def clear(self) -> Removed:
+        """Drop every entry, and what killed processes left. Raises OSError as `prune` does."""
+        removed = self._drop_all(self.entries())
+        self._recount(0)
+        return removed
+
+    @property
+    def _place(self) -> CachePlace:
+        return CachePlace(self.root)
+
+    def _entry_path(self, key: str) -> Path:
+        if not is_key(key):
+            raise ValueError(f"{key!r} is not a key")
+        return self._place.entries / key
+
+    @contextlib.contextmanager
+    def _temporary(self) -> Iterator[Path]:
+        with self._place.workspace.folder() as folder:
+            yield Path(folder)
+
+    def _read(self, key: str, into: Path | None) -> bool:
+        path = self._entry_path(key)
+        if not self._readable():
+            return False
+        try:
+            return read_entry(path, key, into)
+        except BadEntryError as error:
+            if self._drop(path):
+                _log.warning("removed a damaged entry of the artefact cache: %s: %s", path, error)
+        except UnreadableEntryError as error:
+            warn_once(self.root, "read", error.cause)
+        return False
+
+    def _readable(self) -> bool:
+        """Whether there is a cache that may be read; warns where there is one that may not."""
+        if not os.path.lexists(self.root):
+            return False
+        try:
+            self._place.prepare()
+        except OSError as error:
+            warn_once(self.root, "use", error)
+            return False
+        return True
+
+    def _move_in(self, folder: Path, path: Path) -> bool:
+        """Publish a sealed copy of `folder`; False where there is one, or it is too large."""
+        with self._temporary() as temporary:
+            new = temporary / "entry"
+            new.mkdir(mode=0o700)
+            write_entry(folder, new, path.name)
+            if usage.folder_size(new) > self._room:
+                _log.info("%s is larger than the artefact cache may be", folder)
+                return False
+            try:
+                new.rename(path)
+            except OSError as error:
+                if error.errno in _LOST_RACE:
+                    return False
+                raise
+        sync_folder(path.parent)
+        return True
+
+    @property
+    def _room(self) -> int:
+        """What is left after a pruning: a tenth less, so that not every entry leads to the next."""
+        return self.limit_bytes - self.limit_bytes // 10
+
+    def _count(self, path: Path) -> None:
+        usage.add(self.root, usage.folder_size(path))
+        if usage.estimate(self.root) > self.limit_bytes:
+            self.prune(self._room)
+
+    def _recount(self, size: int) -> None:
+        if not self.root.is_dir():
+            return
+        sweep(self._place.workspace.root)
+        with self._temporary() as temporary:
+            usage.reset(self.root, size, temporary / "usage")
+
+    def _drop_all(self, entries: Iterable[Entry]) -> Removed:
+        sizes = [entry.size for entry in entries if self._drop(entry.folder)]
+        return Removed(len(sizes), sum(sizes))
+
+    def _drop(self, path: Path) -> bool:
+        """Remove an entry, for all processes at once by a rename; False where it could not be."""
+        try:
+            with self._temporary() as temporary:
+                path.rename(temporary / "entry")
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            warn_once(self.root, "remove an entry of", error)
+            return False
+        return True
+
+
+def _beyond(entries: Iterable[Entry], limit: int, oldest: float) -> list[Entry]:
+    """Of entries, last used first: those used before `oldest`, and all beyond `limit` bytes."""
+    useless, total = [], 0
+    for entry in entries:
+        total += entry.size
+        if entry.used < oldest or total > limit:
+            useless.append(entry)
+    return useless
