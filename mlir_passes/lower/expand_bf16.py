@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from xtc.ir.build.arith import ArithWriter
+from xtc.ir.builders.arith import ArithWriter
 from xtc.ir.mlir import (
     BF16Type,
     F32Type,

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.linalg_ops import dict_of
-from xtc.ir.build import vectors
-from xtc.ir.build.vectors import Access, Cut, Pieces
+from xtc.ir.builders import vectors
+from xtc.ir.builders.vectors import Access, Cut, Pieces
 from xtc.ir.diagnostics import first_line, user_line
 from xtc.ir.mlir import (
     AffineMap,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.build.tensors import Offset, insert_in_parallel
+from xtc.ir.builders.tensors import Offset, insert_in_parallel
 from xtc.ir.mlir import (
     AffineDimExpr,
     AffineExpr,

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from xtc.ir.analysis.function_view import FunctionView
 from xtc.ir.analysis.structured import Structured, shape_of
-from xtc.ir.build.tensors import (
+from xtc.ir.builders.tensors import (
     Offset,
     empty,
     extract_slice,

@@ -11,7 +11,7 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.linalg_ops import ID_PREFIX, is_constant, node_id
 from xtc.ir.analysis.structured import DEVICE, SCHEDULE_MARK, Structured, shape_of, structured
-from xtc.ir.build.tensors import affine_map_attribute, body_of, empty
+from xtc.ir.builders.tensors import affine_map_attribute, body_of, empty
 from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

@@ -7,10 +7,10 @@ from typing import Literal
 
 from xtc.codegen.llvm import Machine
 from xtc.ir.pipeline import Pipeline, Stage
+from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
-from xtc_passes.lower.sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise

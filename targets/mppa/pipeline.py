@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from xtc.ir.pipeline import Pipeline, Stage, Step
+from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.lower.sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from xtc.ir.pipeline import Pipeline, Stage
+from xtc_passes.lower._sequences import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.drop_memory_spaces import DropMemorySpaces
-from xtc_passes.lower.sequences import NO_BF16, TO_BRANCHES, TO_LLVM
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.null.passes.pack_arguments import PackArguments

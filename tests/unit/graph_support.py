@@ -19,7 +19,7 @@ from xtc.core.types import TensorType
 from xtc.graph.graph import Graph
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 
 
 def here() -> int:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xtc.ir.build.reassociation import reassociation
+from xtc.ir.builders.reassociation import reassociation
 
 
 @pytest.mark.parametrize(

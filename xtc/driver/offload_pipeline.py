@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xtc.driver.parts import DeviceCode
 from xtc.ir.pipeline import Part, Pipeline, Stage, Step
-from xtc_passes.lower.sequences import TO_MEMREFS
+from xtc_passes.lower._sequences import TO_MEMREFS
 from xtc_passes.offload.bind_device_commands import BindDeviceCommands
 from xtc_passes.offload.elide_copies import ElideCopies
 from xtc_passes.offload.hoist_copies import HoistCopies

@@ -17,7 +17,7 @@ from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, MainOperation, Value
+from xtc.ir.builders.linalg import LinalgBuilder, MainOperation, Value
 from xtc.loops.mesh import is_head, parse_head
 from xtc.loops.yaml_text import Located, parse_yaml
 

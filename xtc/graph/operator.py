@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from xtc.core.types import TensorType
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 
 Array = np.ndarray[Any, Any]
 

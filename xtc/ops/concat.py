@@ -15,7 +15,7 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 from xtc.ops.attributes import check_axis, check_int, operand_type, user_function
 from xtc.ops.elementwise import require_same_element
 

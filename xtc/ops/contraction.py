@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from xtc.core.types import ElementType, TensorType, element_type
-from xtc.ir.build.linalg import LinalgBuilder, Value
-from xtc.ir.build.scalar import Scalar, ScalarBuilder
+from xtc.ir.builders.linalg import LinalgBuilder, Value
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
 from xtc.ops.elementwise import emit_elementwise
 
 

@@ -14,7 +14,7 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value, parallel, reduction
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.ops.attributes import check_int, check_operands, check_pair, operand_type, user_function
 from xtc.ops.border import Border
 from xtc.ops.contraction import (

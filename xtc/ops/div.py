@@ -13,7 +13,7 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.scalar import Scalar, ScalarBuilder
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
 from xtc.ops.elementwise import Elementwise
 
 

@@ -15,8 +15,8 @@ from typing import ClassVar
 from xtc.core.errors import UserError
 from xtc.core.types import Dim, TensorType, element_type
 from xtc.graph.operator import Array, Operator
-from xtc.ir.build.linalg import Body, LinalgBuilder, Loop, Value, parallel
-from xtc.ir.build.scalar import Scalar, ScalarBuilder
+from xtc.ir.builders.linalg import Body, LinalgBuilder, Loop, Value, parallel
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import check_operands
 
 DIM_NAMES = ("i", "j", "k", "l", "m", "n", "o", "p")

@@ -14,7 +14,7 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value, parallel, reduction
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.ops.attributes import check_flag, check_operands, user_function
 from xtc.ops.contraction import accumulator_dtype, product_element, round_result
 from xtc.ops.elementwise import require_number, require_same_element

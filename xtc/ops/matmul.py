@@ -14,7 +14,7 @@ from xtc.core.types import Dim, TensorType, dot_terms
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value, parallel
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel
 from xtc.ops.attributes import check_flag, check_operands, user_function
 from xtc.ops.contraction import (
     accumulator_dtype,

@@ -13,7 +13,7 @@ from xtc.core.types import TensorType, element_type
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Value
+from xtc.ir.builders.linalg import LinalgBuilder, Value
 from xtc.ops.attributes import user_function
 from xtc.ops.elementwise import require_number
 from xtc.ops.pooling import Number, Pool2d, canonical_window

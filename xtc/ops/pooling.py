@@ -12,7 +12,7 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.core.types import TensorType
 from xtc.graph.operator import Array, Operator
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value, parallel, reduction
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.ops.attributes import check_ints, check_operands, check_pair, operand_type
 from xtc.ops.border import Border
 from xtc.ops.pad import emit_pad

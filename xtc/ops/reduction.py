@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from xtc.core.types import Dim, ElementType, TensorType
 from xtc.graph.operator import Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
-from xtc.ir.build.scalar import Scalar, ScalarBuilder
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import check_axes, check_flag, check_operands, operand_type
 from xtc.ops.contraction import round_result
 from xtc.ops.elementwise import DIM_NAMES

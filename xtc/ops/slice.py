@@ -13,7 +13,7 @@ from xtc.core.types import Dim, TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 from xtc.ops.attributes import check_int, check_ints, check_operands, operand_type, user_function
 
 

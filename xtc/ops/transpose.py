@@ -14,7 +14,7 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 from xtc.ops.attributes import (
     check_ints,
     check_operands,

@@ -14,8 +14,8 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
-from xtc.ir.build.linalg import LinalgBuilder, Value
-from xtc.ir.build.scalar import Scalar, ScalarBuilder
+from xtc.ir.builders.linalg import LinalgBuilder, Value
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import check_operands, user_function
 from xtc.ops.elementwise import (
     Elementwise,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.indices import index_of
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.build.tensors import Offset, extract_slice, linear_offset, slice_offsets
+from xtc.ir.builders.tensors import Offset, extract_slice, linear_offset, slice_offsets
 from xtc.ir.mlir import (
     AffineMapAttr,
     BlockArgument,

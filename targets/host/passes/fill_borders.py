@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.build.tensors import extract_slice, linear_offset
+from xtc.ir.builders.tensors import extract_slice, linear_offset
 from xtc.ir.mlir import InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._parallel import digits, forall

@@ -17,7 +17,7 @@ from xtc.ir.analysis.structured import (
     labels,
     structured,
 )
-from xtc.ir.build.tensors import generic
+from xtc.ir.builders.tensors import generic
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import InsertionPoint, Operation, OpView, RankedTensorType, Value
 from xtc.ir.passes import Pass

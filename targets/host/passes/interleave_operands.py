@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import LOOP_NAMES, SCHEDULE_MARK, labels, shape_of, structured
-from xtc.ir.build.tensors import extract_slice, generic
+from xtc.ir.builders.tensors import extract_slice, generic
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.passes import Pass
 from xtc.loops import Nest, nest_data

@@ -15,7 +15,7 @@ from xtc.ir.analysis.structured import (
     body_operations,
     labels,
 )
-from xtc.ir.build.tensors import generic
+from xtc.ir.builders.tensors import generic
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
-from xtc.ir.build.tensors import Offset, extract_slice, index_constant, tensor_type
+from xtc.ir.builders.tensors import Offset, extract_slice, index_constant, tensor_type
 from xtc.ir.mlir import (
     Attribute,
     DictAttr,

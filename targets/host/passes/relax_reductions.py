@@ -26,10 +26,10 @@ _SHORT_ROW = 32  # terms next to each other, of fewer of which LLVM makes no vec
 class RelaxReductions(Pass):
     """Let LLVM keep several vectors of partial results where a reduction runs along rows.
 
-    In the order of its terms such a sum is one chain of additions, each of which waits for the one
-    before. What has few terms is left to `transpose-row-reductions`, which needs no freedom. The
-    order depends on the terms alone, not on how many rows there are. The largest or smallest of zeros may
-    be of either sign, and NaN stays NaN. A reduction that has a schedule is left alone.
+    In order, a sum is one chain of additions, each of which waits for the previous one. Short
+    reductions are left to `transpose-row-reductions`, which needs no freedom. The order depends on
+    the extent of the reduction alone, not on the number of rows. The largest or smallest of zeros
+    may be of either sign, and NaN stays NaN. A reduction that has a schedule is left alone.
 
     Before:
         linalg.generic ins(%a : tensor<4096xf32>) outs(%s : tensor<f32>) { arith.addf %s, %a }

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
-from xtc.ir.build.tensors import index_constant, subview
-from xtc.ir.build.vectors import create, moved
+from xtc.ir.builders.tensors import index_constant, subview
+from xtc.ir.builders.vectors import create, moved
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     InsertionPoint,

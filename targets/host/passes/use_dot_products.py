@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import operations_with
 from xtc.ir.analysis.structured import structured
-from xtc.ir.build.tensors import index_constant
-from xtc.ir.build.vectors import create
+from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.vectors import create
 from xtc.ir.mlir import (
     ArrayAttr,
     DenseI32ArrayAttr,

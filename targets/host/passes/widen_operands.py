@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import SCHEDULE_MARK, labels, structured
-from xtc.ir.build.tensors import generic
+from xtc.ir.builders.tensors import generic
 from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
 from xtc.ir.passes import Pass
 from xtc.loops import Nest, nest_data

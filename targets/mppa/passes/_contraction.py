@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation, Value
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _views as views

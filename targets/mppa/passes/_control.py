@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     Block,
     IndexType,

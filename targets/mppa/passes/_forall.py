@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.errors import CompileError
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
 from xtc_targets.mppa.passes import _control as control
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.ir.build.tensors import (
+from xtc.ir.builders.tensors import (
     Offset,
     extract_slice,
     insert_slice,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import labels, shape_of
-from xtc.ir.build.tensors import empty, generic
+from xtc.ir.builders.tensors import empty, generic
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
 from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
 from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion

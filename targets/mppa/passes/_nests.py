@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index, index_of
 from xtc.ir.analysis.structured import body_operations
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import MemRefType, Operation, Value, get_indexing_maps
 from xtc_targets.mppa.passes import _views as views
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xtc.ir.build.tensors import Offset, extract_slice, linear_offset
+from xtc.ir.builders.tensors import Offset, extract_slice, linear_offset
 from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._parallel import PES, Forall, digits, forall
 from xtc_passes.tensor._tile import Member

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.build.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, index_constant, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,

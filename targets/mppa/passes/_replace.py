@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.ir.analysis.views import VIEWS
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation
 from xtc_targets.mppa.passes import _control as control
 from xtc_targets.mppa.passes import _device as device

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     InsertionPoint,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.ir.analysis.views import VIEWS, root
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     IndexType,

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations
 from xtc.ir.passes import Pass
 from xtc_targets.mppa.description import COOLIDGE_V2

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, MemRefType, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
-from xtc.ir.build.tensors import Offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import DEVICE, shape_of
-from xtc.ir.build.tensors import empty, generic, index_constant
+from xtc.ir.builders.tensors import empty, generic, index_constant
 from xtc.ir.mlir import (
     FloatAttr,
     FloatType,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_view
-from xtc.ir.build.tensors import index_constant
+from xtc.ir.builders.tensors import index_constant
 from xtc.ir.mlir import (
     Attribute,
     Block,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import DEVICE, Structured, body_operations, shape_of
-from xtc.ir.build.tensors import empty, generic
+from xtc.ir.builders.tensors import empty, generic
 from xtc.ir.mlir import (
     Attribute,
     DenseI64ArrayAttr,

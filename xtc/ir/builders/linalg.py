@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.types import ElementType, TensorType
-from xtc.ir.build.reassociation import Groups, Reassociation, reassociation
-from xtc.ir.build.scalar import Scalar, ScalarBuilder, literal
+from xtc.ir.builders.reassociation import Groups, Reassociation, reassociation
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 
 Body = Callable[..., Scalar]
 IndexMap = Sequence[str]
