@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tools.import_graph import cycles, import_graph, serving_one_target
+
 CODE = ("xtc", "mlir_passes", "targets")
 FOLDERS = (*CODE, "tests", "tools", "examples", "benchmarks")
 SKIPPED = {"__pycache__", "Output"}
@@ -194,6 +196,16 @@ def is_dynamic_import(node: ast.AST) -> bool:
     return any(re.match(r"pkgutil\b|importlib$", name) for name in names) or any(
         name.startswith("importlib.") and name.rsplit(".", 1)[1] in IMPORTING for name in names
     )
+
+
+def import_cycles(root: Path) -> list[str]:
+    """Modules that import each other, also where the imports stand in functions."""
+    return [", ".join(group) for group in cycles(import_graph(root))]
+
+
+def passes_of_one_target(root: Path) -> list[str]:
+    """Modules of shared passes that serve a single target: they belong in its folder."""
+    return serving_one_target(import_graph(root))
 
 
 def long_files(root: Path, limit: int = MAX_FILE_LINES) -> list[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xtc.drawing.palette import HOST_COLOURS, Colours, device_colours
 from xtc.graph.drawing import HOST, Box, Drawing, drawing_of
-from xtc.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
 
 _NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SHAPES = {
