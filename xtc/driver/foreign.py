@@ -149,9 +149,9 @@ def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
     for op in all_operations(module):
         number = dict(op.attributes).get(SCHEDULE)
         if isinstance(number, IntegerAttr) and -len(schedules) <= number.value < 0:
-            one = schedules[-1 - number.value]
-            op.attributes[SCHEDULE] = StringAttr.get(one.yaml, module.context)
-            op.attributes[SCHEDULE_PLACE] = StringAttr.get(str(one.where), module.context)
+            schedule = schedules[-1 - number.value]
+            op.attributes[SCHEDULE] = StringAttr.get(schedule.yaml, module.context)
+            op.attributes[SCHEDULE_PLACE] = StringAttr.get(str(schedule.where), module.context)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def build_devices(
     constants = {
         symbol: data
         for symbol, data in request.constants.items()
-        if symbol not in {one.symbol for one in residents}
+        if symbol not in {resident.symbol for resident in residents}
     }
     return replace(request, constants=constants, offload=Offload(images, kernels, residents))
 
@@ -85,7 +85,7 @@ def _write_residents(
     )
     if residents:
         with (folder / RESIDENTS).open("wb") as file:
-            file.writelines(request.constants[one.symbol] for one in residents)
+            file.writelines(request.constants[resident.symbol] for resident in residents)
     return residents
 
 

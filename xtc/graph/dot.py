@@ -65,9 +65,9 @@ def _legend(drawing: Drawing) -> Sequence[str]:
         "  subgraph cluster_legend {",
         '    label="where"; fontsize=10; color="#c3cad5"; style="rounded";',
         *(
-            f"    l{place} [shape=box, label={quoted(name)}, "
-            f'color="{one.line}", fillcolor="{one.fill}"];'
-            for place, (name, one) in enumerate(entries)
+            f"    l{number} [shape=box, label={quoted(name)}, "
+            f'color="{shades.line}", fillcolor="{shades.fill}"];'
+            for number, (name, shades) in enumerate(entries)
         ),
         "  }",
     ]
