@@ -146,7 +146,7 @@ with NpuDevice() as device:
 
 def test_every_error_has_its_row() -> None:
     page = (ROOT / "docs" / "errors.md").read_text()
-    classes = [name for name, one in vars(errors).items() if isinstance(one, type)]
+    classes = [name for name, value in vars(errors).items() if isinstance(value, type)]
     family = [name for name in classes if issubclass(getattr(errors, name), errors.XtcError)]
     assert len(family) > 5
     assert [name for name in family if f"`{name}`" not in page] == []
