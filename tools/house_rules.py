@@ -23,6 +23,7 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
 DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
+ATTRIBUTES = "xtc/ir/attributes.py"
 # Files of xtc/ops that define no operator.
 OPS_INFRASTRUCTURE = {
     "__init__.py",
@@ -170,6 +171,30 @@ def targets_named_outside(
     ]
     stale = [f"{place}: exception not needed" for place in allowed if place not in needed]
     return broken + stale
+
+
+def attributes_spelled_elsewhere(root: Path, owner: str = ATTRIBUTES) -> list[str]:
+    """Strings with the name of an attribute in any file but the one that owns these names."""
+    names = sorted(attribute_names(ast.parse((root / owner).read_text())))
+    ends = (re.escape(name) + ("" if name[-1] in "._" else r"(?!\w)") for name in names)
+    spelled = re.compile(rf"(?<![\w.])({'|'.join(ends)})")
+    return [
+        f"{name}:{line}: spells the attribute {match[1]}"
+        for name, path in python_files(root, *CODE)
+        if name != owner
+        for line, text in strings(ast.parse(path.read_text()))
+        if (match := spelled.search(text))
+    ]
+
+
+def attribute_names(tree: ast.Module) -> set[str]:
+    """The strings that the module's names stand for, but those without a letter."""
+    return {
+        node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if isinstance(node.value.value, str) and re.search(r"\w", node.value.value)
+    }
 
 
 def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:

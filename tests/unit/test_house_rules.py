@@ -17,6 +17,7 @@ RULES: tuple[Rule, ...] = (
     rules.passes_without_twin,
     rules.operators_without_twin,
     rules.targets_named_outside,
+    rules.attributes_spelled_elsewhere,
     rules.dynamic_imports,
     rules.import_cycles,
     rules.passes_of_one_target,
@@ -116,6 +117,17 @@ def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
     assert rules.targets_named_outside(tmp_path, allowed) == [
         "('xtc/driver.py', 'host'): exception not needed"
     ]
+
+
+@pytest.mark.parametrize("text", ["loop.dims", "{loop.dims = [", "xtc.mark.3", "__xtc_id_C_"])
+def test_attributes_have_one_owner(tmp_path: Path, text: str) -> None:
+    owner = 'PATH = "./"\nDIMS = "loop.dims"\nMARK = "xtc.mark."\nNODE = "__xtc_id_"\n'
+    kept = '"""Reads `loop.dims`."""\nOP = "my.loop.dims"\nMODULE = "xtc.marks"\nID = "./i"\n'
+    write(tmp_path, {rules.ATTRIBUTES: owner, "xtc/ir/other.py": kept})
+    assert rules.attributes_spelled_elsewhere(tmp_path) == []
+    write(tmp_path, {"targets/host/passes/a.py": f"\nname = {text!r}\n"})
+    (found,) = rules.attributes_spelled_elsewhere(tmp_path)
+    assert found.startswith("targets/host/passes/a.py:2: spells the attribute ")
 
 
 @pytest.mark.parametrize(
