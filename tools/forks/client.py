@@ -76,7 +76,7 @@ class ForkedProcess:
                 (None, write) if stderr == subprocess.STDOUT else _output(stderr, ends)
             )
             told, status = os.pipe()
-            self._status = open(told, "rb", buffering=0)
+            self._status = os.fdopen(told, "rb", buffering=0)
             ends.callback(os.close, status)
             server.ask(command, (read, write, error, status))
         self.pid = read_number(self._status)
@@ -103,7 +103,7 @@ def _input(stdin: int | IO[str], ends: contextlib.ExitStack) -> tuple[IO[str] | 
         return None, _descriptor(stdin)
     read, write = os.pipe()
     ends.callback(os.close, read)
-    return open(write, "w", encoding="utf-8"), read
+    return os.fdopen(write, "w", encoding="utf-8"), read
 
 
 def _output(stream: int | IO[str], ends: contextlib.ExitStack) -> tuple[IO[str] | None, int]:
@@ -111,7 +111,7 @@ def _output(stream: int | IO[str], ends: contextlib.ExitStack) -> tuple[IO[str] 
         return None, _descriptor(stream)
     read, write = os.pipe()
     ends.callback(os.close, write)
-    return open(read, encoding="utf-8", errors="replace"), write
+    return os.fdopen(read, encoding="utf-8", errors="replace"), write
 
 
 def _descriptor(stream: int | IO[str]) -> int:

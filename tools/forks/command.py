@@ -8,8 +8,8 @@ import builtins
 import importlib.util
 import io
 import os
-import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ def become(command: Command) -> None:
     os.umask(command.umask)
     os.environ.clear()  # noqa: TID251  the whole environment, for whatever reads it
     os.environ.update(command.environment)  # noqa: TID251
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    tempfile.tempdir = None  # found anew, as TMPDIR may be another
     _open_streams(unbuffered=bool(command.environment.get("PYTHONUNBUFFERED")))
     sys.excepthook = _print_exception
     main = ModuleType("__main__")
@@ -85,23 +85,28 @@ class Ending:
 
 
 def _open_streams(*, unbuffered: bool) -> None:
-    sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin)
-    sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout, write_through=unbuffered)
-    sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr, write_through=unbuffered)
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        like: TextIO = getattr(sys, name)
+        stream = _stream(descriptor, like, unbuffered=unbuffered and descriptor > 0)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
-def _stream(descriptor: int, mode: str, like: TextIO, *, write_through: bool = False) -> TextIO:
-    """A text stream of a standard descriptor, with the encoding of the one before it."""
-    raw = open(descriptor, f"{mode}b", buffering=0 if write_through else -1, closefd=False)
-    stream = io.TextIOWrapper(
-        raw,  # type: ignore[type-var]  # unbuffered as Python's own
+def _stream(descriptor: int, like: TextIO, *, unbuffered: bool) -> TextIO:
+    """A standard stream as the interpreter opens it, with the encoding of the one before it."""
+    mode = "w" if descriptor else "r"
+    raw: Any = io.FileIO(descriptor, mode, closefd=False)
+    raw.name = like.name
+    stream: Any = io.TextIOWrapper(
+        raw if unbuffered else io.BufferedWriter(raw) if descriptor else io.BufferedReader(raw),
         encoding=like.encoding,
         errors=like.errors,
-        line_buffering=descriptor == 2 or raw.isatty(),
-        write_through=write_through,
+        line_buffering=not unbuffered and (descriptor == 2 or raw.isatty()),
+        write_through=unbuffered,
     )
-    stream.mode = mode  # type: ignore[misc]
-    return stream
+    stream.mode = mode
+    text: TextIO = stream
+    return text
 
 
 def _load(arguments: Sequence[str], main: ModuleType) -> CodeType:
@@ -115,14 +120,15 @@ def _load(arguments: Sequence[str], main: ModuleType) -> CodeType:
         code = _load_module(rest[0], main)
         sys.argv = [str(main.__file__), *rest[1:]]
         return code
-    sys.argv, sys.path[0] = [first, *rest], str(Path(first).resolve().parent)
-    main.__dict__.update(__file__=first, __cached__=None)
+    file = Path(first).absolute()
+    sys.argv, sys.path[0] = [first, *rest], str(file.resolve().parent)
+    main.__dict__.update(__file__=str(file), __cached__=None)
     try:
-        text = Path(first).read_bytes()
+        text = file.read_bytes()
     except OSError as error:
         sys.stderr.write(f"{sys.executable}: can't open file {first!r}: {error}\n")
         raise SystemExit(2) from None
-    return compile(text, first, "exec", dont_inherit=True)
+    return compile(text, str(file), "exec", dont_inherit=True)
 
 
 def _load_module(name: str, main: ModuleType) -> CodeType:
@@ -150,4 +156,4 @@ def _print_exception(
         if Path(frame.tb_frame.f_code.co_filename) == Path(__file__):
             shown = frame.tb_next
         frame = frame.tb_next
-    sys.__excepthook__(kind, error, shown)
+    sys.__excepthook__(kind, error.with_traceback(shown), shown)

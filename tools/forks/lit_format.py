@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import SimpleNamespace
@@ -25,16 +27,15 @@ _READ_AT_USE = ("XTC_", "XDG_", "LIT_", "TMPDIR", "PATH")
 class ForkingTest(lit.formats.ShTest):  # type: ignore[misc]
     """`ShTest` where `python ARGUMENTS` costs a fork; every other command is a process as ever.
 
-    The commands find `packages` imported, and have process groups of their own; else each sees
-    what a new interpreter would.
+    The commands find `packages` imported; else each sees what a new interpreter would.
     """
 
     def __init__(self, packages: Sequence[str]) -> None:
         super().__init__(execute_external=False)
-        self._packages = tuple(packages)
+        self.packages = tuple(packages)
 
     def execute(self, test: Any, lit_config: Any) -> Any:
-        starter = _Starter(_server(self._packages, _at_start(test.config.environment)))
+        starter = _Starter(_server(self.packages, _at_start(test.config.environment)))
         lit.TestRunner.subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": starter.start})
         try:
             return super().execute(test, lit_config)
@@ -70,7 +71,21 @@ class _Starter:
 @cache
 def _server(packages: tuple[str, ...], environment: frozenset[tuple[str, str]]) -> ForkServer:
     """One for all tests of this process that are configured alike."""
+    _end_with_lit()
     return ForkServer(packages, environment)
+
+
+@cache
+def _end_with_lit() -> None:
+    """Let this worker of lit end when lit is killed, and the servers with it."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _at_start(environment: Mapping[str, str]) -> frozenset[tuple[str, str]]:

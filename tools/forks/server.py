@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from tools.forks.command import Command, Ending, become
 from tools.forks.messages import receive_request, write_number
@@ -55,24 +56,25 @@ def _import_all(package: str) -> None:
 
 
 class _Server(contextlib.ExitStack):
-    """The client's requests, and the children that run."""
+    """The client's requests, and the children that run; closed, it leaves no trace of itself."""
 
     def __init__(self, requests: socket.socket) -> None:
         super().__init__()
         self._requests = self.enter_context(requests)
         self._events = self.enter_context(selectors.DefaultSelector())
         self._status: dict[int, int] = {}  # by process: the pipe on which its end is told
-        self._interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        ended, wakeup = os.pipe()
-        for pipe in (ended, wakeup):
+        self._ended, wakeup = os.pipe()
+        for pipe in (self._ended, wakeup):
             os.set_blocking(pipe, False)
             self.callback(os.close, pipe)
-        self._ended = ended
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wakeup)
-        self.callback(signal.set_wakeup_fd, -1)
+        self._handle(signal.SIGINT, signal.SIG_IGN)  # the client knows what an interrupt ends
+        self._handle(signal.SIGCHLD, lambda *_: None)  # else no byte comes
+        self.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wakeup))
         self._events.register(requests, selectors.EVENT_READ)
-        self._events.register(ended, selectors.EVENT_READ)
+        self._events.register(self._ended, selectors.EVENT_READ)
+
+    def _handle(self, number: signal.Signals, handler: Any) -> None:
+        self.callback(signal.signal, number, signal.signal(number, handler))
 
     def serve(self) -> Command | None:
         """Fork for each request: in a child, its command; None where the client is gone."""
@@ -85,34 +87,24 @@ class _Server(contextlib.ExitStack):
                 if request is None:
                     self._kill_all()
                     return None
-                if self._fork(*request):
+                if self._is_child_for(*request):
                     return request[0]
 
-    def _fork(self, command: Command, descriptors: Sequence[int]) -> bool:
-        """Whether this is the child, which has its standard streams then."""
+    def _is_child_for(self, _: Command, descriptors: Sequence[int]) -> bool:
+        """Fork; the child has its standard streams then, and no other of the descriptors."""
         *streams, status = descriptors
         process = os.fork()
         if process == 0:
-            os.setpgid(0, 0)
-            self._be_child(streams)
+            for standard, stream in enumerate(streams):
+                os.dup2(stream, standard)
+            for pipe in (status, *self._status.values()):
+                os.close(pipe)
         else:
-            with contextlib.suppress(OSError):
-                os.setpgid(process, process)  # whoever comes first
             self._status[process] = status
             write_number(status, process)
         for stream in streams:
             os.close(stream)
-        if process == 0:
-            os.close(status)
         return process == 0
-
-    def _be_child(self, streams: Sequence[int]) -> None:
-        for standard, stream in enumerate(streams):
-            os.dup2(stream, standard)
-        for pipe in self._status.values():
-            os.close(pipe)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, self._interrupted)
 
     def _tell_ends(self) -> None:
         """Reap the children that have ended."""
@@ -125,10 +117,11 @@ class _Server(contextlib.ExitStack):
                 os.close(pipe)
 
     def _kill_all(self) -> None:
-        """End what runs, and what that started in its process group."""
+        """End what runs, and all that it has started, as lit does at a time limit."""
+        from lit.util import killProcessAndChildren
+
         for process in self._status:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process, signal.SIGKILL)
+            killProcessAndChildren(process)
 
 
 if __name__ == "__main__":
