@@ -6,13 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.ir.builders.tensors import (
-    Offset,
-    extract_slice,
-    insert_slice,
-    linear_offset,
-    tensor_type,
-)
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     InsertionPoint,

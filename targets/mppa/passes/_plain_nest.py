@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.builders.affine import apply, digits
+from xtc.ir.builders.control import BLOCKS, THREADS, forall
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -17,7 +20,6 @@ from xtc.ir.mlir import (
     Operation,
     Value,
 )
-from xtc_passes.tensor._parallel import CLUSTERS, PES, apply, digits, forall
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._cost import part_sizes
 from xtc_targets.mppa.passes._groups import Group
@@ -44,11 +46,11 @@ class PlainNest:
         count = math.prod(self.group.extents)
         with root.op.location:
             pes = min(self.pes, count)
-            outer = forall(min(self.clusters, -(-count // pes)), CLUSTERS, [self._into(ip)], ip)
+            outer = forall(min(self.clusters, -(-count // pes)), BLOCKS, [self._into(ip)], ip)
             first = apply(
                 AffineDimExpr.get(0) * AffineConstantExpr.get(pes), outer.number, outer.ip
             )
-            inner = forall(pes, PES, outer.shared, outer.ip)
+            inner = forall(pes, THREADS, outer.shared, outer.ip)
             place = Operation.create(
                 "arith.addi", [IndexType.get()], [first, inner.number], ip=inner.ip
             ).results[0]

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from xtc.ir.builders.tensors import Offset, index_constant
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._groups import Group

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.builders.affine import apply, digits, minimum
+from xtc.ir.builders.control import BLOCKS, forall
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -18,7 +21,6 @@ from xtc.ir.mlir import (
     Operation,
     Value,
 )
-from xtc_passes.tensor._parallel import CLUSTERS, apply, digits, forall, minimum
 from xtc_targets.mppa.passes._cost import Machine
 from xtc_targets.mppa.passes._groups import Group
 from xtc_targets.mppa.passes._local import Tile
@@ -47,7 +49,7 @@ class TileNest:
         with place.location:
             into, base = self._destination(ip)
             count = math.prod(self.plan.counts(group.extents))
-            clusters = forall(min(count, self.machine.clusters), CLUSTERS, [into], ip)
+            clusters = forall(min(count, self.machine.clusters), BLOCKS, [into], ip)
             result = self._tiles(clusters.number, clusters.shared[0], count, base, clusters.ip)
             clusters.write_all([result])
         place.results[0].replace_all_uses_with(clusters.op.results[0])

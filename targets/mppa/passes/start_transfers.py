@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.views import root
-from xtc.ir.builders.tensors import body_of
+from xtc.ir.builders.generic import body_of
 from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes import _device as device
