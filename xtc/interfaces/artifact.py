@@ -17,7 +17,7 @@ from xtc.interfaces import checked
 from xtc.interfaces.offload import Offload
 
 MANIFEST_FILE = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 MAX_MANIFEST = 64 << 20
 _CHUNK = 1 << 20
 
