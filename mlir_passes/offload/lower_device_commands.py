@@ -12,6 +12,7 @@ from xtc.core.errors import CompileError
 from xtc.interfaces.target import kernel_symbol
 from xtc.ir.analysis.effects import is_view, memrefs_of
 from xtc.ir.analysis.views import root
+from xtc.ir.attributes import BEFORE_FAILURE, KERNELS, LAUNCH_GRID, OVERLAP, RESIDENTS
 from xtc.ir.mlir import (
     AffineMap,
     AffineMapAttr,
@@ -38,16 +39,7 @@ from xtc.ir.partition import device_module, device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import DEVICE_MEMORY
 from xtc_passes.offload._element_bytes import element_bytes
-from xtc_passes.offload.overlap_copies import PARALLEL
 
-KERNELS, RESIDENTS = "xtc.kernels", "xtc.residents"
-"""The attributes of a module that list device and symbol of each kernel, then the types of its
-arguments, and device and symbol of each constant on a device."""
-GRID = "xtc.grid"
-"""The attribute of a device function whose grid the host computes: an affine map from the integers
-among its arguments to blocks in x, y and z. The image says how many blocks the others have."""
-BEFORE_FAILURE = "xtc.before_failure"
-"""The attribute of a function that names what to call before it is left early."""
 INTEGERS = ("i32", "i64", "index")
 """Types of the kernel arguments from which a grid is computed."""
 SIGNATURES = {
@@ -137,8 +129,8 @@ _TYPES = {"i32": "int32", "i64": "int64", "index": "int64", "f32": "float32", "f
 def _grid_of(module: Operation, device: str, symbol: str) -> AffineMap | None:
     own = device_module(module, device)
     for op in top_level(own) if own is not None else ():
-        if GRID in op.attributes and kernel_symbol(symbol_of(op)) == kernel_symbol(symbol):
-            return AffineMapAttr(op.attributes[GRID]).value
+        if LAUNCH_GRID in op.attributes and kernel_symbol(symbol_of(op)) == kernel_symbol(symbol):
+            return AffineMapAttr(op.attributes[LAUNCH_GRID]).value
     return None
 
 
@@ -237,7 +229,7 @@ class _Function:
 
     def _copy(self, op: Operation, device: str, ip: InsertionPoint) -> None:
         source, target = op.operands
-        flags = 1 if PARALLEL in op.attributes else 0
+        flags = 1 if OVERLAP in op.attributes else 0
         name = "xtc_copy_within"
         for host in (one for one in (source, target) if not _on_device(one)):
             name = "xtc_copy_to" if host == source else "xtc_copy_from"

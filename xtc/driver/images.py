@@ -12,6 +12,7 @@ from xtc.core.errors import UserError
 from xtc.driver.parts import DeviceCode
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol
+from xtc.ir import attributes
 from xtc.ir.partition import device_module
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ def build_devices(
     residents = _write_residents(module, request, folder)
     kernels = tuple(
         Kernel(device, kernel_symbol(name), tuple(types))
-        for device, name, *types in _texts(module, "xtc.kernels")
+        for device, name, *types in _texts(module, attributes.KERNELS)
     )
     constants = {
         symbol: data
         for symbol, data in request.constants.items()
-        if symbol not in {one.symbol for one in residents}
+        if symbol not in {resident.symbol for resident in residents}
     }
     return replace(request, constants=constants, offload=Offload(images, kernels, residents))
 
@@ -82,11 +83,11 @@ def _write_residents(
 ) -> tuple[Resident, ...]:
     residents = tuple(
         Resident(device, symbol, len(request.constants[symbol]))
-        for device, symbol in _texts(module, "xtc.residents")
+        for device, symbol in _texts(module, attributes.RESIDENTS)
     )
     if residents:
         with (folder / RESIDENTS).open("wb") as file:
-            file.writelines(request.constants[one.symbol] for one in residents)
+            file.writelines(request.constants[resident.symbol] for resident in residents)
     return residents
 
 

@@ -94,9 +94,9 @@ def _residents(artifact: Artifact) -> list[tuple[str, memoryview]]:
         return []
     content = memoryview(artifact.file(RESIDENTS).read_bytes())
     found, start = [], 0
-    for one in residents:
-        found.append((one.device, content[start : start + one.nbytes]))
-        start += one.nbytes
+    for resident in residents:
+        found.append((resident.device, content[start : start + resident.nbytes]))
+        start += resident.nbytes
     if start != content.nbytes:
         raise ArtifactError(f"file '{RESIDENTS}' is not what the manifest says")
     return found

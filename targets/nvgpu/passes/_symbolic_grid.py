@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from xtc.ir.attributes import LAUNCH_GRID
 from xtc.ir.builders.tensors import index_constant
 from xtc.ir.mlir import (
     AffineDimExpr,
@@ -20,7 +21,6 @@ from xtc.ir.mlir import (
     ShapedType,
     Value,
 )
-from xtc_passes.offload.lower_device_commands import GRID as HOST_GRID
 from xtc_passes.offload.lower_device_commands import INTEGERS
 from xtc_targets.nvgpu.passes._device import set_shape
 from xtc_targets.nvgpu.passes._iterations import binary, known, move_body, where_below
@@ -72,7 +72,7 @@ class SymbolicLoop:
         )
         one = AffineExpr.get_constant(1)
         grid = AffineMap.get(len(arguments), 0, [blocks, one, one])
-        kernel.attributes[HOST_GRID] = AffineMapAttr.get(grid)
+        kernel.attributes[LAUNCH_GRID] = AffineMapAttr.get(grid)
 
 
 def _size(value: Value) -> Value:
