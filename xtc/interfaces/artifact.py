@@ -18,7 +18,7 @@ from xtc.interfaces.memory_map import MemoryMap
 from xtc.interfaces.offload import Offload
 
 MANIFEST_FILE = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 MAX_MANIFEST = 64 << 20
 _CHUNK = 1 << 20
 
