@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from xtc.ir.attributes import LAUNCH_GRID
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     AffineDimExpr,
     AffineExpr,
