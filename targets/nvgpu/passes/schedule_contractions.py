@@ -17,8 +17,8 @@ from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
 from xtc.loops.attribute_text import NAME as SCHEDULE
 from xtc_passes.tensor._scheduled import DIMS, schedule_line
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._contraction_kinds import Product, Tile, product_of, tile_of
-from xtc_targets.nvgpu.passes._padding import padded
+from xtc_targets.nvgpu.passes._core_tiles import Product, Tile, product_of, tile_of
+from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _TERMS = 4  # of a sum that a thread adds before it looks whether there are more
 _FILLED_UP = "xtc.filled_up"

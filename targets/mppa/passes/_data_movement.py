@@ -11,7 +11,7 @@ from xtc.ir.analysis.structured import labels, shape_of
 from xtc.ir.builders.tensors import empty, generic
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
 from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
-from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion
+from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
 
 _INSERT = "tensor.insert_slice"
 
