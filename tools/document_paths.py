@@ -49,7 +49,7 @@ def is_path(word: str) -> bool:
 def exists(root: Path, path: str) -> bool:
     """True where the path, or something that its `<name>`, `*` and `{a,b}` stand for, is there."""
     pattern = re.sub(r"<[^>]*>", "*", PLACE.sub("", path)).rstrip("/")
-    return all(any(True for _ in root.glob(one)) for one in alternatives(pattern))
+    return all(any(True for _ in root.glob(alternative)) for alternative in alternatives(pattern))
 
 
 def alternatives(pattern: str) -> list[str]:
@@ -58,7 +58,11 @@ def alternatives(pattern: str) -> list[str]:
     if not braces:
         return [pattern]
     head, tail = pattern[: braces.start()], pattern[braces.end() :]
-    return [one for part in braces[1].split(",") for one in alternatives(f"{head}{part}{tail}")]
+    return [
+        alternative
+        for part in braces[1].split(",")
+        for alternative in alternatives(f"{head}{part}{tail}")
+    ]
 
 
 def missing_paths(root: Path) -> list[str]:

@@ -50,7 +50,9 @@ def passes_page() -> str:
         f"{NOTICE}\n# Passes\n\nThose of this project, by name; MLIR's own run beside them. "
         "`xtc-opt file.mlir --name{option=value}` runs one.\n"
     )
-    return "".join([head, *(pass_section(one) for _, one in sorted(known_passes.passes().items()))])
+    return "".join(
+        [head, *(pass_section(item) for _, item in sorted(known_passes.passes().items()))]
+    )
 
 
 def pass_section(one: type[Pass]) -> str:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tools.import_graph import cycles, import_graph, serving_one_target
+
 CODE = ("xtc", "mlir_passes", "targets")
 FOLDERS = (*CODE, "tests", "tools", "examples", "benchmarks")
 SKIPPED = {"__pycache__", "Output"}
@@ -21,6 +23,7 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
 DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
+ATTRIBUTES = "xtc/ir/attributes.py"
 # Files of xtc/ops that define no operator.
 OPS_INFRASTRUCTURE = {
     "__init__.py",
@@ -170,6 +173,30 @@ def targets_named_outside(
     return broken + stale
 
 
+def attributes_spelled_elsewhere(root: Path, owner: str = ATTRIBUTES) -> list[str]:
+    """Strings with the name of an attribute in any file but the one that owns these names."""
+    names = sorted(attribute_names(ast.parse((root / owner).read_text())))
+    ends = (re.escape(name) + ("" if name[-1] in "._" else r"(?!\w)") for name in names)
+    spelled = re.compile(rf"(?<![\w.])({'|'.join(ends)})")
+    return [
+        f"{name}:{line}: spells the attribute {match[1]}"
+        for name, path in python_files(root, *CODE)
+        if name != owner
+        for line, text in strings(ast.parse(path.read_text()))
+        if (match := spelled.search(text))
+    ]
+
+
+def attribute_names(tree: ast.Module) -> set[str]:
+    """The strings that the module's names stand for, but those without a letter."""
+    return {
+        node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if isinstance(node.value.value, str) and re.search(r"\w", node.value.value)
+    }
+
+
 def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:
     """Code that imports by name at run time anywhere but in the one place for it."""
     return [
@@ -194,6 +221,16 @@ def is_dynamic_import(node: ast.AST) -> bool:
     return any(re.match(r"pkgutil\b|importlib$", name) for name in names) or any(
         name.startswith("importlib.") and name.rsplit(".", 1)[1] in IMPORTING for name in names
     )
+
+
+def import_cycles(root: Path) -> list[str]:
+    """Modules that import each other, also where the imports stand in functions."""
+    return [", ".join(group) for group in cycles(import_graph(root))]
+
+
+def passes_of_one_target(root: Path) -> list[str]:
+    """Modules of shared passes that serve a single target: they belong in its folder."""
+    return serving_one_target(import_graph(root))
 
 
 def long_files(root: Path, limit: int = MAX_FILE_LINES) -> list[str]:

@@ -35,7 +35,9 @@ class Library:
     @property
     def distributions(self) -> tuple[str, ...]:
         """The names of what is installed for it."""
-        return tuple(one.partition("==")[0].partition("[")[0] for one in self.requirements)
+        return tuple(
+            requirement.partition("==")[0].partition("[")[0] for requirement in self.requirements
+        )
 
 
 OURS = Library("ours", "xtc", "ours", is_ours=True)

@@ -55,8 +55,12 @@ class Report:
             "versions": {name: dict(versions) for name, versions in self.versions.items()},
             "left_out": self.left_out,
             "goals": [
-                {"what": one.goal.what, "state": one.state, "missed": [list(m) for m in one.missed]}
-                for one in verdicts(self.rows)
+                {
+                    "what": verdict.goal.what,
+                    "state": verdict.state,
+                    "missed": [list(m) for m in verdict.missed],
+                }
+                for verdict in verdicts(self.rows)
             ],
             "rows": [row.as_dict() for row in self.rows],
         }

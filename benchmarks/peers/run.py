@@ -108,12 +108,14 @@ def measure(
         with _noting(row, candidate.library.name):
             runners[candidate.library.name] = _prepared(row, candidate, inputs, settings, end)
     _visit_all(row, runners, settings, deadline)
-    row.timings = {name: one.timing for name, one in runners.items() if name not in yardsticks}
+    row.timings = {
+        name: runner.timing for name, runner in runners.items() if name not in yardsticks
+    }
     for name, yardstick in yardsticks.items():
         if name in runners:
             setattr(row, name, Rates.of(yardstick.work, runners[name].timing))
-    for one in runners.values():
-        one.candidate.drop()
+    for runner in runners.values():
+        runner.candidate.drop()
     return row
 
 

@@ -31,7 +31,7 @@ def _find_openmp() -> None:
     if ctypes.util.find_library("omp"):
         return
     files = metadata.files("intel-openmp") or []
-    library = next(Path(str(one.locate())) for one in files if one.name == "libiomp5.so")
+    library = next(Path(str(file.locate())) for file in files if file.name == "libiomp5.so")
     for name in ("libomp.so", "libiomp5.so"):
         Path(_FOLDER.name, name).symlink_to(library.resolve())
     for variable in ("LIBRARY_PATH", "LD_LIBRARY_PATH"):
@@ -54,7 +54,9 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     tensors = [tvm.runtime.tensor(array) for array in (*arrays, out)]
     tiles = tiles_of(shape[-2], shape[-1])
     schedulers = [implement(workload, tile, threads) for tile in tiles]
-    best = fastest([_loaded(one, place) for place, one in enumerate(schedulers)], tensors)
+    best = fastest(
+        [_loaded(scheduler, place) for place, scheduler in enumerate(schedulers)], tensors
+    )
     return Call(lambda: best(*tensors), lambda: np.asarray(tensors[-1].numpy()))
 
 

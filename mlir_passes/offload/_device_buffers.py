@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from xtc.ir.attributes import DEVICE
 from xtc.ir.mlir import Attribute, InsertionPoint, MemRefType, Operation, StringAttr, Value
-from xtc.ir.partition import DEVICE
 
 DEVICE_MEMORY = 1
 """The memory space of a device's main memory."""

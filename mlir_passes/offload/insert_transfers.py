@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_view, memrefs_of, written_memrefs
 from xtc.ir.analysis.views import root
+from xtc.ir.attributes import DEVICE, ON_DEVICE, RESULTS
 from xtc.ir.mlir import (
     Attribute,
     Block,
@@ -23,12 +24,8 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.partition import DEVICE
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import allocate, copy_in, copy_out, in_space, on_device
-from xtc_passes.offload.outline_device_regions import RESULTS
-
-ON_DEVICE = "memref.on_device"
 
 
 @dataclass(frozen=True)

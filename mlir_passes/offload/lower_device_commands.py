@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_view, memrefs_of
 from xtc.ir.analysis.views import root
+from xtc.ir.attributes import BEFORE_FAILURE, KERNELS, OVERLAP, RESIDENTS
 from xtc.ir.mlir import (
     ArrayAttr,
     Block,
@@ -34,11 +35,7 @@ from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import DEVICE_MEMORY
 from xtc_passes.offload._element_bytes import element_bytes
-from xtc_passes.offload.overlap_copies import PARALLEL
 
-KERNELS, RESIDENTS = "xtc.kernels", "xtc.residents"
-BEFORE_FAILURE = "xtc.before_failure"
-"""The attribute of a function that names what to call before it is left early."""
 SIGNATURES = {
     "xtc_allocate": (2, 1),  # device, bytes -> address
     "xtc_free": (2, 0),  # device, address
@@ -178,7 +175,7 @@ class _Function:
 
     def _copy(self, op: Operation, device: str, ip: InsertionPoint) -> None:
         source, target = op.operands
-        flags = 1 if PARALLEL in op.attributes else 0
+        flags = 1 if OVERLAP in op.attributes else 0
         name = "xtc_copy_within"
         for host in (one for one in (source, target) if not _on_device(one)):
             name = "xtc_copy_to" if host == source else "xtc_copy_from"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.attributes import DEVICE, RESULTS
 from xtc.ir.mlir import (
     Attribute,
     Block,
@@ -21,10 +22,9 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.partition import DEVICE, device_of
+from xtc.ir.partition import device_of
 from xtc.ir.passes import Pass
 
-RESULTS = "xtc.results"
 _READ_ONLY = "{bufferization.writable = false}"
 Use = tuple[Operation, int]
 """An operation and the number of its operand."""

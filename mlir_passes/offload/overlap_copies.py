@@ -8,11 +8,10 @@ from typing import ClassVar
 
 from xtc.ir.analysis.effects import memrefs_of
 from xtc.ir.analysis.views import root
+from xtc.ir.attributes import OVERLAP
 from xtc.ir.mlir import Block, Operation, UnitAttr, Value
 from xtc.ir.partition import device_of, top_level
 from xtc.ir.passes import Pass
-
-PARALLEL = "xtc.parallel"
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class OverlapCopies(Pass):
         memref.copy %b, %2 {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
     After:
         call @f.npu0.0(%0, %1) {xtc.device = "npu0"} : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
-        memref.copy %b, %2 {xtc.device = "npu0", xtc.parallel} : memref<4xf32> to memref<4xf32, 1>
+        memref.copy %b, %2 {xtc.device = "npu0", xtc.overlap} : memref<4xf32> to memref<4xf32, 1>
 
     A copy that is not marked waits for all kernels before it.
     """
@@ -50,6 +49,6 @@ def _mark(block: Block) -> None:
             running.setdefault(device, set()).update(touched)
         elif op.name == "memref.copy" and device in running:
             if running[device].isdisjoint(touched):
-                op.attributes[PARALLEL] = UnitAttr.get(op.context)
+                op.attributes[OVERLAP] = UnitAttr.get(op.context)
             else:
                 del running[device]

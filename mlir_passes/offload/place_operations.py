@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
+from xtc.ir.attributes import DEVICE
 from xtc.ir.mlir import Operation, StringAttr
-from xtc.ir.partition import DEVICE, device_of, top_level
+from xtc.ir.partition import device_of, top_level
 from xtc.ir.passes import Pass
 
 _PREPARES = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.attributes import DEVICE
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     InsertionPoint,
@@ -14,7 +15,7 @@ from xtc.ir.mlir import (
     StringAttr,
     all_operations,
 )
-from xtc.ir.partition import DEVICE, device_of, symbol_of, top_level
+from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._meshes import GRID
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_allocation, is_view, memrefs_of, written_memrefs
-from xtc.ir.analysis.structured import KERNEL
+from xtc.ir.attributes import DEVICE, KERNEL, RESULTS
 from xtc.ir.mlir import (
     Block,
     FlatSymbolRefAttr,
@@ -23,9 +23,8 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.partition import DEVICE, device_of, symbol_of, top_level
+from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_passes.offload.outline_device_regions import RESULTS
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean
 
-DOT = "xtc.dot"
-"""Marks a product whose innermost loop is over the terms that one instruction adds up."""
 _WIDER = {"i8": "i16"}  # where no instruction is for the one, one for the other does
 
 

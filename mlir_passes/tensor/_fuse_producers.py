@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.attributes import FUSED_PREFIX
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineExpr,
@@ -27,7 +28,6 @@ from xtc.ir.transform import apply_script
 from xtc.loops.script import Fuse
 
 _ANY = "!transform.any_op"
-_MARK = "xtc.fused"
 _PURE = ("linalg.", "tensor.empty", "tensor.extract_slice")
 _DYNAMIC = -(1 << 63)
 """The static offset that means a dynamic one."""
@@ -46,7 +46,7 @@ def fuse_producer(module: Operation, action: Fuse) -> None:
     while todo:
         mark, operand = todo.pop()
         (op,) = linalg.operations_with(module, mark)
-        fused = f"{_MARK}.{len(todo)}.{operand}.{mark}"
+        fused = f"{FUSED_PREFIX}{len(todo)}.{operand}.{mark}"
         _isolate(op, operand, fused)
         _fuse(module, fused, action.loop)
         op = _only_used(module, fused)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from xtc.core.errors import UserError
 from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.attributes import AXES, MEMORY
 from xtc.ir.mlir import (
     AffineDimExpr,
     ArrayAttr,
@@ -20,10 +21,8 @@ from xtc.ir.mlir import (
 from xtc.loops import Mesh, Nest
 from xtc.loops.check_mesh import leading_loops
 from xtc.loops.mesh import memory_mesh, processor_mesh
-from xtc.loops.script import AXES
 
 GRID = "shard.grid"
-MEMORY = "xtc.memory"
 
 
 def mesh_around(op: Operation) -> Mesh | None:

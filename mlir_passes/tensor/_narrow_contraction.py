@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from xtc.core.types import dot_terms
 from xtc.ir.analysis.structured import Structured, body_operations, structured
+from xtc.ir.attributes import DOT
 from xtc.ir.mlir import Operation, Value
-from xtc_passes.tensor._dots import DOT, Dot
+from xtc_passes.tensor._dots import Dot
 
 SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
 FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves

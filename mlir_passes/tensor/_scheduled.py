@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from xtc.core.errors import UserError, about, located, shown
 from xtc.core.location import SourceLocation
 from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, SCHEDULE_LOCATION
 from xtc.ir.mlir import (
     ArrayAttr,
     DictAttr,
@@ -22,15 +23,12 @@ from xtc.ir.mlir import (
     get_indexing_maps,
 )
 from xtc.loops import Axis, Nest, Space, check_nest, parse_nest
-from xtc.loops.attribute_text import NAME as SCHEDULE
-from xtc.loops.attribute_text import PLACE
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
 from xtc_passes.tensor._meshes import mesh_around
 from xtc_passes.tensor._narrow_contraction import grouped_loops
 
-DIMS = "loop.dims"
-_EXAMPLE = f'{DIMS} = ["i", "j"], {SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
+_EXAMPLE = f'{LOOP_DIMS} = ["i", "j"], {LOOP_SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -72,12 +70,12 @@ def check_schedulable(op: Operation) -> None:
     with located(place_of(op)):
         if get_indexing_maps(op) is None:
             raise UserError(
-                f"{op.name} has {SCHEDULE}, but no loops that a schedule can be made of",
+                f"{op.name} has {LOOP_SCHEDULE}, but no loops that a schedule can be made of",
                 hints=["schedule linalg.generic, or a named operation that is a form of it"],
             )
         if len(op.results) != 1 or not isinstance(op.results[0].type, RankedTensorType):
             raise UserError(
-                f"{title_of(op)} has {SCHEDULE}, but does not compute one tensor",
+                f"{title_of(op)} has {LOOP_SCHEDULE}, but does not compute one tensor",
                 hints=["--memref-signature rewrites functions on memrefs"],
             )
         for value in op.operands:
@@ -91,7 +89,7 @@ def check_schedulable(op: Operation) -> None:
 
 def place_of(op: Operation) -> SourceLocation | str:
     """Where a file has the operation's schedule, or else the operation."""
-    attribute = linalg.dict_of(op).get(PLACE)
+    attribute = linalg.dict_of(op).get(SCHEDULE_LOCATION)
     if isinstance(attribute, StringAttr):
         return _place_in(attribute.value)
     location = op.location
@@ -110,10 +108,10 @@ def _place_in(text: str) -> SourceLocation | str:
 
 def schedule_data(op: Operation, title: str) -> object:
     """The schedule as data, text or a list of texts. Raises UserError for other attributes."""
-    attribute = op.attributes[SCHEDULE]
+    attribute = op.attributes[LOOP_SCHEDULE]
     if isinstance(attribute, StringAttr):
         place = place_of(op)
-        is_known = PLACE in op.attributes and isinstance(place, SourceLocation)
+        is_known = SCHEDULE_LOCATION in op.attributes and isinstance(place, SourceLocation)
         return parse_yaml(attribute.value, place) if is_known else attribute.value
     if isinstance(attribute, ArrayAttr) and all(isinstance(one, StringAttr) for one in attribute):
         return [StringAttr(one).value for one in attribute]
@@ -121,7 +119,7 @@ def schedule_data(op: Operation, title: str) -> object:
     if isinstance(attribute, DictAttr):
         notes = ["MLIR keeps no order of a dictionary under an alias, or with escapes"]
     raise UserError(
-        f"{SCHEDULE} of {title} is no dictionary, text or list of texts",
+        f"{LOOP_SCHEDULE} of {title} is no dictionary, text or list of texts",
         notes=notes,
         hints=[_EXAMPLE],
     )
@@ -158,7 +156,7 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     names = _dims(op, title)
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     if len(names) != len(sizes):
-        raise UserError(f"{DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
+        raise UserError(f"{LOOP_DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
     for position, groups in grouped_loops(op).items():
         axes[position] = replace(axes[position], groups=groups)
@@ -173,15 +171,15 @@ def _space(op: Operation, title: str, levels: int) -> Space:
 
 
 def _dims(op: Operation, title: str) -> list[str]:
-    attribute = linalg.dict_of(op).get(DIMS)
+    attribute = linalg.dict_of(op).get(LOOP_DIMS)
     texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
     if not texts or not all(isinstance(one, StringAttr) for one in texts):
-        raise UserError(f"{title} has {SCHEDULE} but no {DIMS}", hints=[_EXAMPLE])
+        raise UserError(f"{title} has {LOOP_SCHEDULE} but no {LOOP_DIMS}", hints=[_EXAMPLE])
     names = [StringAttr(one).value for one in texts]
     for name in names:
         if not _NAME.fullmatch(name) or names.count(name) > 1:
             raise UserError(
-                f"{DIMS} of {title} has {shown(name)}, which cannot name one loop",
+                f"{LOOP_DIMS} of {title} has {shown(name)}, which cannot name one loop",
                 hints=["letters, digits and _, each name once"],
             )
     return names
@@ -204,11 +202,11 @@ def check_producers(one: Scheduled, scheduled: Sequence[Operation]) -> None:
 
 def fused_nodes(module: Operation) -> set[str]:
     """Graph nodes that a schedule may compute inside of the loops of another."""
-    readers = [op for op in linalg.operations_with(module, SCHEDULE) if _fuses(op)]
+    readers = [op for op in linalg.operations_with(module, LOOP_SCHEDULE) if _fuses(op)]
     owners = [linalg.owner(operand) for op in readers for operand in op.operands]
     nodes = (linalg.graph_node(op) for op in owners if op is not None)
     return {node for node in nodes if node is not None}
 
 
 def _fuses(op: Operation) -> bool:
-    return "fuse" in str(op.attributes[SCHEDULE])
+    return "fuse" in str(op.attributes[LOOP_SCHEDULE])

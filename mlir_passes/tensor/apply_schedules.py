@@ -9,16 +9,24 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError, UserError, located
 from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.attributes import (
+    AXES,
+    DOT,
+    FUSED_PREFIX,
+    LOOP_SCHEDULE,
+    MARK_PREFIX,
+    NAMESPACES,
+    SCHEDULED_PREFIX,
+    VECTORIZE,
+)
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.ir.transform import apply_script
 from xtc.loops import Mesh, Nest
-from xtc.loops.attribute_text import NAME as SCHEDULE
 from xtc.loops.check_mesh import leading_loops, trailing_loops
 from xtc.loops.plan import first_parallel, plan_nest, spread_operands
-from xtc.loops.script import ANY, AXES, VECTORIZE, Fuse, Materialize, ScriptWriter
-from xtc_passes.tensor._dots import DOT
+from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._meshes import check_spread, erase_meshes
@@ -33,10 +41,7 @@ from xtc_passes.tensor._scheduled import (
 )
 from xtc_passes.tensor._tile_buffers import keep_temporaries_local, materialize
 
-NODE = "xtc.node."
-"""How the attribute begins that finds a scheduled operation again, by its number."""
-_MARKS = ("xtc.mark.", "xtc.fused.", NODE, SCHEDULE)
-_OURS = (linalg.ID_PREFIX, "loop.", "xtc.")
+_MARKS = (MARK_PREFIX, FUSED_PREFIX, SCHEDULED_PREFIX, LOOP_SCHEDULE)
 
 
 @dataclass(frozen=True)
@@ -112,14 +117,14 @@ def apply_schedules(
 
 def _find(module: Operation, distribution: Distribution | None, levels: int) -> list[Scheduled]:
     """Scheduled operations, each with a mark. Raises UserError for what is not legal."""
-    ops = linalg.operations_with(module, SCHEDULE)
+    ops = linalg.operations_with(module, LOOP_SCHEDULE)
     titles = [title_of(op) for op in ops]
     for position, op in enumerate(ops):
         check_schedulable(op)
-        op.attributes[f"{NODE}{position}"] = UnitAttr.get(op.context)
+        op.attributes[f"{SCHEDULED_PREFIX}{position}"] = UnitAttr.get(op.context)
     _generalize(module, ops)
-    nodes = linalg.marked(module, NODE)
-    ops = [nodes[f"{NODE}{position}"] for position in range(len(ops))]
+    nodes = linalg.marked(module, SCHEDULED_PREFIX)
+    ops = [nodes[f"{SCHEDULED_PREFIX}{position}"] for position in range(len(ops))]
     found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
     for one in found:
         check_producers(one, ops)
@@ -133,7 +138,7 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
     before = {}
     for position, op in enumerate(scheduled):
         if op.name != "linalg.generic":
-            mark = f"{NODE}{position}"
+            mark = f"{SCHEDULED_PREFIX}{position}"
             before[mark] = linalg.dict_of(op)
             lines += [
                 f"%n{position} = transform.structured.match attributes {{{mark}}} in %root "
@@ -144,8 +149,8 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
     if not lines:
         return
     apply_script(module, "\n".join(lines))
-    for mark, op in linalg.marked(module, NODE).items():
-        kept = {k: v for k, v in before.get(mark, {}).items() if k.startswith(_OURS)}
+    for mark, op in linalg.marked(module, SCHEDULED_PREFIX).items():
+        kept = {k: v for k, v in before.get(mark, {}).items() if k.startswith(NAMESPACES)}
         linalg.restore(op, kept)
 
 
@@ -155,7 +160,7 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
     for position, one in enumerate(found):
         before = () if leading_loops(one.nest) else spread_operands(one.nest)
         plan = plan_nest(one.nest, one.title, distributed=distribution is not None)
-        writer.add(plan, one.nest.space.names, f"{NODE}{position}", before)
+        writer.add(plan, one.nest.space.names, f"{SCHEDULED_PREFIX}{position}", before)
     if distribution:  # only now: what was found by its operation is not needed any more
         for one in found:
             _complete(one.op, one.nest)

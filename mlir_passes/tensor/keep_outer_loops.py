@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.structured import LOOP_PATH
+from xtc.ir.attributes import LOOP_PATH
 from xtc.ir.mlir import Attribute, Operation, all_operations
 from xtc.ir.passes import Pass
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import node_id, remove_attributes
+from xtc.ir.attributes import LOOP_DIMS, LOOPS_PREFIX, NODE, loop_path
 from xtc.ir.mlir import Operation, StringAttr, UnitAttr, all_operations
 from xtc.ir.passes import Pass
 from xtc.ir.transform import apply_script
 
-DIMS = "loop.dims"
-NODE = "xtc.node"
-_MARK = "xtc.loops."
 _ANY = "!transform.any_op"
 
 
@@ -40,22 +38,22 @@ class LinalgToNamedLoops(Pass):
             return
         names = [(_dims(op), node_id(op)) for op in operations]
         for number, op in enumerate(operations):
-            op.attributes[f"{_MARK}{number}"] = UnitAttr.get(op.context)
+            op.attributes[f"{LOOPS_PREFIX}{number}"] = UnitAttr.get(op.context)
         apply_script(module, "\n".join(_script(number) for number in range(len(operations))))
         loops = _loops_by_mark(module)
         for number, (dims, node) in enumerate(names):
-            _name(loops.get(f"{_MARK}{number}", []), dims, node)
-        remove_attributes(module, _MARK)
+            _name(loops.get(f"{LOOPS_PREFIX}{number}", []), dims, node)
+        remove_attributes(module, LOOPS_PREFIX)
 
 
 def _dims(op: Operation) -> list[str]:
-    if DIMS not in op.attributes:
+    if LOOP_DIMS not in op.attributes:
         return []
-    return [StringAttr(name).value for name in op.attributes[DIMS]]
+    return [StringAttr(name).value for name in op.attributes[LOOP_DIMS]]
 
 
 def _script(number: int) -> str:
-    mark = f"{_MARK}{number}"
+    mark = f"{LOOPS_PREFIX}{number}"
     return (
         f"%n{number} = transform.structured.match attributes {{{mark}}} in %root "
         f": ({_ANY}) -> {_ANY}\n"
@@ -68,7 +66,7 @@ def _loops_by_mark(module: Operation) -> dict[str, list[Operation]]:
     """The loops that came from each operation, the outermost first."""
     found: dict[str, list[Operation]] = {}
     for op in all_operations(module):
-        for mark in [name for name in op.attributes if name.startswith(_MARK)]:
+        for mark in [name for name in op.attributes if name.startswith(LOOPS_PREFIX)]:
             found.setdefault(mark, []).append(op)
     return found
 
@@ -80,4 +78,4 @@ def _name(loops: Sequence[Operation], dims: Sequence[str], node: str | None) -> 
     if len(loops) != len(dims):
         return
     for loop, name in zip(loops, dims, strict=True):
-        loop.attributes[f"./{name}"] = UnitAttr.get(loop.context)
+        loop.attributes[loop_path(name)] = UnitAttr.get(loop.context)

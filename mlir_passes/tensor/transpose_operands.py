@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
-from xtc.ir.analysis.linalg_ops import ID_PREFIX, is_constant, node_id
-from xtc.ir.analysis.structured import DEVICE, SCHEDULE_MARK, Structured, shape_of, structured
+from xtc.ir.analysis.linalg_ops import is_constant, node_id
+from xtc.ir.analysis.structured import Structured, shape_of, structured
+from xtc.ir.attributes import DEVICE, LOOP_SCHEDULE, node_id_attribute
 from xtc.ir.builders.tensors import affine_map_attribute, body_of, empty
 from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
 from xtc.ir.pass_options import require_positive
@@ -78,7 +79,7 @@ class TransposeOperands(Pass):
 def _vectorized(view: FunctionView) -> Iterator[Structured]:
     """Operations that a schedule of the user's makes vectors of."""
     for op in view.ops:
-        text = str(op.attributes[SCHEDULE_MARK]) if SCHEDULE_MARK in op.attributes else ""
+        text = str(op.attributes[LOOP_SCHEDULE]) if LOOP_SCHEDULE in op.attributes else ""
         nest = structured(op) if "vectorize" in text and "fuse" not in text else None
         if nest is not None:
             yield nest
@@ -88,7 +89,7 @@ def _transposed(nest: Structured, value: Value, axes: list[int]) -> Value:
     """A copy of `value` whose dimension d is its dimension axes[d]."""
     attributes = {"permutation": DenseI64ArrayAttr.get(axes)}
     if (name := node_id(nest.op)) is not None:
-        attributes[f"{ID_PREFIX}{name}.transpose_"] = UnitAttr.get()
+        attributes[node_id_attribute(f"{name}.transpose")] = UnitAttr.get()
     if nest.device is not None:
         attributes[DEVICE] = nest.op.attributes[DEVICE]
     ip, shape = InsertionPoint(nest.op), shape_of(value)

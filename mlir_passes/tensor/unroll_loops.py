@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import operations_with, remove_attributes
+from xtc.ir.attributes import UNROLL, UNROLL_PREFIX
 from xtc.ir.mlir import IntegerAttr, Operation, UnitAttr
 from xtc.ir.passes import Pass
 from xtc.ir.transform import apply_script
-from xtc.loops.script import UNROLL
-
-_MARK = "xtc.unroll."
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,13 @@ class UnrollLoops(Pass):
         lines = []
         for number, loop in enumerate(reversed(loops)):
             factor = IntegerAttr(loop.attributes[UNROLL]).value
-            loop.attributes[f"{_MARK}{number}"] = UnitAttr.get(loop.context)
+            mark = f"{UNROLL_PREFIX}{number}"
+            loop.attributes[mark] = UnitAttr.get(loop.context)
             lines += [
-                f"%l{number} = transform.structured.match attributes {{{_MARK}{number}}} in %root "
+                f"%l{number} = transform.structured.match attributes {{{mark}}} in %root "
                 ": (!transform.any_op) -> !transform.any_op",
                 f"transform.loop.unroll %l{number} {{factor = {factor}}} : !transform.any_op",
             ]
         if lines:
             apply_script(module, "\n".join(lines))
-            remove_attributes(module, _MARK, UNROLL)
+            remove_attributes(module, UNROLL_PREFIX, UNROLL)

@@ -16,9 +16,9 @@ from xtc.codegen.c.memref import element_type, fail_unless, pointer
 from xtc.codegen.c.names import Names
 from xtc.codegen.c.printer import LINE, Printer, Rule
 from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.attributes import PARALLEL
 from xtc.ir.mlir import MemRefType
-from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
-from xtc_targets.host.pool_library import TABLE
+from xtc_targets.host.pool_library import VARIABLE
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation, Value
@@ -41,7 +41,7 @@ static void xtc_run_serially(xtc_loop *loop, void *context, int64_t count, int64
 }}
 
 extern struct xtc_parallel xtc_loops
-    __asm__("{TABLE}") __attribute__((visibility("protected")));
+    __asm__("{VARIABLE}") __attribute__((visibility("protected")));
 struct xtc_parallel xtc_loops = {{xtc_run_serially, 1}};"""
 
 

@@ -197,7 +197,7 @@ def _from_file(artifact: Artifact) -> HostModule:
     entry.restype = _result_type(artifact)
     module = HostModule(artifact, entry, _library=library)
     with _closed_on_error(module):
-        module.use_pool(lambda: _address(library, pool_library.TABLE))
+        module.use_pool(lambda: _address(library, pool_library.VARIABLE))
     return module
 
 
@@ -208,7 +208,7 @@ def _from_memory(artifact: Artifact) -> HostModule:
     entry = prototype(loaded.address(artifact.manifest.entry))
     module = HostModule(artifact, entry, _objects=loaded)
     with _closed_on_error(module):
-        module.use_pool(lambda: loaded.address(pool_library.TABLE))
+        module.use_pool(lambda: loaded.address(pool_library.VARIABLE))
     return module
 
 

@@ -59,6 +59,6 @@ def _returns_status(lowered: Operation, entry: str) -> bool:
 
 
 def _ir(lowered: Operation) -> str:
-    from xtc.ir.mlir import translate_to_llvm_ir
+    from xtc.ir.llvm_ir import translate_to_llvm_ir
 
     return translate_to_llvm_ir(lowered)

@@ -16,8 +16,9 @@ from xtc.system.workspace import private_folder
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
-TABLE = "xtc.parallel"
-"""The symbol of a module's `struct xtc_parallel`; no graph can have such a name."""
+VARIABLE = "xtc.pool"
+"""A module's `struct xtc_parallel`, by which its parallel loops reach threads; no graph can have
+such a name."""
 LIBRARY = "parallel.so"
 """The library's file beside a module."""
 VERSION = "parallel_runtime"
@@ -32,7 +33,7 @@ def has_parallel_loops(lowered: Operation) -> bool:
     from xtc.ir.mlir import StringAttr
 
     return any(
-        "sym_name" in op.attributes and StringAttr(op.attributes["sym_name"]).value == TABLE
+        "sym_name" in op.attributes and StringAttr(op.attributes["sym_name"]).value == VARIABLE
         for op in lowered.regions[0].blocks[0].operations
     )
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from xtc.codegen.llvm import Machine, compile_ir, link_shared
-from xtc.ir.mlir import Operation, translate_to_llvm_ir
+from xtc.ir.llvm_ir import translate_to_llvm_ir
+from xtc.ir.mlir import Operation
 
 
 def write_image(lowered: Operation, folder: Path, stem: str) -> str:

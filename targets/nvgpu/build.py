@@ -80,6 +80,6 @@ def _assembler(options: NvgpuOptions) -> dict[str, str]:
 
 
 def _ir(lowered: Operation) -> str:
-    from xtc.ir.mlir import translate_to_llvm_ir
+    from xtc.ir.llvm_ir import translate_to_llvm_ir
 
     return translate_to_llvm_ir(lowered)

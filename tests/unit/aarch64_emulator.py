@@ -37,13 +37,13 @@ class _Object:
         sections = [
             struct.unpack_from("<IIQQQQIIQQ", self.data, table + 64 * n) for n in range(count)
         ]
-        bases = [self._place(one) for one in sections]
-        (symbols,) = [one for one in sections if one[1] == _SYMBOLS]
+        bases = [self._place(section) for section in sections]
+        (symbols,) = [section for section in sections if section[1] == _SYMBOLS]
         values = self._values(symbols, sections[symbols[6]][4], bases)
-        for one in sections:
-            if one[1] == _RELOCATIONS and sections[one[7]][2] & _ALLOCATED:
-                for offset in range(one[4], one[4] + one[5], 24):
-                    self._relocate(bases[one[7]], offset, values)
+        for section in sections:
+            if section[1] == _RELOCATIONS and sections[section[7]][2] & _ALLOCATED:
+                for offset in range(section[4], section[4] + section[5], 24):
+                    self._relocate(bases[section[7]], offset, values)
 
     def _header(self) -> tuple[int, int]:
         """Where the table of sections is, and how many there are."""

@@ -40,6 +40,6 @@ def database(path: Path, *runs: tuple[Run, Sequence[Result]]) -> Path:
     with Store(path) as store:
         for run, results in runs:
             number = store.add_run(run).number
-            for one in results:
-                store.add_result(number, one)
+            for result in results:
+                store.add_result(number, result)
     return path

@@ -21,7 +21,7 @@ def random_data(rng: Random, space: Space, depth: int = 0) -> Data:
     part = _part(rng, space.axes) if depth < 2 else None
     loops = _loops(rng, [axis for axis in space.axes if part is None or axis is not part[0]])
     vectors = set() if part else _vectors(rng, loops, space.axes)
-    data: Data = {loop: {} for loop in (*(one for one in loops if one not in vectors), *vectors)}
+    data: Data = {loop: {} for loop in (*(loop for loop in loops if loop not in vectors), *vectors)}
     _annotate(rng, data, space, vectors)
     if part is not None:
         data |= _segments(rng, space, part, depth, list(data))
@@ -46,7 +46,7 @@ def _segments(
     looped = {loop.partition("#")[0] for loop in outer}
     result = {}
     for start, stop in itertools.pairwise(bounds):
-        axes = [one for one in space.axes if one.name not in looped]
+        axes = [axis for axis in space.axes if axis.name not in looped]
         axes = [replace(one, size=stop - start) if one is axis else one for one in axes]
         open_end = stop == axis.size and rng.random() < 0.5
         key = f"{axis.name}[{start or ''}:{'' if open_end else stop}]"
@@ -66,7 +66,7 @@ def _loops(rng: Random, axes: list[Axis]) -> list[str]:
         queues.append(queue)
     order = []
     while any(queues):
-        queue = rng.choice([one for one in queues if one])
+        queue = rng.choice([queue for queue in queues if queue])
         order.append(queue.pop(0))
     return order
 

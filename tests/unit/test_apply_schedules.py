@@ -75,7 +75,7 @@ def actual_trace(operations: list[tuple[str, list[str], list[str]]]) -> Counter[
         counts["vector"] += name == "vector.transfer_write"
         counts["buffers"] += name == "bufferization.alloc_tensor"
         counts["unrolled"] += "xtc.unroll" in attributes
-        counts.update(one for one in attributes if one.startswith("./"))
+        counts.update(attribute for attribute in attributes if attribute.startswith("./"))
     return +counts
 
 

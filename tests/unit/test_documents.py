@@ -100,8 +100,8 @@ def test_the_pass_of_its_page_does_what_its_test_says(tmp_path: Path) -> None:
     (tmp_path / "passes" / "drop_node_ids.py").write_text(code)
     (tmp_path / "test.mlir").write_text(lit_test)
     program = f"""
-import xtc_passes
-xtc_passes.__path__.append({str(tmp_path / "passes")!r})
+import xtc_passes.tensor
+xtc_passes.tensor.__path__.append({str(tmp_path / "passes")!r})
 from xtc.cli import opt
 opt.run(["test.mlir", "--drop-node-ids{{prefix=__xtc_id_}}"])
 opt.run(["test.mlir", "--drop-node-ids"])
@@ -133,7 +133,7 @@ with NpuDevice() as device:
     with xtc.compile(gb) as module:
         y = module(device.array(np.array([[1, 2], [3, 4]], np.float32)))
         print(y, y.numpy().tolist())
-    print(device, *[str(one) for one in xtc.devices() if one.target == "npu"])
+    print(device, *[str(status) for status in xtc.devices() if status.target == "npu"])
 """
     printed = python(program, tmp_path)
     assert "check C: all 32 elements agree" in printed
@@ -146,7 +146,7 @@ with NpuDevice() as device:
 
 def test_every_error_has_its_row() -> None:
     page = (ROOT / "docs" / "errors.md").read_text()
-    classes = [name for name, one in vars(errors).items() if isinstance(one, type)]
+    classes = [name for name, value in vars(errors).items() if isinstance(value, type)]
     family = [name for name in classes if issubclass(getattr(errors, name), errors.XtcError)]
     assert len(family) > 5
     assert [name for name in family if f"`{name}`" not in page] == []

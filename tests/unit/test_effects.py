@@ -37,7 +37,7 @@ def test_reads_and_writes(text: str) -> None:
         function = next(op for op in all_operations(module) if op.name == "func.func")
         arguments = list(function.regions[0].blocks[0].arguments)
         name = text.split()[0]
-        op = next(one for one in all_operations(module) if one.name == name)
+        op = next(operation for operation in all_operations(module) if operation.name == name)
         found = tuple(
             [arguments.index(value) for value in side(op)]
             for side in (read_memrefs, written_memrefs)

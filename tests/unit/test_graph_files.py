@@ -18,7 +18,6 @@ from tests.unit.graph_support import two_layers
 from xtc.core.errors import UserError
 from xtc.graph import yaml_file
 from xtc.graph.graph import Graph
-from xtc.graph.yaml_file import dump_graph, parse_graph
 
 
 def large(rows: int = 600) -> Graph:
@@ -40,7 +39,7 @@ def large(rows: int = 600) -> Graph:
 def test_a_graph_is_saved_and_loaded(tmp_path: Path) -> None:
     path = tmp_path / "graph.yaml"
     two_layers().save(path)
-    assert path.read_text() == dump_graph(two_layers())
+    assert path.read_text() == Graph.to_yaml(two_layers())
     assert Graph.load(path) == two_layers()
     assert Graph.load(str(path)) == two_layers()
     assert os.listdir(tmp_path) == ["graph.yaml"]  # noqa: PTH208
@@ -116,7 +115,7 @@ def test_constants_stay_in_the_folder(saved: Path, name: str) -> None:
 
 def test_constants_of_another_file_are_not_parsed(saved: Path) -> None:
     with pytest.raises(UserError, match="the constants are in another file"):
-        parse_graph(saved.read_text())
+        Graph.from_yaml(saved.read_text())
 
 
 def npz(**members: bytes) -> bytes:

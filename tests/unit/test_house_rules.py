@@ -17,7 +17,10 @@ RULES: tuple[Rule, ...] = (
     rules.passes_without_twin,
     rules.operators_without_twin,
     rules.targets_named_outside,
+    rules.attributes_spelled_elsewhere,
     rules.dynamic_imports,
+    rules.import_cycles,
+    rules.passes_of_one_target,
     rules.long_files,
     rules.long_functions,
     rules.files_without_licence,
@@ -116,6 +119,17 @@ def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["loop.dims", "{loop.dims = [", "xtc.mark.3", "__xtc_id_C_"])
+def test_attributes_have_one_owner(tmp_path: Path, text: str) -> None:
+    owner = 'PATH = "./"\nDIMS = "loop.dims"\nMARK = "xtc.mark."\nNODE = "__xtc_id_"\n'
+    kept = '"""Reads `loop.dims`."""\nOP = "my.loop.dims"\nMODULE = "xtc.marks"\nID = "./i"\n'
+    write(tmp_path, {rules.ATTRIBUTES: owner, "xtc/ir/other.py": kept})
+    assert rules.attributes_spelled_elsewhere(tmp_path) == []
+    write(tmp_path, {"targets/host/passes/a.py": f"\nname = {text!r}\n"})
+    (found,) = rules.attributes_spelled_elsewhere(tmp_path)
+    assert found.startswith("targets/host/passes/a.py:2: spells the attribute ")
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -149,6 +163,29 @@ def test_one_file_imports_dynamically(tmp_path: Path, line: str) -> None:
 )
 def test_finding_a_file_is_no_dynamic_import(tmp_path: Path, line: str) -> None:
     assert rules.dynamic_imports(write(tmp_path, {"xtc/code.py": line})) == []
+
+
+def test_modules_that_import_each_other_are_reported(tmp_path: Path) -> None:
+    write(tmp_path, {"xtc/a.py": "def f():\n    from xtc import b", "xtc/b.py": "import xtc.c"})
+    write(
+        tmp_path, {"xtc/c.py": "if TYPE_CHECKING:\n    from xtc.a import f", "xtc/__init__.py": ""}
+    )
+    assert rules.import_cycles(tmp_path) == []
+    write(tmp_path, {"xtc/c.py": "from xtc.a import f"})
+    assert rules.import_cycles(tmp_path) == ["xtc.a, xtc.b, xtc.c"]
+
+
+def test_a_shared_pass_that_serves_one_target_is_reported(tmp_path: Path) -> None:
+    shared = {"mlir_passes/tensor/fuse.py": "import xtc_passes.tensor._plan"}
+    write(tmp_path, {**shared, "mlir_passes/tensor/_plan.py": ""})
+    user = "from xtc_passes.tensor import fuse"
+    write(tmp_path, {"targets/null/pipeline.py": user})
+    assert rules.passes_of_one_target(tmp_path) == [
+        "xtc_passes.tensor._plan: serves null alone",
+        "xtc_passes.tensor.fuse: serves null alone",
+    ]
+    write(tmp_path, {"targets/host/pipeline.py": user})
+    assert rules.passes_of_one_target(tmp_path) == []
 
 
 def test_a_long_file_is_reported(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def test_random_operators(family: str, processor: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     make = product if family == "product" else lambda rng: random_graph(rng, family)
     graphs = [make(rng) for _ in range(BATCH)]
-    batch = [prepare(one, features=FEATURES[processor]) for one in graphs]
-    inputs = [random_inputs(rng, one) for one in graphs]
+    batch = [prepare(graph, features=FEATURES[processor]) for graph in graphs]
+    inputs = [random_inputs(rng, graph) for graph in graphs]
     for graph, arrays, (actual,) in zip(graphs, inputs, results(batch, inputs), strict=True):
         expected = graph.evaluate(*arrays, precise=True)
         noise = rounding_noise(graph.evaluate(*arrays, precise=False), expected)

@@ -12,6 +12,7 @@ from tests.unit.cache_graphs import product
 from xtc.core.errors import CompileError
 from xtc.driver import prepare
 from xtc.ir import mlir
+from xtc.ir.llvm_ir import translate_to_llvm_ir
 
 
 def test_the_text_is_that_of_the_bindings() -> None:
@@ -19,13 +20,13 @@ def test_the_text_is_that_of_the_bindings() -> None:
 
     with mlir.Context():
         module = mlir.Module.parse(prepare(product()).stage_text("lowered")).operation
-        assert mlir.translate_to_llvm_ir(module) == translate_module_to_llvmir(module)
+        assert translate_to_llvm_ir(module) == translate_module_to_llvmir(module)
 
 
 @pytest.mark.parametrize("text", ["func.func private @f()", "llvm.func @f() { ub.unreachable }"])
 def test_what_llvm_has_no_operation_for_is_named(text: str) -> None:
     with mlir.Context(), pytest.raises(CompileError, match=r"'(func\.func|ub\.unreachable)' is"):
-        mlir.translate_to_llvm_ir(mlir.Module.parse(text).operation)
+        translate_to_llvm_ir(mlir.Module.parse(text).operation)
 
 
 def test_nothing_is_kept() -> None:
@@ -36,7 +37,7 @@ def test_nothing_is_kept() -> None:
 
         def translate(times: int) -> int:
             for _ in range(times):
-                assert len(mlir.translate_to_llvm_ir(module)) > 100_000
+                assert len(translate_to_llvm_ir(module)) > 100_000
             gc.collect()
             return process.memory_info().rss
 

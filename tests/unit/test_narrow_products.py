@@ -93,8 +93,8 @@ def check(graph: Graph, arrays: list[Array], actual: Array) -> None:
 def test_random_products(dtype: str, processor: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     graphs = [random_product(rng, dtype) for _ in range(BATCH)]
-    batch = [prepare(one, **PROCESSORS[processor]) for one in graphs]
-    inputs = [samples(one, rng.randrange(1 << 30)) for one in graphs]
+    batch = [prepare(graph, **PROCESSORS[processor]) for graph in graphs]
+    inputs = [samples(graph, rng.randrange(1 << 30)) for graph in graphs]
     for graph, arrays, (actual,) in zip(graphs, inputs, results(batch, inputs), strict=True):
         check(graph, arrays, actual)
 

@@ -17,7 +17,8 @@ import xtc.ops as O
 from xtc.driver import prepare
 from xtc.graph.tensor import Tensor
 from xtc.ir import mlir
-from xtc.ir.packed_constants import PACKED, packed_constants
+from xtc.ir.attributes import PACKED
+from xtc.ir.packed_constants import packed_constants
 
 
 def weights(shape: tuple[int, ...], dtype: Any = np.float32) -> Tensor:

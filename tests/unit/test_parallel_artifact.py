@@ -64,7 +64,7 @@ def test_a_saved_module_needs_no_compiler(
 def test_one_thread_needs_no_runtime(tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=1)
     assert {path.name for path in folder.iterdir()} == {MANIFEST_FILE, "module.so"}
-    assert b"xtc.parallel" not in (folder / "module.so").read_bytes()
+    assert b"xtc.pool" not in (folder / "module.so").read_bytes()
 
 
 def test_nor_does_a_module_without_parallel_loops(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_program_can_bind_the_pool_itself(tmp_path: Path) -> None:
     program.write_text(
         """
         #include "parallel.h"
-        extern struct xtc_parallel loops __asm__("xtc.parallel");
+        extern struct xtc_parallel loops __asm__("xtc.pool");
         void product(const float a[24][24], const float b[24][24], float c[24][24]);
         static float a[24][24], b[24][24], c[24][24];
         int main(void) {

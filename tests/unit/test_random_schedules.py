@@ -58,12 +58,12 @@ def test_a_schedule_changes_how_but_not_what(family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     level = rng.choice((0, 0, 0, 3))
     schedules = [legal_schedule(rng, family) for _ in range(BATCH)]
-    batch = [prepare(one.graph, schedule=one, opt_level=level) for one in schedules]
-    inputs = [random_inputs(rng, one.graph) for one in schedules]
-    for one, arrays, (actual,) in zip(schedules, inputs, results(batch, inputs), strict=True):
-        expected = one.graph.evaluate(*arrays, precise=True)
-        rounded = one.graph.evaluate(*arrays, precise=False)
-        name = f"C of {one.graph}\nscheduled {one.texts()['C']}"
-        reduction = max(1, one.graph.reduction_size)
+    batch = [prepare(schedule.graph, schedule=schedule, opt_level=level) for schedule in schedules]
+    inputs = [random_inputs(rng, schedule.graph) for schedule in schedules]
+    for schedule, arrays, (actual,) in zip(schedules, inputs, results(batch, inputs), strict=True):
+        expected = schedule.graph.evaluate(*arrays, precise=True)
+        rounded = schedule.graph.evaluate(*arrays, precise=False)
+        name = f"C of {schedule.graph}\nscheduled {schedule.texts()['C']}"
+        reduction = max(1, schedule.graph.reduction_size)
         noise = rounding_noise(rounded, expected)
         compare(actual, expected, name=name, reduction=reduction, noise=noise).raise_if_wrong()

@@ -45,8 +45,8 @@ def test_every_example_prints_what_is_below_it() -> None:
 def test_every_primitive_has_its_section() -> None:
     primitives = {
         name
-        for name, one in vars(NodeSchedule).items()
-        if callable(one) and not name.startswith("_")
+        for name, value in vars(NodeSchedule).items()
+        if callable(value) and not name.startswith("_")
     }
     titles = re.findall("^### (.*)$", PAGE, re.MULTILINE)
     sections = {name for title in titles for name in title.split(", ")}

@@ -65,11 +65,11 @@ def test_workers_measure_and_a_lost_one_is_no_loss(
     with tune(client, problem, tmp_path, 10, kill_one) as store:
         results = store.results(1)
     assert not victims
-    assert [one.status for one in results] == ["ok"] * len(results)
-    searched = [one for one in results if one.kind == "search"]
+    assert [result.status for result in results] == ["ok"] * len(results)
+    searched = [result for result in results if result.kind == "search"]
     assert len({one.schedule for one in searched}) == len(searched) == 11
-    assert all(one.worker.startswith("tcp://127.0.0.1:") for one in results)
-    assert all(one.compile_seconds > 0 for one in results)
+    assert all(result.worker.startswith("tcp://127.0.0.1:") for result in results)
+    assert all(result.compile_seconds > 0 for result in results)
 
 
 def test_an_address_is_that_of_a_scheduler(client: Any) -> None:

@@ -46,12 +46,12 @@ class Watch:
 
     def run(self) -> None:
         targets = [self.measure, *[self.compile] * 3]
-        threads = [threading.Thread(target=one, daemon=True) for one in targets]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join(60)
-            assert not one.is_alive()
+        threads = [threading.Thread(target=target, daemon=True) for target in targets]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 def test_nothing_is_compiled_while_something_is_measured() -> None:

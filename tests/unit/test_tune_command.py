@@ -72,11 +72,11 @@ def test_ten_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -
     assert run.bandwidth is not None
     assert run.bandwidth > 0
     assert run.machine.endswith(os.uname().machine)
-    assert "" in {one.schedule for one in results}
+    assert "" in {result.schedule for result in results}
     assert (best.schedule or "the default schedule is the best") in out
     with database.with_suffix(".csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["schedule"] for row in rows] == [one.schedule for one in results]
+    assert [row["schedule"] for row in rows] == [result.schedule for result in results]
     with xtc.compile(read_graph(graph), schedule="tuned") as module:
         module.check()
         found = module.schedule.texts()
@@ -147,7 +147,7 @@ def test_an_interrupted_search_ends_at_once(graph: Path, database: Path) -> None
 
 def refused(arguments: Sequence[object], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        tune.run([str(one) for one in arguments])
+        tune.run([str(argument) for argument in arguments])
 
 
 def test_what_cannot_be_is_refused(graph: Path, database: Path, tmp_path: Path) -> None:

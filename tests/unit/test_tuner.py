@@ -79,14 +79,14 @@ def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
     assert progress.best.parameters["iR"] == 8
     assert progress.best.seconds == 1.0
     results = store.results(run)
-    searched = [one for one in results if one.kind == "search"]
+    searched = [result for result in results if result.kind == "search"]
     assert len({one.schedule for one in searched}) == len(searched)
     space = space_of(BLOCKED)
     assert {one.schedule for one in searched} == {"", *map(space.schedule, space.points())}
     assert progress.default is not None
-    assert progress.failures == sum(one.status == "wrong" for one in results) > 0
+    assert progress.failures == sum(result.status == "wrong" for result in results) > 0
     assert store.run(run).finished
-    assert [one.kind for one in results[-FINALISTS:]] == ["replay"] * FINALISTS
+    assert [result.kind for result in results[-FINALISTS:]] == ["replay"] * FINALISTS
     assert evaluator.bests[-1] == 1.0
     assert not evaluator.waiting
 
@@ -94,7 +94,7 @@ def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
 def test_a_limit_of_trials_holds(store: Store) -> None:
     run = store.add_run(a_run()).number
     tuner(store, run, MadeUp(), 10).search()
-    kinds = [one.kind for one in store.results(run) if one.parameters]
+    kinds = [result.kind for result in store.results(run) if result.parameters]
     assert kinds.count("search") == 10
 
 
@@ -126,7 +126,7 @@ def test_a_search_goes_on_where_it_was_left(store: Store, kind: str) -> None:
     second = tuner(store, run, evaluator, 60, kind=kind)
     assert sum(second.progress.statuses.values()) == 20
     second.search()
-    searched = [one.schedule for one in store.results(run) if one.kind == "search"]
+    searched = [result.schedule for result in store.results(run) if result.kind == "search"]
     assert len(set(searched)) == len(searched) == 61  # and the default schedule
     assert "" not in evaluator.given[:-FINALISTS]
 
@@ -134,7 +134,7 @@ def test_a_search_goes_on_where_it_was_left(store: Store, kind: str) -> None:
 def test_times_go_on_where_they_were(store: Store) -> None:
     run = store.add_run(replace(a_run(), seconds=50.0)).number
     tuner(store, run, MadeUp(), 3).search()
-    assert all(one.at >= 50.0 for one in store.results(run))
+    assert all(result.at >= 50.0 for result in store.results(run))
     assert store.run(run).seconds >= 50.0
 
 
@@ -151,4 +151,4 @@ def test_a_replay_measures_again(store: Store) -> None:
 def test_statuses_are_those_that_are_kept(store: Store) -> None:
     run = store.add_run(a_run()).number
     tuner(store, run, MadeUp(), None).search()
-    assert {one.status for one in store.results(run)} <= set(STATUSES)
+    assert {result.status for result in store.results(run)} <= set(STATUSES)

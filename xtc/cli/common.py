@@ -82,11 +82,11 @@ def _run(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:
         calls = traceback.extract_tb(error.__traceback__)
-        inside = (number for number, one in enumerate(calls) if one.filename == str(path))
+        inside = (number for number, call in enumerate(calls) if call.filename == str(path))
         first = next(inside, len(calls))
         raise UserError(
             f"{path} failed: {type(error).__name__}: {error}",
-            notes=[f"{one.filename}:{one.lineno} in {one.name}" for one in calls[first:]],
+            notes=[f"{call.filename}:{call.lineno} in {call.name}" for call in calls[first:]],
         ) from None
 
 

@@ -32,15 +32,15 @@ from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, 
 from xtc.driver.parts import program_target
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir import known_passes
+from xtc.ir.attributes import LOOP_SCHEDULE
 from xtc.ir.pipeline import STAGES, run_steps
 from xtc.loops import nest_text
-from xtc.loops.attribute_text import NAME as SCHEDULE
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 _TO_SOURCE, _APPLY = "memref-signature", "apply-schedules"
-_EXAMPLE = f'{SCHEDULE} = {{"i", "j", "j#16" = {{"vectorize"}}}}'
+_EXAMPLE = f'{LOOP_SCHEDULE} = {{"i", "j", "j#16" = {{"vectorize"}}}}'
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,7 +115,7 @@ def _nests(module: Operation, function: str | None) -> list[Any]:
     found = [one for one in scheduled if function in (None, one.function)]
     if not found:
         where = "the file" if function is None else f"'{function}'"
-        raise UserError(f"no operator of {where} has {SCHEDULE}", hints=[_EXAMPLE])
+        raise UserError(f"no operator of {where} has {LOOP_SCHEDULE}", hints=[_EXAMPLE])
     return found
 
 
@@ -141,8 +141,8 @@ def _without_schedules(module: Operation) -> Operation:
 
     plain = copied(module)
     for op in all_operations(plain):
-        if SCHEDULE in op.attributes:
-            del op.attributes[SCHEDULE]
+        if LOOP_SCHEDULE in op.attributes:
+            del op.attributes[LOOP_SCHEDULE]
     return plain
 
 

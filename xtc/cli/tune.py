@@ -109,7 +109,7 @@ def _search(session: Session, args: argparse.Namespace) -> int:
         sys.stdout.write(replay_text(found, results))
     else:
         sys.stdout.write(outcome_text(found, results))
-    return 0 if any(one.seconds is not None for one in results) else 1
+    return 0 if any(result.seconds is not None for result in results) else 1
 
 
 def _look(args: argparse.Namespace) -> int:

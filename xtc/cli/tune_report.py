@@ -36,21 +36,22 @@ def time_text(seconds: float) -> str:
 
 def outcome_text(run: Run, results: Sequence[Result]) -> str:
     """How a run ended: its counts, the default schedule, and the best one."""
-    counts = Counter(one.status for one in results)
+    counts = Counter(result.status for result in results)
     failed = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()) if status != "ok")
     rate = len(results) / run.seconds if run.seconds else 0.0
     lines = [
         f"run {run.number}: {len(results)} measurements in {run.seconds:.1f} s ({rate:.1f}/s)"
         f"; failed: {failed or 'none'}"
     ]
-    right = [one for one in results if one.seconds is not None]
-    default = min((one.seconds for one in right if not one.schedule and one.seconds), default=None)
+    right = [result for result in results if result.seconds is not None]
+    unscheduled = [result.seconds for result in right if not result.schedule and result.seconds]
+    default = min(unscheduled, default=None)
     if default is not None:
         lines.append(f"default  {_rate_text(run, default)}")
     if not right:
         lines.append("no candidate is right")
         return "\n".join(lines) + "\n"
-    best = min(right, key=lambda one: one.seconds or 0.0)
+    best = min(right, key=lambda result: result.seconds or 0.0)
     gain = f"  {default / best.seconds:.2f} x default" if default and best.seconds else ""
     lines.append(f"best     {_rate_text(run, best.seconds or 0.0)}{gain}")
     lines.append(best.schedule or "the default schedule is the best")
@@ -61,11 +62,13 @@ def outcome_text(run: Run, results: Sequence[Result]) -> str:
 def replay_text(run: Run, results: Sequence[Result]) -> str:
     """What was measured again in a run, beside the best that the search had measured."""
     lines = [f"run {run.number}: best sample of the search, best and median of the replay"]
-    replayed = [one for one in results if one.kind == "replay"]
-    for schedule in dict.fromkeys(one.schedule for one in replayed):
-        of_it = [one for one in results if one.schedule == schedule]
-        searched = [one.seconds for one in of_it if one.kind == "search" and one.seconds]
-        last = [one for one in of_it if one.kind == "replay"][-1]
+    replayed = [result for result in results if result.kind == "replay"]
+    for schedule in dict.fromkeys(result.schedule for result in replayed):
+        of_schedule = [result for result in results if result.schedule == schedule]
+        searched = [
+            result.seconds for result in of_schedule if result.kind == "search" and result.seconds
+        ]
+        last = [result for result in of_schedule if result.kind == "replay"][-1]
         before = time_text(min(searched)) if searched else "-"
         if last.seconds is None or last.median is None:
             now = last.status
@@ -80,7 +83,7 @@ def runs_text(store: Store) -> str:
     lines = []
     for run in store.runs():
         results = store.results(run.number)
-        times = [one.seconds for one in results if one.seconds is not None]
+        times = [result.seconds for result in results if result.seconds is not None]
         best = time_text(min(times)) if times else "nothing right"
         state = "" if run.finished else ", not finished"
         lines.append(
@@ -93,18 +96,18 @@ def runs_text(store: Store) -> str:
 
 def csv_text(run: Run, results: Sequence[Result]) -> str:
     """The results as CSV with a column per parameter; no cell is what spreadsheets compute."""
-    names = sorted({name for one in results for name in one.parameters})
+    names = sorted({name for result in results for name in result.parameters})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_cell(one) for one in (*_COLUMNS, *names)])
-    for one in results:
-        seconds = one.seconds
+    writer.writerow([_cell(heading) for heading in (*_COLUMNS, *names)])
+    for result in results:
+        seconds = result.seconds
         values = {
-            **{name: getattr(one, name) for name in _COLUMNS if name != "gflops"},
+            **{name: getattr(result, name) for name in _COLUMNS if name != "gflops"},
             "gflops": run.flops / seconds / 1e9 if seconds else None,
         }
         row = [values[name] for name in _COLUMNS]
-        writer.writerow([_cell(v) for v in (*row, *(one.parameters.get(n) for n in names))])
+        writer.writerow([_cell(v) for v in (*row, *(result.parameters.get(n) for n in names))])
     return text.getvalue()
 
 

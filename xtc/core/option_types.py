@@ -14,7 +14,7 @@ def fits(value: object, declared: Any) -> bool:
     """Whether `value` is of the declared type; an int is also a float, a bool is no number."""
     arguments = get_args(declared)
     if get_origin(declared) in (Union, UnionType):
-        return any(fits(value, one) for one in arguments)
+        return any(fits(value, argument) for argument in arguments)
     if get_origin(declared) is Literal:
         return value in arguments
     if get_origin(declared) is tuple:

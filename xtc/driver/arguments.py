@@ -130,14 +130,14 @@ def _check_apart(
         )
 
 
-def _overlap(one: Array | DeviceArray, other: Array | DeviceArray) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.may_share_memory(one, other)
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+def _overlap(first: Array | DeviceArray, other: Array | DeviceArray) -> bool:
+    if isinstance(first, np.ndarray) and isinstance(other, np.ndarray):
+        return np.may_share_memory(first, other)
+    if isinstance(first, np.ndarray) or isinstance(other, np.ndarray):
         return False
-    start, end = one.address, one.address + one.nbytes
+    start, end = first.address, first.address + first.nbytes
     apart = end <= other.address or other.address + other.nbytes <= start
-    return one.device is other.device and not apart
+    return first.device is other.device and not apart
 
 
 def _as_array(value: Any, argument: Argument) -> Array:

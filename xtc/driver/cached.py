@@ -85,8 +85,8 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
     target, options = compilation.target, compilation.options
     devices = compilation.devices
     makers: list[object] = [target, options]
-    for one in devices.values():
-        makers += [one.target, one.options]
+    for device in devices.values():
+        makers += [device.target, device.options]
     pipeline = None if _are_own(makers) else compilation.pipeline()
     code = code_fingerprint(_packages(makers, pipeline))
     call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
@@ -98,8 +98,8 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
         "pipeline": canonical_text(pipeline),
         "devices": canonical_text(
             {
-                name: (one.target.name, one.options, one.target.toolchain(one.options))
-                for name, one in devices.items()
+                name: (device.target.name, device.options, device.target.toolchain(device.options))
+                for name, device in devices.items()
             }
         ),
         "source": source,
@@ -125,16 +125,16 @@ def _are_own(makers: Sequence[object]) -> bool:
     Then the hash of that code, with the options and the toolchain, says all that the pipeline's
     text would, and its passes, which need MLIR, are not imported for a hit.
     """
-    kinds = [type(one) for one in makers]
+    kinds = [type(maker) for maker in makers]
     pipelines = [kind.pipeline for kind in kinds if hasattr(kind, "pipeline")]
-    return all(_package(one.__module__) in _OWN_PACKAGES for one in (*kinds, *pipelines))
+    return all(_package(kind.__module__) in _OWN_PACKAGES for kind in (*kinds, *pipelines))
 
 
 def _packages(makers: Sequence[object], pipeline: Pipeline | None) -> set[str]:
     """Packages whose code shapes the artefact: ours, and those of others' targets and passes."""
     stages = pipeline.stages if pipeline else ()
-    passes = (one for stage in stages for step in stage.steps for one in _passes(step))
-    modules = {type(one).__module__ for one in (*makers, *passes)}
+    passes = (found for stage in stages for step in stage.steps for found in _passes(step))
+    modules = {type(maker).__module__ for maker in (*makers, *passes)}
     return {*_OWN_PACKAGES, *map(_package, modules)}
 
 
@@ -144,7 +144,7 @@ def _package(module: str) -> str:
 
 def _passes(step: Step) -> list[Pass]:
     if isinstance(step, Part):
-        return [one for inner in step.steps for one in _passes(inner)]
+        return [found for inner in step.steps for found in _passes(inner)]
     return [step] if isinstance(step, Pass) else []
 
 

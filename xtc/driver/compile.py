@@ -86,7 +86,8 @@ class Compilation:
     @property
     def roundoff(self) -> float:
         """Unit roundoff of what kernels round float32 to at the user's wish; 0 where none does."""
-        return max((one.target.roundoff(one.options) for one in self.devices.values()), default=0.0)
+        devices = self.devices.values()
+        return max((device.target.roundoff(device.options) for device in devices), default=0.0)
 
     def stage_text(self, stage: str) -> str:
         """The IR of a stage, or the text of the generated code for "code"."""

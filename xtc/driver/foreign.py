@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 
 from xtc.core.errors import ChildDied, CompileError, UserError, XtcError
 from xtc.core.location import SourceLocation
+from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULE_LOCATION
 from xtc.ir.passes import Pass
 from xtc.ir.pipeline import Step, command_line_option, diagnostics
-from xtc.loops.attribute_text import NAME as SCHEDULE
-from xtc.loops.attribute_text import PLACE as SCHEDULE_PLACE
 from xtc.loops.attribute_text import AttributeText, lift_schedules
 from xtc.system.sandbox import Limits, Workers
 
@@ -147,11 +146,11 @@ def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
     from xtc.ir.mlir import IntegerAttr, StringAttr, all_operations
 
     for op in all_operations(module):
-        number = dict(op.attributes).get(SCHEDULE)
+        number = dict(op.attributes).get(LOOP_SCHEDULE)
         if isinstance(number, IntegerAttr) and -len(schedules) <= number.value < 0:
-            one = schedules[-1 - number.value]
-            op.attributes[SCHEDULE] = StringAttr.get(one.yaml, module.context)
-            op.attributes[SCHEDULE_PLACE] = StringAttr.get(str(one.where), module.context)
+            schedule = schedules[-1 - number.value]
+            op.attributes[LOOP_SCHEDULE] = StringAttr.get(schedule.yaml, module.context)
+            op.attributes[SCHEDULE_LOCATION] = StringAttr.get(str(schedule.where), module.context)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from xtc.core.errors import UserError
 from xtc.driver.parts import DeviceCode
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol
+from xtc.ir import attributes
 from xtc.ir.partition import device_module
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ def build_devices(
         images[name] = DeviceImage(code.target.name, file, toolchain)
     residents = _write_residents(module, request, folder)
     kernels = tuple(
-        Kernel(device, kernel_symbol(name)) for device, name in _pairs(module, "xtc.kernels")
+        Kernel(device, kernel_symbol(name)) for device, name in _pairs(module, attributes.KERNELS)
     )
     constants = {
         symbol: data
         for symbol, data in request.constants.items()
-        if symbol not in {one.symbol for one in residents}
+        if symbol not in {resident.symbol for resident in residents}
     }
     return replace(request, constants=constants, offload=Offload(images, kernels, residents))
 
@@ -81,11 +82,11 @@ def _write_residents(
 ) -> tuple[Resident, ...]:
     residents = tuple(
         Resident(device, symbol, len(request.constants[symbol]))
-        for device, symbol in _pairs(module, "xtc.residents")
+        for device, symbol in _pairs(module, attributes.RESIDENTS)
     )
     if residents:
         with (folder / RESIDENTS).open("wb") as file:
-            file.writelines(request.constants[one.symbol] for one in residents)
+            file.writelines(request.constants[resident.symbol] for resident in residents)
     return residents
 
 

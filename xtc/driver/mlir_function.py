@@ -77,9 +77,9 @@ class MlirFunction:
             with function.loaded(arrays) as (call, _):
                 call()
         comparisons = [
-            compare(ours[n], theirs[n], name=one.name, reduction=self.reduction)
-            for n, one in enumerate(self.arguments)
-            if one.role == "output"
+            compare(ours[n], theirs[n], name=argument.name, reduction=self.reduction)
+            for n, argument in enumerate(self.arguments)
+            if argument.role == "output"
         ]
         for comparison in comparisons:
             comparison.raise_if_wrong()
@@ -166,7 +166,7 @@ def _argument(value: Value, position: int, *, is_output: bool) -> Argument:
     type, name = value.type, f"argument{position}"
     if not isinstance(type, MemRefType):
         raise UserError(f"{name} is {type}, which is no array")
-    names = {one.mlir: key for key, one in ELEMENT_TYPES.items() if key != "bool"}
+    names = {element.mlir: key for key, element in ELEMENT_TYPES.items() if key != "bool"}
     element = str(type.element_type)
     if element not in names:
         raise UserError(f"{name} has elements {element}", hints=did_you_mean(element, names))

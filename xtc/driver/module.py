@@ -191,7 +191,7 @@ class Module:
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
         # The wall time of a model says nothing, and gives no rate.
-        real = not any(one.is_modelled for one in self.devices.values())
+        real = not any(device.is_modelled for device in self.devices.values())
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
         with self._bound(inputs, outputs) as call:
@@ -272,15 +272,15 @@ class Module:
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
         """What the models of the devices say of one call, by device where there are several."""
-        modelled = {name: one for name, one in self.devices.items() if one.is_modelled}
+        modelled = {name: device for name, device in self.devices.items() if device.is_modelled}
         if not modelled:
             return {}
-        before = {name: one.modelled_figures() for name, one in modelled.items()}
+        before = {name: device.modelled_figures() for name, device in modelled.items()}
         call()
         return {
             f"{name}.{figure}" if len(modelled) > 1 else figure: value - before[name][figure]
-            for name, one in modelled.items()
-            for figure, value in one.modelled_figures().items()
+            for name, device in modelled.items()
+            for figure, value in device.modelled_figures().items()
         }
 
     @contextmanager

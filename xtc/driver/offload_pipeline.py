@@ -67,7 +67,7 @@ class OffloadPipeline:
         )
 
     def _offloaded(self) -> tuple[Step, ...]:
-        split = tuple(name for name, one in self.devices.items() if one.target.splits_kernels)
+        split = tuple(name for name, device in self.devices.items() if device.target.splits_kernels)
         return (
             # Before transfers, which then see what each kernel reads and writes.
             SplitKernels(split),

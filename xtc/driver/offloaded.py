@@ -69,7 +69,7 @@ def _program(artifact: Artifact, devices: Mapping[str, AcceleratorDevice]) -> De
     for name in sorted(offload.images):
         drivers[name] = _driver(artifact.manifest, name, devices)
         images[name] = artifact.file(offload.images[name].file).read_bytes()
-    kernels = [(one.device, one.symbol) for one in offload.kernels]
+    kernels = [(kernel.device, kernel.symbol) for kernel in offload.kernels]
     return DeviceProgram(drivers, images, kernels, _residents(artifact))
 
 
@@ -95,9 +95,9 @@ def _residents(artifact: Artifact) -> list[tuple[str, memoryview]]:
         return []
     content = memoryview(artifact.file(RESIDENTS).read_bytes())
     found, start = [], 0
-    for one in residents:
-        found.append((one.device, content[start : start + one.nbytes]))
-        start += one.nbytes
+    for resident in residents:
+        found.append((resident.device, content[start : start + resident.nbytes]))
+        start += resident.nbytes
     if start != content.nbytes:
         raise ArtifactError(f"file '{RESIDENTS}' is not what the manifest says")
     return found

@@ -97,10 +97,10 @@ def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> Accel
 def require_used(given: Iterable[CommonRuntimeInterface], used: Devices, user: str) -> None:
     """Raise UserError for a device that was given and that `user` does not use."""
     for device in given:
-        if all(device is not one for one in used.values()):
+        if all(device is not other for other in used.values()):
             names = (
-                name if name == one.device_name else f"{name} (here {one.device_name})"
-                for name, one in used.items()
+                name if name == other.device_name else f"{name} (here {other.device_name})"
+                for name, other in used.items()
             )
             raise UserError(
                 f"{user} does not use {device.device_name}, which was given",

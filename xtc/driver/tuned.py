@@ -116,7 +116,7 @@ def tuned_schedule(
         raise UserError(f"cannot read {database}: {error}") from None
     if found is None:
         notes = [f"{database} has none of this graph for {_place(target.name, key.options)} here"]
-        notes += [f"it has one for {_place(*one[:2])} on {one[2]}" for one in others]
+        notes += [f"it has one for {_place(*entry[:2])} on {entry[2]}" for entry in others]
         raise _nothing_tuned(graph, notes)
     return str(found[0])
 

@@ -17,6 +17,7 @@ from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
+from xtc.ir.attributes import AXES, DEVICE, MEMORY, ON_DEVICE
 from xtc.ir.builders.linalg import LinalgBuilder, MainOperation, Value
 from xtc.loops.mesh import is_head, parse_head
 from xtc.loops.yaml_text import Located, parse_yaml
@@ -36,8 +37,8 @@ class _Emission:
         if tensor.placement is None:
             return []
         if self.many_devices:
-            return [f'memref.on_device = "{tensor.placement}"']
-        return ["memref.on_device"]
+            return [f'{ON_DEVICE} = "{tensor.placement}"']
+        return [ON_DEVICE]
 
 
 def main_operations(graph: Graph) -> dict[str, MainOperation]:
@@ -99,11 +100,11 @@ def _mesh(key: str, tree: Located, suffix: str, place: str) -> str:
     name, memory = parse_head(key)
     axes = {str(axis.value): size.value for axis, size in tree.value.items()}
     names = ", ".join(f'"{axis}"' for axis in axes)
-    attributes = [f"xtc.axes = [{names}]"]
+    attributes = [f"{AXES} = [{names}]"]
     if memory is not None:
-        attributes.append(f"xtc.memory = @{memory}{suffix}")
+        attributes.append(f"{MEMORY} = @{memory}{suffix}")
     if place:
-        attributes.append(f'xtc.device = "{place}"')
+        attributes.append(f'{DEVICE} = "{place}"')
     shape = "x".join(str(size) for size in axes.values())
     return f"shard.grid @{name}{suffix}(shape = {shape}) {{{', '.join(attributes)}}}"
 

@@ -13,6 +13,7 @@ from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.attributes import with_plain_attributes
+from xtc.graph.finish import finish_graph
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_name
 from xtc.graph.node import Node
@@ -250,9 +251,7 @@ def _listed(
 
 
 def _finish(builder: GraphBuilder) -> Graph:
-    from xtc.graph.finish import finish_graph
-
-    return finish_graph(
+    finished = finish_graph(
         builder.name,
         builder.where,
         builder.nodes,
@@ -260,3 +259,4 @@ def _finish(builder: GraphBuilder) -> Graph:
         builder.inputs,
         builder.outputs,
     )
+    return Graph(*finished)

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xtc.drawing.palette import HOST_COLOURS, Colours, device_colours
 from xtc.graph.drawing import HOST, Box, Drawing, drawing_of
-from xtc.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
 
 _NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SHAPES = {
@@ -62,9 +65,9 @@ def _legend(drawing: Drawing) -> Sequence[str]:
         "  subgraph cluster_legend {",
         '    label="where"; fontsize=10; color="#c3cad5"; style="rounded";',
         *(
-            f"    l{place} [shape=box, label={quoted(name)}, "
-            f'color="{one.line}", fillcolor="{one.fill}"];'
-            for place, (name, one) in enumerate(entries)
+            f"    l{number} [shape=box, label={quoted(name)}, "
+            f'color="{shades.line}", fillcolor="{shades.fill}"];'
+            for number, (name, shades) in enumerate(entries)
         ),
         "  }",
     ]

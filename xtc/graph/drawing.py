@@ -7,12 +7,14 @@ A constant is drawn above each operator that reads it, so that a shared one ties
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from xtc.core.types import TensorType
-from xtc.graph.graph import Graph
 from xtc.graph.node import Node, attributes_text
 from xtc.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
 
 Kind = Literal["input", "constant", "operator", "output"]
 MAX_TEXT = 40

@@ -6,13 +6,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation
-from xtc.graph.graph import Graph
 from xtc.graph.names import check_function_name
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
+
+
+class FinishedGraph(NamedTuple):
+    """The fields of a `Graph`, checked."""
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    nodes: tuple[Node, ...]
 
 
 def finish_graph(
@@ -22,7 +31,7 @@ def finish_graph(
     declared: Sequence[Tensor],
     inputs: Sequence[Tensor] | None,
     outputs: Sequence[Tensor] | None,
-) -> Graph:
+) -> FinishedGraph:
     """The graph of `nodes`, in the order written. Raises UserError where it is not sound."""
     with located(where):
         check_function_name(name)
@@ -37,7 +46,7 @@ def finish_graph(
         named = _name_tensors([*chosen_inputs, *used, *(node.output for node in nodes)])
     for node in nodes:
         node.inputs = tuple(named[tensor] for tensor in node.inputs)
-    return Graph(
+    return FinishedGraph(
         name, tuple(named[tensor] for tensor in chosen_inputs), chosen_outputs, tuple(nodes)
     )
 

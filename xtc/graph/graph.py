@@ -87,12 +87,25 @@ class Graph:
 
         save_graph(self, Path(path))
 
-    @staticmethod
-    def load(path: str | Path) -> Graph:
+    @classmethod
+    def load(cls, path: str | Path) -> Graph:
         """Read a graph that `save` wrote. Raises UserError on anything else."""
         from xtc.graph.yaml_file import load_graph
 
-        return load_graph(Path(path))
+        return cls(*load_graph(Path(path)))
+
+    def to_yaml(self) -> str:
+        """The whole graph as YAML text, constants of any size included."""
+        from xtc.graph.yaml_write import graph_text
+
+        return graph_text(self)
+
+    @classmethod
+    def from_yaml(cls, text: str, where: str = "<text>") -> Graph:
+        """The graph that `to_yaml` wrote. Raises UserError with locations in `where`."""
+        from xtc.graph.yaml_file import parse_graph
+
+        return cls(*parse_graph(text, where))
 
     def to_dot(self) -> str:
         """Graphviz text of the graph."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def is_placed(graph: Graph) -> bool:
     """Whether anything of `graph` is on a device."""
     tensors = [*graph.inputs, *graph.constants, *(node.output for node in graph.nodes)]
-    places = [*(one.placement for one in tensors), *(node.placement for node in graph.nodes)]
+    places = [*(tensor.placement for tensor in tensors), *(node.placement for node in graph.nodes)]
     return any(place is not None for place in places)
 
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xtc.drawing.layers import Vertex
 from xtc.drawing.layout import Layout, Point, lay_out
 from xtc.drawing.svg_parts import escaped, marker, number, rectangle, text_at, text_width
 from xtc.drawing.svg_style import HOST_CLASS, SCOPE, device_class, style_sheet
 from xtc.graph.drawing import HOST, Drawing, drawing_of
-from xtc.graph.graph import Graph
 from xtc.graph.svg_boxes import box_height, box_width, draw_box
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
 
 MARGIN = 24.0
 LABEL_GAP = 7.0

@@ -8,31 +8,29 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from xtc.core.errors import UserError
 from xtc.graph.array_text import listed
 from xtc.graph.constants_file import SUFFIX, file_sha256, write_constants
-from xtc.graph.graph import Graph
+from xtc.graph.finish import FinishedGraph
 from xtc.graph.tensor import Tensor
 from xtc.graph.yaml_read import LONG_KEYS, read_graph
 from xtc.graph.yaml_tree import MAX_TEXT, read_tree
 from xtc.graph.yaml_write import graph_text
 
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
+
 MAX_INLINE = 1 << 20
 
 
-def dump_graph(graph: Graph) -> str:
-    """The whole graph as YAML text, constants of any size included."""
-    return graph_text(graph)
-
-
-def parse_graph(text: str, where: str = "<text>") -> Graph:
-    """The graph that `text` describes. Raises UserError with places in `where`, the text's name."""
+def parse_graph(text: str, where: str = "<text>") -> FinishedGraph:
+    """The graph that `text` describes; errors give locations in `where`, the text's name."""
     return read_graph(read_tree(text, where, LONG_KEYS), None)
 
 
-def load_graph(path: Path) -> Graph:
+def load_graph(path: Path) -> FinishedGraph:
     """Read a graph that `save_graph` wrote. Raises UserError on anything else."""
     return read_graph(read_tree(_read_text(path), str(path), LONG_KEYS), path.resolve().parent)
 
@@ -51,7 +49,7 @@ def save_graph(graph: Graph, path: Path) -> None:
             raise IsADirectoryError("it is a folder")
         if sum(tensor.type.nbytes for tensor in stored) <= MAX_INLINE:
             with _replacing(path) as file:
-                file.write(dump_graph(graph).encode())
+                file.write(graph_text(graph).encode())
         else:
             _save_both(graph, stored, path)
     except (OSError, ValueError) as error:

@@ -11,8 +11,7 @@ from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType, tensor_type
 from xtc.graph.array_text import Array
-from xtc.graph.finish import finish_graph
-from xtc.graph.graph import Graph
+from xtc.graph.finish import FinishedGraph, finish_graph
 from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.order import CyclicError, topological
@@ -32,7 +31,7 @@ from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 LONG_KEYS = frozenset({"data"})
 
 
-def read_graph(tree: Tree, folder: Path | None) -> Graph:
+def read_graph(tree: Tree, folder: Path | None) -> FinishedGraph:
     """The graph `tree` describes; its constants file, if any, lies in `folder`."""
     _check_version(tree)
     top = fields(

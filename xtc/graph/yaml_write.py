@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from xtc.graph.array_text import listed, to_base64
 from xtc.graph.attributes import set_attributes
-from xtc.graph.graph import Graph
 from xtc.graph.node import Node
 from xtc.graph.placement import Placement
 from xtc.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from xtc.graph.graph import Graph
 
 FORMAT_KEY = "xtc_graph"
 FORMAT_VERSION = 1

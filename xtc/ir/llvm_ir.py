@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _CAPSULE = b"mlir.ir.Operation._CAPIPtr"
 
 
-def translate(module: Operation) -> str:
-    """The text of a module. Raises CompileError for an operation of another dialect."""
+def translate_to_llvm_ir(module: Operation) -> str:
+    """LLVM IR text of a module in the llvm dialect. Raises CompileError for others."""
     _check_dialect(module)
     address = _capsule_pointer()(module._CAPIPtr, _CAPSULE)
     text = _translator()(address)

@@ -118,7 +118,6 @@ __all__ = [
     "get_indexing_maps",
     "gpu_object",
     "single_threaded_context",
-    "translate_to_llvm_ir",
 ]
 
 
@@ -152,13 +151,6 @@ def copied(module: Operation) -> Operation:
     Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
     """
     return Module.parse(module.get_asm(enable_debug_info=True), module.context).operation
-
-
-def translate_to_llvm_ir(module: Operation) -> str:
-    """LLVM IR text of a module in the llvm dialect. Raises CompileError for another operation."""
-    from xtc.ir import llvm_ir
-
-    return llvm_ir.translate(module)
 
 
 def gpu_object(binary: Operation) -> bytes:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xtc.ir.attributes import PACKED
+
 if TYPE_CHECKING:
     from xtc.ir.mlir import MemRefType, Operation
-
-PACKED = "xtc.packed"
-"""The module's attribute that says of what constant, by which strided view, each new one is a
-copy: `{w.packed0 = [@w, memref<2x256x32xf32, strided<[32, 64, 1]>>]}`."""
 
 
 def packed_constants(module: Operation, constants: Mapping[str, bytes]) -> dict[str, bytes]:

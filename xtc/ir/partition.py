@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from xtc.ir.attributes import DEVICE
+
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
-
-DEVICE = "xtc.device"
-"""The attribute that names the device on which an operation or a function runs."""
 
 
 @contextmanager

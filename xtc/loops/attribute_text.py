@@ -13,9 +13,6 @@ from dataclasses import dataclass
 
 from xtc.core.location import SourceLocation
 
-NAME = "loop.schedule"
-PLACE = "loop.schedule_at"
-"""The attribute that says where a schedule began in the text: `file.mlir:3:28`."""
 MAX_DEPTH = 40
 
 _VALUE = re.compile(

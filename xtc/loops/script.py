@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from xtc.ir.attributes import AXES, MARK_PREFIX, UNROLL, VECTORIZE, loop_path
 from xtc.loops.nest import NestLoop
 from xtc.loops.plan import Level, Loops, Plan, Split
 
-VECTORIZE = "xtc.vectorize"
-UNROLL = "xtc.unroll"
-AXES = "xtc.axes"
-"""The attribute of a distributed loop that has the axes of the mesh it runs over."""
 ANY = "!transform.any_op"
 _MAPPINGS: dict[Level, str] = {
     "memories": "block",
@@ -115,7 +112,7 @@ class ScriptWriter:
     def mark(self, handle: str) -> str:
         """Mark an operation under a new name, to find it again in a later phase."""
         self._count += 1
-        name = f"xtc.mark.{self._count}"
+        name = f"{MARK_PREFIX}{self._count}"
         self.annotate(handle, name)
         return name
 
@@ -186,7 +183,7 @@ class _Walk:
             if not named:
                 return
         for loop in plan.loops:
-            self.writer.annotate(around, f"./{loop.name}")
+            self.writer.annotate(around, loop_path(loop.name))
             trips = plan.trips(loop)
             if loop.unroll and trips > 1:
                 self.writer.annotate(around, UNROLL, min(loop.unroll, trips))

@@ -24,14 +24,14 @@ class Sigmoid(FloatElementwise):
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         (x,) = elements
-        one = body.constant(1, x.element)
-        return body.div(one, body.add(one, body.math("exp", body.neg(x))))
+        unit = body.constant(1, x.element)
+        return body.div(unit, body.add(unit, body.math("exp", body.neg(x))))
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays
         wide = widened(x)
-        one = np.ones((), wide.dtype)
-        result: Array = one / (one + np.exp(-wide))
+        unit = np.ones((), wide.dtype)
+        result: Array = unit / (unit + np.exp(-wide))
         return result
 
 

@@ -2,11 +2,11 @@
 // The contract between compiled parallel loops, the loader and the pool of threads.
 //
 // A module with parallel loops has one `struct xtc_parallel`, by which all of them run; its symbol
-// is `xtc.parallel`, a name that no compiled function can have. As built it runs them on the
+// is `xtc.pool`, a name that no compiled function can have. As built it runs them on the
 // calling thread. The loader writes the pool's function and the number of threads into it, and so
 // does a program that links the module itself:
 //
-//   extern struct xtc_parallel loops __asm__("xtc.parallel");
+//   extern struct xtc_parallel loops __asm__("xtc.pool");
 //   loops.run = xtc_parallel_run;
 //   loops.threads = 4;
 

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.linalg_ops import is_constant
-from xtc.ir.analysis.structured import LOOP_NAMES, Structured, body_operations, element_bits
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits
+from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, StringAttr
 from xtc_targets.host.passes._processor import Processor
 
@@ -129,7 +130,7 @@ def _product(nest: Structured) -> Product | None:
 
 def loop_names(nest: Structured) -> tuple[str, ...]:
     """What the loops of an operation are called."""
-    return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES]))
+    return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS]))
 
 
 def _multiplies_and_adds(nest: Structured) -> bool:

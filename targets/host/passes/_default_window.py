@@ -12,14 +12,8 @@ from __future__ import annotations
 
 import math
 
-from xtc.ir.analysis.structured import (
-    LOOP_NAMES,
-    Structured,
-    body_operations,
-    element_bits,
-    even_part,
-    is_used,
-)
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits, even_part, is_used
+from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, StringAttr
 from xtc_targets.host.passes._processor import Processor
 
@@ -63,7 +57,7 @@ def _slides(nest: Structured, loop: int) -> bool:
 
 
 def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> list[str]:
-    names = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_NAMES])]
+    names = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS])]
     extents = nest.extents
     lanes = processor.lanes(element_bits(nest.op.operands[nest.destination]))
     vectors = _run(extents[channel], lanes, _RUN if extents[slide] > 1 else _ACCUMULATORS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.indices import index_of
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
+from xtc.ir.attributes import UNROLL
 from xtc.ir.builders.tensors import Offset, extract_slice, linear_offset, slice_offsets
 from xtc.ir.mlir import (
     AffineMapAttr,
@@ -18,8 +19,6 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc_targets.host.passes._padding import Padding
-
-_UNROLL = "xtc.unroll"
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def _number(value: Value) -> int | None:
 
 def _trips(loop: Operation) -> int:
     """Iterations of a loop from 0 in steps of 1 that is not to be written out; 0 for any other."""
-    if _UNROLL in loop.attributes:
+    if UNROLL in loop.attributes:
         return 0
     lower, upper, step = (_number(value) for value in list(loop.operands)[:3])
     return upper if upper is not None and (lower, step) == (0, 1) else 0

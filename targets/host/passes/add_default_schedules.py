@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.linalg_ops import dict_of, graph_node, operations_with
-from xtc.ir.analysis.structured import LOOP_NAMES, SCHEDULE_MARK, Structured
+from xtc.ir.analysis.structured import Structured
+from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
@@ -76,17 +77,17 @@ class AddDefaultSchedules(SchedulingPass):
     def chosen(self, module: Operation) -> dict[str, str]:
         return {
             node: schedule_line(op)
-            for op in operations_with(module, SCHEDULE_MARK)
+            for op in operations_with(module, LOOP_SCHEDULE)
             if (node := graph_node(op)) is not None
         }
 
 
 def _choose(nest: Structured, processor: Processor) -> None:
-    if LOOP_NAMES not in dict_of(nest.op):
+    if LOOP_DIMS not in dict_of(nest.op):
         return
     for rule in _RULES:
         items = rule(nest, processor)
         if items is not None:
             texts = [StringAttr.get(item) for item in items]
-            nest.op.attributes[SCHEDULE_MARK] = ArrayAttr.get(texts)
+            nest.op.attributes[LOOP_SCHEDULE] = ArrayAttr.get(texts)
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.views import root
+from xtc.ir.attributes import BEFORE_FAILURE
 from xtc.ir.mlir import (
     Attribute,
     Block,
@@ -27,7 +28,6 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.offload.lower_device_commands import BEFORE_FAILURE
 
 OUT_OF_MEMORY = 1
 _EQUAL, _NOT_EQUAL = 0, 1  # predicates of arith.cmpi

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.attributes import PARALLEL
 from xtc.ir.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes.outline_parallel_loops import PARALLEL
-from xtc_targets.host.pool_library import TABLE
+from xtc_targets.host.pool_library import VARIABLE
 
 _TABLE_TYPE = "!llvm.struct<(ptr, i64)>"
 _TABLE_TEXT = f"""\
-llvm.mlir.global external protected @{TABLE}() : {_TABLE_TYPE} {{
-  %serial = llvm.mlir.addressof @{TABLE}.serial : !llvm.ptr
+llvm.mlir.global external protected @{VARIABLE}() : {_TABLE_TYPE} {{
+  %serial = llvm.mlir.addressof @{VARIABLE}.serial : !llvm.ptr
   %threads = llvm.mlir.constant(1 : i64) : i64
   %none = llvm.mlir.poison : {_TABLE_TYPE}
   %first = llvm.insertvalue %serial, %none[0] : {_TABLE_TYPE}
   %all = llvm.insertvalue %threads, %first[1] : {_TABLE_TYPE}
   llvm.return %all : {_TABLE_TYPE}
 }}
-llvm.func internal @{TABLE}.serial(%loop: !llvm.ptr, %context: !llvm.ptr, %count: i64,
+llvm.func internal @{VARIABLE}.serial(%loop: !llvm.ptr, %context: !llvm.ptr, %count: i64,
                                    %threads: i64) {{
   %first = llvm.mlir.constant(0 : i64) : i64
   llvm.call %loop(%context, %first, %count) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
@@ -44,7 +44,7 @@ class DispatchParallelCalls(Pass):
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
     Where the body returns a status, start returns the `or` of what the chunks return.
-    The table is the global `xtc.parallel`, which `csrc/parallel.h` describes. The function with the
+    The table is the global `xtc.pool`, which `csrc/parallel.h` describes. The function with the
     body is not inlined: what its arguments say of aliasing holds to the last optimisation.
     """
 
@@ -59,7 +59,7 @@ class DispatchParallelCalls(Pass):
             body = FlatSymbolRefAttr(call.attributes["callee"]).value
             types = [str(operand.type) for operand in call.operands][:-2]
             text = _Dispatched(body, types, has_status=len(call.results) > 0).text()
-            _append(module, text, skip=(body, TABLE))
+            _append(module, text, skip=(body, VARIABLE))
             functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
             call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.start", module.context)
             del call.attributes[PARALLEL]
@@ -99,7 +99,7 @@ class _Dispatched:
         """Both functions, with the declarations they need."""
         declarations = (
             f"llvm.func @{self.body}({self._signature}){self._result}",
-            f"llvm.mlir.global external @{TABLE}() : {_TABLE_TYPE}",
+            f"llvm.mlir.global external @{VARIABLE}() : {_TABLE_TYPE}",
         )
         return "\n".join([*declarations, *self._start(), *self._chunk()])
 
@@ -144,7 +144,7 @@ class _Dispatched:
             f"{packed(0)} = llvm.mlir.poison : {context}",
             *pack,
             f"llvm.store {packed(len(stored))}, %context : {context}, !llvm.ptr",
-            f"%address = llvm.mlir.addressof @{TABLE} : !llvm.ptr",
+            f"%address = llvm.mlir.addressof @{VARIABLE} : !llvm.ptr",
             f"%table = llvm.load %address : !llvm.ptr -> {_TABLE_TYPE}",
             f"%run = llvm.extractvalue %table[0] : {_TABLE_TYPE}",
             f"%threads = llvm.extractvalue %table[1] : {_TABLE_TYPE}",

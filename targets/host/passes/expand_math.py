@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.attributes import AT_MOST_ZERO
 from xtc.ir.builders.arith import ArithWriter
-from xtc.ir.builders.scalar import AT_MOST_ZERO
 from xtc.ir.mlir import (
     F32Type,
     InsertionPoint,

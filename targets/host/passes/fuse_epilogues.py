@@ -9,15 +9,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.function_view import FunctionView, blocks_of
-from xtc.ir.analysis.structured import (
-    LOOP_NAMES,
-    LOOP_PATH,
-    SCHEDULE_MARK,
-    Structured,
-    body_operations,
-    element_bits,
-    structured,
-)
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
+from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, NEIGHBOUR, SCHEDULED_PREFIX, loop_path
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.passes import Pass
 from xtc.loops import Nest, NestLoop, nest_data
@@ -25,10 +18,9 @@ from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_passes.tensor._scheduled import Scheduled, fused_nodes
 from xtc_passes.tensor._tile import Member, TileGroup
 from xtc_passes.tensor._tile_buffers import give_buffers
-from xtc_passes.tensor.apply_schedules import NODE, ApplySchedules
+from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._peel import inside, leading
 
-_AROUND = "xtc.around"  # finds what is before and after a sum again
 _LANES = 64  # of a vector of an epilogue: four registers, or more, of any machine
 _ROWS = 16  # of a register tile, which stays in registers where all of it is written out
 
@@ -60,7 +52,7 @@ class FuseEpilogues(Pass):
             while _fuse(module):
                 pass
             _vectorize(module)
-            linalg.remove_attributes(module, _AROUND)
+            linalg.remove_attributes(module, NEIGHBOUR)
 
 
 def _fuse(module: Operation) -> bool:
@@ -79,9 +71,9 @@ def _fuse(module: Operation) -> bool:
                 if _has_vectors(found[number].nest):
                     _mark(group)
                 group.rewrite()
-                _reschedule(module, f"{NODE}{number}", found[number].nest)
+                _reschedule(module, f"{SCHEDULED_PREFIX}{number}", found[number].nest)
                 moved = True
-    linalg.remove_attributes(module, NODE)
+    linalg.remove_attributes(module, SCHEDULED_PREFIX)
     return moved
 
 
@@ -103,7 +95,7 @@ def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | No
         view,
         tuple(one for one in members if one is not None),
         _steps(one.nest, peeled),
-        tuple(f"{LOOP_PATH}{loop.name}" for loop in peeled),
+        tuple(loop_path(loop.name) for loop in peeled),
         peeled[0].parallelize,
     )
 
@@ -177,7 +169,7 @@ def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
         sizes = dict(zip(nest.space.names, linalg.trip_counts(op), strict=True))
         left = inside(nest, peeled, sizes)
         if left is not None:
-            op.attributes[SCHEDULE_MARK] = StringAttr.get(nest_data(left))
+            op.attributes[LOOP_SCHEDULE] = StringAttr.get(nest_data(left))
         give_buffers(op, peeled[-1].pack, result=peeled[-1].buffer)
 
 
@@ -188,13 +180,13 @@ def _has_vectors(nest: Nest) -> bool:
 def _mark(group: TileGroup) -> None:
     """Mark what is computed around the sum."""
     for member in group.members:
-        if SCHEDULE_MARK not in member.nest.op.attributes:
-            member.nest.op.attributes[_AROUND] = UnitAttr.get()
+        if LOOP_SCHEDULE not in member.nest.op.attributes:
+            member.nest.op.attributes[NEIGHBOUR] = UnitAttr.get()
 
 
 def _vectorize(module: Operation) -> None:
     """Let what is before and after the sum, and short now, be vectors along rows of its tile."""
-    for op in linalg.operations_with(module, _AROUND):
+    for op in linalg.operations_with(module, NEIGHBOUR):
         nest = structured(op)
         if nest is not None:
             _read_in_place(nest)
@@ -205,8 +197,8 @@ def _vectorize(module: Operation) -> None:
                 items += [names[-1], f"{names[-1]}#{_LANES}=vectorize"]
             else:
                 items.append(f"{names[-1]}=vectorize")
-            op.attributes[LOOP_NAMES] = ArrayAttr.get(list(map(StringAttr.get, names)))
-            op.attributes[SCHEDULE_MARK] = ArrayAttr.get(list(map(StringAttr.get, items)))
+            op.attributes[LOOP_DIMS] = ArrayAttr.get(list(map(StringAttr.get, names)))
+            op.attributes[LOOP_SCHEDULE] = ArrayAttr.get(list(map(StringAttr.get, items)))
 
 
 def _read_in_place(nest: Structured) -> None:

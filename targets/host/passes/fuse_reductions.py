@@ -9,14 +9,13 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.structured import (
-    KERNEL,
-    SCHEDULE_MARK,
     Structured,
     body_operations,
     combining_operation,
     labels,
     structured,
 )
+from xtc.ir.attributes import KERNEL, LOOP_SCHEDULE
 from xtc.ir.builders.tensors import generic
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import InsertionPoint, Operation, OpView, RankedTensorType, Value
@@ -74,7 +73,7 @@ def _is_whole(nest: Structured, number: int) -> bool:
 
 def _is_elementwise(nest: Structured) -> bool:
     op = nest.op
-    settled = SCHEDULE_MARK in op.attributes or KERNEL in op.attributes
+    settled = LOOP_SCHEDULE in op.attributes or KERNEL in op.attributes
     if settled or op.name != "linalg.generic" or nest.reads_destination:
         return False
     plain = all(not one.regions and one.name != "linalg.index" for one in body_operations(op))

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import remove_attributes
-from xtc.ir.analysis.structured import LOOP_NAMES, SCHEDULE_MARK, labels, shape_of, structured
+from xtc.ir.analysis.structured import labels, shape_of, structured
+from xtc.ir.attributes import DOT, LOOP_DIMS, LOOP_SCHEDULE, SCHEDULED_PREFIX
 from xtc.ir.builders.tensors import extract_slice, generic
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.passes import Pass
 from xtc.loops import Nest, nest_data
-from xtc_passes.tensor._dots import DOT, Dot, dot_for
+from xtc_passes.tensor._dots import Dot, dot_for
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal, with_inner_loop
 from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
 from xtc_passes.tensor._scheduled import Scheduled
-from xtc_passes.tensor.apply_schedules import NODE, ApplySchedules
+from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
 from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
@@ -61,7 +62,7 @@ class InterleaveOperands(Pass):
                 product, dot = self._product(one)
                 with one.op.location:
                     _Rewrite(product, dot, one.nest, InsertionPoint(one.op)).run()
-            remove_attributes(module, NODE)
+            remove_attributes(module, SCHEDULED_PREFIX)
 
     def _product(self, one: Scheduled) -> tuple[NarrowProduct, Dot]:
         """What is to be computed, and by what. Raises UserError where it cannot be."""
@@ -168,8 +169,8 @@ class _Rewrite:
         names = [StringAttr.get(name) for name in schedule.space.names]
         attributes = labels(nest.op) | {
             DOT: UnitAttr.get(),
-            LOOP_NAMES: ArrayAttr.get(names),
-            SCHEDULE_MARK: StringAttr.get(nest_data(schedule)),
+            LOOP_DIMS: ArrayAttr.get(names),
+            LOOP_SCHEDULE: StringAttr.get(nest_data(schedule)),
         }
         reductions = (product.term, self._last)
         op = generic(

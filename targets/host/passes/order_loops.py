@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
-from xtc.ir.analysis.structured import (
-    FEW_ROWS,
-    LOOP_NAMES,
-    SMALL_BYTES,
-    Structured,
-    body_operations,
-    labels,
-)
+from xtc.ir.analysis.structured import FEW_ROWS, SMALL_BYTES, Structured, body_operations, labels
+from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.builders.tensors import generic
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation
 from xtc.ir.pass_options import require_positive
@@ -85,9 +79,9 @@ def _interchange(nest: Structured, order: list[int]) -> None:
     places = [order.index(loop) for loop in range(len(order))]
     rows = [tuple(index.renamed(places) for index in row) for row in nest.indices]
     attributes = labels(nest.op)
-    names = list(attributes.get(LOOP_NAMES, ()))
+    names = list(attributes.get(LOOP_DIMS, ()))
     if len(names) == len(order):
-        attributes[LOOP_NAMES] = ArrayAttr.get([names[loop] for loop in order])
+        attributes[LOOP_DIMS] = ArrayAttr.get([names[loop] for loop in order])
     with nest.op.location:
         op = generic(
             list(zip(nest.op.operands, rows, strict=True)),

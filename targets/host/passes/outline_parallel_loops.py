@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.attributes import LOOP_PATH, PARALLEL
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
@@ -27,9 +28,6 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.passes import Pass
-
-PARALLEL = "xtc.parallel"
-"""Marks a call whose last arguments, 0 and a count, are a range that threads may share."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
 
 def copy_paths(source: Operation, target: Operation) -> None:
     """Let an operation have the paths of the loops that it stands for."""
-    for name in (name for name in source.attributes if name.startswith("./")):
+    for name in (name for name in source.attributes if name.startswith(LOOP_PATH)):
         target.attributes[name] = source.attributes[name]
 
 

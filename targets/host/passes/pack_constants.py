@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.attributes import PACKED
 from xtc.ir.builders.tensors import Offset, extract_slice, index_constant, tensor_type
 from xtc.ir.mlir import (
     Attribute,
@@ -20,7 +21,6 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.packed_constants import PACKED
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._constant_tiles import Tiles, Window, tiles_of
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import operations_with
 from xtc.ir.analysis.structured import structured
+from xtc.ir.attributes import DOT
 from xtc.ir.builders.tensors import index_constant
 from xtc.ir.builders.vectors import create
 from xtc.ir.mlir import (
@@ -26,7 +27,7 @@ from xtc.ir.mlir import (
     VectorType,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import DOT, Dot, dot_for
+from xtc_passes.tensor._dots import Dot, dot_for
 
 _WORD = 32  # bits of the terms of one sum, and of the sum
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import remove_attributes
-from xtc.ir.analysis.structured import SCHEDULE_MARK, labels, structured
+from xtc.ir.analysis.structured import labels, structured
+from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULED_PREFIX
 from xtc.ir.builders.tensors import generic
 from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
 from xtc.ir.passes import Pass
@@ -15,7 +16,7 @@ from xtc.loops import Nest, nest_data
 from xtc_passes.tensor._grouped_reduction import computing, group_loops
 from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
 from xtc_passes.tensor._scheduled import Scheduled
-from xtc_passes.tensor.apply_schedules import NODE, ApplySchedules
+from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, untransposed
 
@@ -50,7 +51,7 @@ class WidenOperands(Pass):
                 if product is not None and _suits(product, one):
                     with one.op.location:
                         _rewrite(product, one.nest, InsertionPoint(one.op))
-            remove_attributes(module, NODE)
+            remove_attributes(module, SCHEDULED_PREFIX)
 
 
 def _suits(product: NarrowProduct, one: Scheduled) -> bool:
@@ -82,7 +83,7 @@ def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
         list(zip(operands, rows, strict=True)),
         len(nest.extents),
         nest.reductions,
-        labels(nest.op) | {SCHEDULE_MARK: schedule},
+        labels(nest.op) | {LOOP_SCHEDULE: schedule},
         ip,
     )
     write_multiply_add(op)

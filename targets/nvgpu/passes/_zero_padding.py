@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import DEVICE, shape_of
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.attributes import DEVICE
 from xtc.ir.builders.tensors import empty, generic, index_constant
 from xtc.ir.mlir import (
     FloatAttr,

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_view
+from xtc.ir.attributes import UNROLL
 from xtc.ir.builders.tensors import index_constant
 from xtc.ir.mlir import (
     Attribute,
@@ -23,7 +24,6 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc.loops.script import UNROLL
 from xtc_passes.offload._device_buffers import in_space
 from xtc_targets.nvgpu.passes._barriers import (
     SHARED_LOOPS,

@@ -9,19 +9,18 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.linalg_ops import graph_node, operations_with
 from xtc.ir.analysis.structured import Structured, shape_of
+from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, PADDED
 from xtc.ir.builders.tensors import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
 from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
-from xtc.loops.attribute_text import NAME as SCHEDULE
-from xtc_passes.tensor._scheduled import DIMS, schedule_line
+from xtc_passes.tensor._scheduled import schedule_line
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._core_tiles import Product, Tile, product_of, tile_of
 from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _TERMS = 4  # of a sum that a thread adds before it looks whether there are more
-_FILLED_UP = "xtc.filled_up"
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ class ScheduleContractions(SchedulingPass):
         """Those of products that were not filled up: they are the graph's own."""
         return {
             node: schedule_line(op)
-            for op in operations_with(module, SCHEDULE)
-            if (node := graph_node(op)) is not None and _FILLED_UP not in op.attributes
+            for op in operations_with(module, LOOP_SCHEDULE)
+            if (node := graph_node(op)) is not None and PADDED not in op.attributes
         }
 
     def _schedule(self, nest: Structured) -> None:
@@ -83,7 +82,7 @@ def _filled_up(product: Product, tile: Tile) -> Product:
     for number, row in enumerate(nest.indices):
         wide = [sizes[index.loop] for index in row if index.loop is not None]
         op.operands[number] = padded(op.operands[number], wide, op)
-    op.attributes[_FILLED_UP] = UnitAttr.get()
+    op.attributes[PADDED] = UnitAttr.get()
     old = op.results[0]
     shape, uses = shape_of(old), [(use.owner, use.operand_number) for use in old.uses]
     old.set_type(op.operands[nest.destination].type)
@@ -96,15 +95,15 @@ def _filled_up(product: Product, tile: Tile) -> Product:
 def _write(product: Product, tile: Tile) -> None:
     op = product.nest.op
     names = _names(op, len(product.nest.extents))
-    op.attributes[DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
+    op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
     space = Space(tuple(map(Axis, names, product.nest.extents)), 2)
     loops = _loops(product, tile, names)
-    op.attributes[SCHEDULE] = StringAttr.get(nest_data(Nest(space, loops)))
+    op.attributes[LOOP_SCHEDULE] = StringAttr.get(nest_data(Nest(space, loops)))
 
 
 def _names(op: Operation, loops: int) -> list[str]:
-    if DIMS in op.attributes:
-        return [StringAttr(one).value for one in ArrayAttr(op.attributes[DIMS])]
+    if LOOP_DIMS in op.attributes:
+        return [StringAttr(one).value for one in ArrayAttr(op.attributes[LOOP_DIMS])]
     return [f"d{loop}" for loop in range(loops)]
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import DEVICE, Structured, body_operations, shape_of
+from xtc.ir.analysis.structured import Structured, body_operations, shape_of
+from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
 from xtc.ir.builders.tensors import empty, generic
 from xtc.ir.mlir import (
     Attribute,
@@ -125,7 +126,7 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
 def _attributes(op: Operation) -> dict[str, Attribute]:
     """What says which node of the graph this is, and where it runs."""
     kept = {name: op.attributes[name] for name in op.attributes}
-    return {name: value for name, value in kept.items() if name.startswith(("__", "xtc."))}
+    return {name: value for name, value in kept.items() if name.startswith(NODE_NAMESPACES)}
 
 
 def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:

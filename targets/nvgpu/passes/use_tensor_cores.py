@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
-from xtc.ir.analysis.structured import KERNEL, Structured, structured
+from xtc.ir.analysis.structured import Structured, structured
 from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.attributes import KERNEL
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,

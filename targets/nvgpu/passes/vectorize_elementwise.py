@@ -9,12 +9,11 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
+from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
-from xtc.loops.attribute_text import NAME as SCHEDULE
-from xtc_passes.tensor._scheduled import DIMS
 from xtc_targets.nvgpu.description import ACCESS_BYTES, H100
 
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency
@@ -58,14 +57,14 @@ class VectorizeElementwise(Pass):
         if math.prod(nest.extents) < lanes * _BUSY * self.sms:
             return
         names = [f"d{number}" for number in range(len(nest.extents))]
-        nest.op.attributes[DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
+        nest.op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
         space = Space(tuple(map(Axis, names, nest.extents)), len(nest.indices) - 1)
         steps = [lanes if number == loop else 1 for number in range(len(names))]
         sizes = zip(names, nest.extents, steps, strict=True)
         loops = [NestLoop(name, parallelize=True) for name, size, step in sizes if size > step]
         tile = lanes if nest.extents[loop] > lanes else None
         inner = NestLoop(names[loop], tile, vectorize=True)
-        nest.op.attributes[SCHEDULE] = StringAttr.get(nest_data(Nest(space, (*loops, inner))))
+        nest.op.attributes[LOOP_SCHEDULE] = StringAttr.get(nest_data(Nest(space, (*loops, inner))))
 
 
 def _lanes(nest: Structured) -> int:

@@ -70,7 +70,7 @@ def _float(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     operator, hint = _FLOAT[op.name]
     type = printer.type_of(result)
-    a, b = (widened(printer.prelude, one, type) for one in printer.operands(op))
+    a, b = (widened(printer.prelude, operand, type) for operand in printer.operands(op))
     computed_value = binary(operator, *without_splats(a, b))
     printer.define(result, narrowed(printer.prelude, computed_value, type), hint)
 
@@ -114,7 +114,7 @@ def _truth(
         return binary(_TRUTH[op.name], a, b)
     bits = max(a.mask_bits, b.mask_bits) or 8
     lanes = type.with_element(f"i{bits}")
-    a, b = (mask(printer.prelude, one, lanes) for one in (a, b))
+    a, b = (mask(printer.prelude, operand, lanes) for operand in (a, b))
     return with_mask(binary(_INTEGER[op.name][0], a, b), bits)
 
 
@@ -160,7 +160,7 @@ def _float_extreme(printer: Printer, op: Operation) -> None:
         printer.define(result, choice(beyond, limit, value), kind)
         return
     name = printer.prelude.extreme(kind, computed(type))
-    a, b = (widened(printer.prelude, one, type) for one in printer.operands(op))
+    a, b = (widened(printer.prelude, operand, type) for operand in printer.operands(op))
     printer.define(result, narrowed(printer.prelude, call(name, a, b), type), kind)
 
 
@@ -177,7 +177,7 @@ def _select(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     type = printer.type_of(result)
     if not printer.type_of(op.operands[0]).lanes:
-        a, b = (_unconditional(printer, one) for one in op.operands[1:])
+        a, b = (_unconditional(printer, operand) for operand in op.operands[1:])
         condition = printer.expression(op.operands[0])
         printer.define(result, choice(condition, a, b), "choice")
         return

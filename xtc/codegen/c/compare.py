@@ -60,8 +60,10 @@ def _cmpf(printer: Printer, op: Operation) -> None:
         printer.set(result, literal(number, CType("i1")))
         return
     repeated = number not in _DIRECT and number not in _NEGATED
-    values = [printer.atom(one) for one in op.operands] if repeated else printer.operands(op)
-    a, b = (widened(printer.prelude, one, type) for one in values)
+    values = (
+        [printer.atom(operand) for operand in op.operands] if repeated else printer.operands(op)
+    )
+    a, b = (widened(printer.prelude, operand, type) for operand in values)
     truth = _float_truth(_Truths(printer, computed(type)), number, a, b)
     printer.define(result, truth, "truth")
 

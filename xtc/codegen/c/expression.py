@@ -98,14 +98,15 @@ def cast(type: str, a: Expression) -> Expression:
 
 def call(function: str, *arguments: Expression) -> Expression:
     """`function(arguments)`."""
-    texts = ", ".join(one.text for one in arguments)
-    return Expression(f"{function}({texts})", POSTFIX, any(one.reads for one in arguments))
+    texts = ", ".join(operand.text for operand in arguments)
+    return Expression(f"{function}({texts})", POSTFIX, any(operand.reads for operand in arguments))
 
 
 def choice(condition: Expression, a: Expression, b: Expression) -> Expression:
     """`condition ? a : b`."""
-    texts = [f"({one.text})" if one.precedence <= CHOICE else one.text for one in (condition, a, b)]
-    reads = any(one.reads for one in (condition, a, b))
+    operands = (condition, a, b)
+    texts = [f"({x.text})" if x.precedence <= CHOICE else x.text for x in operands]
+    reads = any(x.reads for x in operands)
     return Expression(f"{texts[0]} ? {texts[1]} : {texts[2]}", CHOICE, reads)
 
 

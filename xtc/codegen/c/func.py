@@ -86,7 +86,7 @@ def _call(printer: Printer, op: Operation) -> None:
         raise printer.error(op, "the result of a call cannot be written in C")
     callee = callee_of(op)
     suggest_names(printer, op)
-    text = call(printer.symbols[callee], *(printer.expression(one) for one in op.operands)).text
+    text = call(printer.symbols[callee], *map(printer.expression, op.operands)).text
     printer.flush()
     if callee in printer.fallible:
         fail_unless(printer, f"{text} != 0")
@@ -96,7 +96,7 @@ def _call(printer: Printer, op: Operation) -> None:
 
 def suggest_names(printer: Printer, op: Operation) -> None:
     """Let the parameters of a function be called as what is handed to it here."""
-    texts = [printer.expression(one).text for one in op.operands]
+    texts = [printer.expression(operand).text for operand in op.operands]
     names = [text if text.isidentifier() else "value" for text in texts]
     printer.suggested.setdefault(callee_of(op), names)
 

@@ -37,7 +37,7 @@ def callee_of(op: Operation) -> str:
 
 def callees_first(functions: Sequence[Operation]) -> list[Operation]:
     """The functions in an order in which each follows those that it calls."""
-    by_symbol = {symbol_of(one): one for one in functions}
+    by_symbol = {symbol_of(function): function for function in functions}
     ordered: dict[str, Operation] = {}
 
     def add(symbol: str) -> None:
@@ -55,7 +55,7 @@ def callees_first(functions: Sequence[Operation]) -> list[Operation]:
 
 def fallible(functions: Iterable[Operation]) -> frozenset[str]:
     """Symbols of the functions that return a status, as they allocate or call one that does."""
-    inside = {symbol_of(one): all_operations(one) for one in functions}
+    inside = {symbol_of(function): all_operations(function) for function in functions}
     found = {name for name, ops in inside.items() if any(op.name == "memref.alloc" for op in ops)}
     size = -1
     while size != len(found):

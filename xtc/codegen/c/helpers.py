@@ -102,8 +102,8 @@ static inline {name} {kind}_{type.short}({name} a, {name} b) {{
 
 def by_lane(function: str, name: str, type: CType, arguments: Sequence[str]) -> str:
     """A function of the C library on each lane."""
-    parameters = ", ".join(f"{type.name} {one}" for one in arguments)
-    lanes = ", ".join(f"{one}[lane]" for one in arguments)
+    parameters = ", ".join(f"{type.name} {argument}" for argument in arguments)
+    lanes = ", ".join(f"{argument}[lane]" for argument in arguments)
     first = arguments[0]
     return f"""\
 static inline {type.name} {name}_{type.short}({parameters}) {{

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import textwrap
 
+from xtc.ir.attributes import LOOP_PATH, NODE
 from xtc.ir.mlir import Operation, StringAttr
-
-NODE = "xtc.node"
-_LOOP = "./"
 
 
 def broken(text: str, width: int) -> list[str]:
@@ -34,7 +32,7 @@ def node_of(op: Operation) -> str:
 
 def loop_paths(op: Operation) -> list[str]:
     """The names that a schedule or an operator gives loops: "k#32" of the attribute "./k#32"."""
-    return [name.removeprefix(_LOOP) for name in op.attributes if name.startswith(_LOOP)]
+    return [name.removeprefix(LOOP_PATH) for name in op.attributes if name.startswith(LOOP_PATH)]
 
 
 def symbol_of(op: Operation) -> str:

@@ -48,8 +48,8 @@ def _function(printer: Printer, op: Operation) -> None:
 def _rsqrt(printer: Printer, op: Operation) -> None:
     type = printer.type_of(op.results[0])
     root = _call(printer, "sqrt", [printer.expression(op.operands[0])], type)
-    one = Expression("1.0" if type.element == "f64" else "1.0f")
-    _define(printer, op, binary("/", one, root), "rsqrt")
+    unit = Expression("1.0" if type.element == "f64" else "1.0f")
+    _define(printer, op, binary("/", unit, root), "rsqrt")
 
 
 def _call(printer: Printer, name: str, values: list[Expression], type: CType) -> Expression:
@@ -60,8 +60,8 @@ def _call(printer: Printer, name: str, values: list[Expression], type: CType) ->
     printer.prelude.include("math.h")
     if not wide.lanes:
         return call(function, *arguments)
-    if all(one.scalar is not None for one in arguments):
-        scalars = [one.scalar for one in arguments if one.scalar is not None]
+    if all(operand.scalar is not None for operand in arguments):
+        scalars = [operand.scalar for operand in arguments if operand.scalar is not None]
         return splat(printer.prelude, call(function, *scalars), wide)
     lanes = printer.prelude.by_lane(function, name, wide, _PARAMETERS[: len(arguments)])
     return call(lanes, *arguments)

@@ -48,7 +48,8 @@ _UNDERSCORES = re.compile(r"__.*|_[A-Z].*")
 def is_reserved(name: str) -> bool:
     """Whether C, its library or our helpers already use a name."""
     patterns = (_MATH, _MACRO, _OURS, _UNDERSCORES)
-    return name in KEYWORDS or name in LIBRARY or any(one.fullmatch(name) for one in patterns)
+    known = name in KEYWORDS or name in LIBRARY
+    return known or any(pattern.fullmatch(name) for pattern in patterns)
 
 
 def identifier(text: str) -> str:

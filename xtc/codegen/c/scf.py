@@ -17,7 +17,7 @@ def _for(printer: Printer, op: Operation) -> None:
     lower, upper, step, *inits = op.operands
     block = op.regions[0].blocks[0]
     index, *carried = block.arguments
-    bounds = [printer.expression(one).text for one in (lower, upper, step)]
+    bounds = [printer.expression(bound).text for bound in (lower, upper, step)]
     variables = [_carried(printer, init) for init in inits]
     printer.flush()
     printer.comment_node(op)

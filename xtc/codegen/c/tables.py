@@ -43,7 +43,7 @@ def _table(op: Operation, element: CType, shape: Sequence[int]) -> str:
             f"the global {symbol_of(op)} has {math.prod(shape)} elements; C takes {MAX_WRITTEN}",
             hints=["pass the data as a constant tensor"],
         )
-    return _nested([literal(one, element).text for one in value], shape)
+    return _nested([literal(number, element).text for number in value], shape)
 
 
 def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:

@@ -6,14 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from xtc.ir.analysis.structured import (
-    KERNEL,
-    LOOP_PATH,
-    SCHEDULE_MARK,
-    Structured,
-    body_operations,
-    structured,
-)
+from xtc.ir.analysis.structured import Structured, body_operations, structured
+from xtc.ir.attributes import KERNEL, LOOP_PATH, LOOP_SCHEDULE
 from xtc.ir.mlir import Operation, Value, all_operations
 
 
@@ -87,7 +81,7 @@ def unscheduled_reductions(module: Operation) -> list[Structured]:
 def _is_scheduled(op: Operation | None) -> bool:
     """True where the user's schedule is for the operation, or made a loop around it."""
     while op is not None:
-        if any(name == SCHEDULE_MARK or name.startswith(LOOP_PATH) for name in op.attributes):
+        if any(name == LOOP_SCHEDULE or name.startswith(LOOP_PATH) for name in op.attributes):
             return True
         op = op.parent
     return False
@@ -113,7 +107,7 @@ def _add(view: FunctionView, op: Operation) -> None:
     view.ops.append(op)
     for result in op.results:
         view.makers[result] = op
-    settled = SCHEDULE_MARK in op.attributes or KERNEL in op.attributes
+    settled = LOOP_SCHEDULE in op.attributes or KERNEL in op.attributes
     if len(op.results) == 1 and not settled:
         nest = structured(op)
         if nest is not None:

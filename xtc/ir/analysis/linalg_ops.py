@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from xtc.ir.attributes import NODE_ID_PREFIX
 from xtc.ir.mlir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -28,7 +29,6 @@ from xtc.ir.mlir import (
     all_operations,
 )
 
-ID_PREFIX = "__xtc_id_"
 _ARITHMETIC = (*(f"arith.{word}" for word in ("add", "sub", "mul", "div", "max", "min")), "math.")
 
 
@@ -71,8 +71,8 @@ def is_constant(value: Value) -> bool:
 
 def node_id(op: Operation) -> str | None:
     """The graph node that an operation came from, with its step after a dot, or None."""
-    names = [name for name in op.attributes if name.startswith(ID_PREFIX)]
-    return names[0].removeprefix(ID_PREFIX).removesuffix("_") if names else None
+    names = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
+    return names[0].removeprefix(NODE_ID_PREFIX).removesuffix("_") if names else None
 
 
 def graph_node(op: Operation) -> str | None:

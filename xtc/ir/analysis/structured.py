@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xtc.ir.analysis.indices import Index, index_of
-from xtc.ir.analysis.linalg_ops import ID_PREFIX
+from xtc.ir.attributes import DEVICE, NODE_ID_PREFIX
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import (
     Attribute,
@@ -25,14 +25,6 @@ from xtc.ir.mlir import (
     all_operations,
     get_indexing_maps,
 )
-
-SCHEDULE_MARK = "loop.schedule"
-LOOP_PATH = "./"  # how the name of an attribute begins that a loop of a schedule carries
-LOOP_NAMES = "loop.dims"
-DEVICE = "xtc.device"
-
-KERNEL = "xtc.kernel"
-"""The attribute that operations have in common, in a row, that one kernel shall do as they are."""
 
 FLOAT_SUMS = ("arith.addf", "arith.mulf")
 FLOAT_EXTREMES = ("arith.maximumf", "arith.minimumf")
@@ -182,7 +174,7 @@ def labels(op: Operation) -> dict[str, Attribute]:
 
 def is_id(name: str) -> bool:
     """True for the name of an attribute that identifies a node of the graph."""
-    return name.startswith(ID_PREFIX)
+    return name.startswith(NODE_ID_PREFIX)
 
 
 def body_operations(op: Operation) -> list[Operation]:

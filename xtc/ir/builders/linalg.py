@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.types import ElementType, TensorType
+from xtc.ir.attributes import DEVICE, LOOP_DIMS, LOOP_SCHEDULE, node_id_attribute
 from xtc.ir.builders.reassociation import Groups, Reassociation, reassociation
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 
@@ -133,20 +134,20 @@ class LinalgBuilder:
 
     def _attributes(self, step: str | None, loops: Sequence[Loop] = ()) -> list[str]:
         name = self.node if step is None else f"{self.node}.{step}"
-        attributes = [f"__xtc_id_{name}_"]
+        attributes = [node_id_attribute(name)]
         if step is None and loops:
             names = ", ".join(f'"{loop.name}"' for loop in loops)
-            attributes.append(f"loop.dims = [{names}]")
+            attributes.append(f"{LOOP_DIMS} = [{names}]")
             if self.node in self.schedules:
-                attributes.append(f'loop.schedule = "{self.schedules[self.node]}"')
+                attributes.append(f'{LOOP_SCHEDULE} = "{self.schedules[self.node]}"')
         if self.device is not None:
-            attributes.append(f'xtc.device = "{self.device}"')
+            attributes.append(f'{DEVICE} = "{self.device}"')
         return attributes
 
     @property
     def _placed(self) -> str:
         """The attribute of an operation that only moves data."""
-        return "" if self.device is None else f' {{xtc.device = "{self.device}"}}'
+        return "" if self.device is None else f' {{{DEVICE} = "{self.device}"}}'
 
     def scalar(self, value: float | int | bool, element: ElementType) -> Scalar:
         """A constant outside of any linalg body."""

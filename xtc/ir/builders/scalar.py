@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from xtc.core.types import ELEMENT_TYPES, ElementType
+from xtc.ir.attributes import AT_MOST_ZERO
 
 BOOL = ELEMENT_TYPES["bool"]
-AT_MOST_ZERO = "xtc.at_most_zero"  # attribute of an operation whose operand is not above 0
 Comparison = Literal["lt", "le", "eq", "ne", "ge", "gt"]
 
 

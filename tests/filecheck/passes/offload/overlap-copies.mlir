@@ -5,7 +5,7 @@
 
 // CHECK:      memref.copy %arg0, %[[A:.*]] {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
 // CHECK-NEXT: call @f.npu0.0(%[[A]], %[[B:alloc_[0-9]+]])
-// CHECK-NEXT: memref.copy %arg1, %[[C:.*]] {xtc.device = "npu0", xtc.parallel}
+// CHECK-NEXT: memref.copy %arg1, %[[C:.*]] {xtc.device = "npu0", xtc.overlap}
 // CHECK-NEXT: call @f.npu0.0(%[[C]], %[[D:alloc_[0-9]+]])
 // CHECK-NEXT: memref.copy %[[B]], %arg0 {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
 // CHECK-NEXT: memref.copy %[[D]], %arg1 {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>

@@ -44,7 +44,7 @@ llvm.func @g(%a: !llvm.ptr) -> i32 {
 // CHECK: %[[ONE:.*]] = llvm.insertvalue %[[A]], %{{.*}}[0]
 // CHECK: %[[BOTH:.*]] = llvm.insertvalue %[[S]], %[[ONE]][1]
 // CHECK: llvm.store %[[BOTH]], %[[CONTEXT]]
-// CHECK: llvm.mlir.addressof @xtc.parallel
+// CHECK: llvm.mlir.addressof @xtc.pool
 // CHECK: %[[CHUNK:.*]] = llvm.mlir.addressof @f.parallel.0.chunk
 // CHECK: llvm.call %{{.*}}(%[[CHUNK]], %[[CONTEXT]], %[[COUNT]], %{{.*}})
 
@@ -65,9 +65,9 @@ llvm.func @g(%a: !llvm.ptr) -> i32 {
 // CHECK: llvm.atomicrmw _or %{{.*}}, %[[STATUS]] monotonic
 
 // As built, the table's function runs the whole range on the calling thread.
-// CHECK-LABEL: llvm.mlir.global external protected @xtc.parallel()
-// CHECK: llvm.mlir.addressof @xtc.parallel.serial
-// CHECK-LABEL: llvm.func internal @xtc.parallel.serial(
+// CHECK-LABEL: llvm.mlir.global external protected @xtc.pool()
+// CHECK: llvm.mlir.addressof @xtc.pool.serial
+// CHECK-LABEL: llvm.func internal @xtc.pool.serial(
 // CHECK-SAME: %[[LOOP:.*]]: !llvm.ptr, %[[CONTEXT:.*]]: !llvm.ptr, %[[COUNT:.*]]: i64, %{{.*}}: i64)
 // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i64)
 // CHECK: llvm.call %[[LOOP]](%[[CONTEXT]], %[[ZERO]], %[[COUNT]])

@@ -30,4 +30,4 @@ with O.graph(name="matmul") as gb:
 # ONE: scf.for
 # ONE-NOT: scf.forall
 
-# PLAIN-NOT: @xtc.parallel
+# PLAIN-NOT: @xtc.pool

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every attribute that the project adds to MLIR: its name, its value, who writes and who reads it.
+
+A name is spelled here and nowhere else. An attribute lives from the pass that writes it to the last
+that reads it; a mark lives within one pass, which removes it. Attributes of a single target carry
+the target's name and stand in its folder.
+"""
+
+# --- The graph's nodes -------------------------------------------------------------------------
+
+NODE_ID_PREFIX = "__xtc_id_"
+"""Unit attribute `__xtc_id_<name>_` of a linalg operation: the graph node that it computes, or
+`<node>.<step>` where a node is several operations. Written with the operation by its operator;
+read by schedules, fusion, diagnostics."""
+
+NODE = "xtc.node"
+"""String on an outermost loop, `"C"` or `"C.init"`: the node, or its step, that the loop computes.
+Written by linalg-to-named-loops, read by the C printer for its comments."""
+
+AT_MOST_ZERO = "xtc.at_most_zero"
+"""Unit attribute of a scalar operation whose operand is never above zero. Written by operators,
+read by expand-math, which then leaves out what only larger operands need."""
+
+# --- Schedules ---------------------------------------------------------------------------------
+
+LOOP_DIMS = "loop.dims"
+"""Array of strings on a linalg operation, `["i", "j", "k"]`: the names of its loops. Written by
+operators and users' files; read by schedules and linalg-to-named-loops."""
+
+LOOP_SCHEDULE = "loop.schedule"
+"""The schedule of a linalg operation: YAML as a string, or an array of strings `"i#4=unroll"`.
+Written by users and by passes that add default schedules; apply-schedules turns it into loops."""
+
+SCHEDULE_LOCATION = "loop.schedule_at"
+"""String `"file.mlir:3:28"`: where the schedule begins in a user's file. Written when the file is
+read, read by messages about the schedule."""
+
+LOOP_PATH = "./"
+"""How the name of a unit attribute begins that a scheduled loop carries, `"./i#4"`: the loop's
+path in its schedule. Written by apply-schedules, read by passes that keep its loops and by the C
+printer."""
+
+UNROLL = "xtc.unroll"
+"""Integer on a loop: how many copies of its body unroll-loops writes out. Written by
+apply-schedules and by passes that make small loops."""
+
+VECTORIZE = "xtc.vectorize"
+"""Unit attribute of a linalg operation that a schedule vectorizes, within apply-schedules."""
+
+DOT = "xtc.dot"
+"""Unit attribute of a contraction whose innermost loop is over the operands that one instruction
+multiplies and adds up. Written by interleave-operands, read by apply-schedules and
+use-dot-products."""
+
+# --- Meshes ------------------------------------------------------------------------------------
+
+AXES = "xtc.axes"
+"""Array of strings: on a `shard.grid` the names of its axes; on an `scf.forall` the axes of the
+mesh that it runs over. Written with the module's grids and by apply-schedules, read by both."""
+
+MEMORY = "xtc.memory"
+"""Symbol on a `shard.grid` of processors: the grid of the memories that they share."""
+
+# --- Devices -----------------------------------------------------------------------------------
+
+ON_DEVICE = "memref.on_device"
+"""On an argument or a constant that already lives on a device: a string that names the device, or
+unit where the program has only one. Written with the signature; insert-transfers neither allocates
+nor copies such a buffer."""
+
+DEVICE = "xtc.device"
+"""String: the device on which an operation or a function runs, or where a buffer or a copy belongs.
+Written by placement, read by every pass over devices."""
+
+KERNEL = "xtc.kernel"
+"""Any attribute that consecutive operations share: one kernel runs them as they are. Written by
+passes that group operations for a device, read by split-kernels and by fusion."""
+
+RESULTS = "xtc.results"
+"""Integer on a device function: how many of its trailing arguments are its results. Written by
+outline-device-regions and split-kernels, read by insert-transfers."""
+
+OVERLAP = "xtc.overlap"
+"""Unit attribute of a copy that may run beside the kernels started before it, as it shares no
+buffer with them. Written by overlap-copies, read by lower-device-commands."""
+
+KERNELS = "xtc.kernels"
+"""Array of pairs on the module: device and symbol of each kernel that the program launches; a
+launch gives the pair's position. Written by lower-device-commands, read when images are built."""
+
+RESIDENTS = "xtc.residents"
+"""Array of pairs on the module: device and symbol of each constant that stays on a device. Written
+by lower-device-commands, read when images are built."""
+
+BEFORE_FAILURE = "xtc.before_failure"
+"""Symbol on a function: what it calls before it returns early. Written by lower-device-commands,
+read by check-allocations."""
+
+# --- The host's code ---------------------------------------------------------------------------
+
+PARALLEL = "xtc.parallel"
+"""Unit attribute of a call whose last two arguments, 0 and a count, are a range of iterations that
+threads may share. Written by outline-parallel-loops, read by dispatch-parallel-calls and by the C
+code generator."""
+
+PACKED = "xtc.packed"
+"""Dictionary on the module, `{w.packed0 = [@w, memref<2x256x32xf32, strided<[32, 64, 1]>>]}`: for
+each packed constant the constant that it copies, and the strided view in whose order. Written by
+pack-constants, read when constants are written to a file."""
+
+# --- Marks: within one pass --------------------------------------------------------------------
+
+MARK_PREFIX = "xtc.mark."
+"""`xtc.mark.<n>`: what a transform script finds again, within apply-schedules."""
+
+FUSED_PREFIX = "xtc.fused."
+"""`xtc.fused.<n>.<operand>.<mark>`: a slice of a producer inside its consumer's loop, within
+apply-schedules."""
+
+SCHEDULED_PREFIX = "xtc.scheduled."
+"""`xtc.scheduled.<n>`: the n-th scheduled operation, within passes that apply schedules."""
+
+LOOPS_PREFIX = "xtc.loop."
+"""`xtc.loop.<n>`: the loops made of the n-th operation, within linalg-to-named-loops."""
+
+UNROLL_PREFIX = "xtc.unroll."
+"""`xtc.unroll.<n>`: the n-th loop to unroll, within unroll-loops."""
+
+NEIGHBOUR = "xtc.neighbour"
+"""Unit attribute of the operations before and after a scheduled contraction that move into its
+loops, within fuse-epilogues."""
+
+PADDED = "xtc.padded"
+"""Unit attribute of a contraction whose sizes were padded, so that its schedule is not the graph
+node's own. Written and read by schedule-contractions."""
+
+NODE_NAMESPACES = (NODE_ID_PREFIX, "xtc.")
+"""How the names begin that also hold for an operation with other loops that replaces this one."""
+
+NAMESPACES = (*NODE_NAMESPACES, "loop.")
+"""How the names begin that hold for an operation with the same loops that replaces this one."""
+
+
+def node_id_attribute(name: str) -> str:
+    """The attribute that says that an operation computes the node, or its step, `name`."""
+    return f"{NODE_ID_PREFIX}{name}_"
+
+
+def loop_path(loop: str) -> str:
+    """The attribute that a loop of a schedule carries."""
+    return f"{LOOP_PATH}{loop}"
