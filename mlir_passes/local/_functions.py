@@ -21,9 +21,6 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import symbol_of, top_level
 
-UNITS = "xtc.units"
-"""Integer on a call: how many units run the function at the same time."""
-
 
 def functions(module: Operation) -> list[Operation]:
     """The functions that have a body."""

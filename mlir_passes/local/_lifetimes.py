@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xtc.ir.attributes import UNITS
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
@@ -16,7 +17,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import symbol_of
 from xtc_passes.local import _layouts as layouts
-from xtc_passes.local._functions import UNITS, ancestor_in, functions, users
+from xtc_passes.local._functions import ancestor_in, functions, users
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfers import START, tag_of
 

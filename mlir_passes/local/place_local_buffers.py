@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
+from xtc.ir.attributes import LOCAL_BYTES, UNITS
 from xtc.ir.mlir import (
     DenseI32ArrayAttr,
     InsertionPoint,
@@ -24,7 +25,6 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.local import _control as control
 from xtc_passes.local._functions import (
-    UNITS,
     call,
     called_functions,
     declare,
@@ -33,9 +33,6 @@ from xtc_passes.local._functions import (
 )
 from xtc_passes.local._lifetimes import Buffer, buffers_of, offsets
 from xtc_passes.local._memory import LocalMemory
-
-USED = "xtc.local_bytes"
-"""Integer on a kernel: the bytes of local memory that its buffers take."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class PlaceLocalBuffers(Pass):
                 if used > self.local_bytes:
                     raise self._too_much(kernel, buffers, used)
                 i64 = IntegerType.get_signless(64)
-                kernel.attributes[USED] = IntegerAttr.get(i64, used)
+                kernel.attributes[LOCAL_BYTES] = IntegerAttr.get(i64, used)
                 self._replace(placed)
 
     @property

@@ -27,11 +27,12 @@ class StartTransfers(Pass):
         memref.dma_wait %tags;  memref.dma_wait %more_tags;  use(%a, %b)
 
     Only control code uses the copy engine: copies by a single unit become loops, as do copies
-    within one memory and copies of constants. The wait precedes the first operation of its block
+    within local memory and copies of constants. The wait precedes the first operation of its block
     that accesses the target or writes the source; without such an operation it ends the block.
 
     Attributes:
         space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+            With a space, copies within main memory stay as they are.
     """
 
     name: ClassVar[str] = "start-transfers"
@@ -47,7 +48,7 @@ class StartTransfers(Pass):
                     with copy.location:
                         if transfers.is_transfer(copy, memory):
                             _start(kernel, copy)
-                        else:
+                        elif self.space is None or any(map(memory.holds, copy.operands)):
                             _copy_by_loops(copy)
 
 

@@ -10,6 +10,7 @@ from xtc.codegen.c import Printer, Rule, c_source
 from xtc.codegen.c.expression import UNARY, Expression, cast
 from xtc.codegen.c.memref import element_type, pointer
 from xtc.codegen.c.types import array_suffix
+from xtc.ir.attributes import UNITS
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
@@ -20,7 +21,7 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc.ir.partition import symbol_of, top_level
-from xtc_passes.local._functions import UNITS, functions
+from xtc_passes.local._functions import functions
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 from xtc_targets.mppa.passes.define_micro_kernels import SUMS, micro_kernel

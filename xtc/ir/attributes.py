@@ -84,6 +84,15 @@ OVERLAP = "xtc.overlap"
 """Unit attribute of a copy that may run beside the kernels started before it, as it shares no
 buffer with them. Written by overlap-copies, read by lower-device-commands."""
 
+UNITS = "xtc.units"
+"""Integer on a call: how many units, the cores that share one local memory, run the function at the
+same time. Written by passes that outline the functions of units, read by place-local-buffers and by
+code generation."""
+
+LOCAL_BYTES = "xtc.local_bytes"
+"""Integer on a kernel: the bytes of local memory that its buffers take. Written by
+place-local-buffers, read by people."""
+
 KERNELS = "xtc.kernels"
 """Array of pairs on the module: device and symbol of each kernel that the program launches; a
 launch gives the pair's position. Written by lower-device-commands, read when images are built."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.attributes import UNITS
 from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
@@ -21,7 +22,6 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_passes.local._functions import UNITS
 from xtc_targets.mppa.passes._device_calls import KERNEL, exported
 
 LAUNCH = "dev_pe_launch"

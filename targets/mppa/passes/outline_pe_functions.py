@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.attributes import UNITS
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -27,7 +28,7 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.local import _control as control
-from xtc_passes.local._functions import UNITS, body, call, has_mapping, is_on_unit
+from xtc_passes.local._functions import body, call, has_mapping, is_on_unit
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._forall import Dimension, dimensions, move_body, total
 
