@@ -60,16 +60,18 @@ class ApplySchedules(Pass):
     Attributes:
         levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
             ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
+        space: the memory space of packed tiles; None where it is that of the arguments.
     """
 
     name: ClassVar[str] = "apply-schedules"
     levels: int = 1
+    space: int | None = None
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        apply_schedules(module, levels=self.levels)
+        apply_schedules(module, levels=self.levels, space=self.space)
         erase_meshes(module)
 
     def nests(self, module: Operation) -> list[Scheduled]:
@@ -94,7 +96,10 @@ class Distribution:
 
 
 def apply_schedules(
-    module: Operation, distribution: Distribution | None = None, levels: int = 1
+    module: Operation,
+    distribution: Distribution | None = None,
+    levels: int = 1,
+    space: int | None = None,
 ) -> None:
     """Make the loops that operations ask for.
 
@@ -108,7 +113,7 @@ def apply_schedules(
         if group_loops(one.nest):
             raise refusal(one)
     writer = _write_script(found, distribution)
-    _apply(module, writer, distribution.space if distribution else None)
+    _apply(module, writer, distribution.space if distribution else space)
     _vectorize(module)
     if distribution:
         keep_temporaries_local(module, distribution.space)

@@ -31,7 +31,7 @@ from xtc_targets.nvgpu.passes._barriers import (
     insert_barriers,
     is_block_level,
 )
-from xtc_targets.nvgpu.passes._device import (
+from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     SHARED,
     THREAD_ID,
@@ -40,7 +40,7 @@ from xtc_targets.nvgpu.passes._device import (
     set_apart,
     set_shape,
 )
-from xtc_targets.nvgpu.passes._iterations import (
+from xtc_targets.nvgpu.passes._numbered_loops import (
     binary,
     count,
     extents,

@@ -12,7 +12,7 @@ from xtc.ir.mlir import InsertionPoint, Operation, Value
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import (
+from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     GRID,
     THREAD_ID,
@@ -21,7 +21,7 @@ from xtc_targets.nvgpu.passes._device import (
     set_apart,
     set_shape,
 )
-from xtc_targets.nvgpu.passes._iterations import (
+from xtc_targets.nvgpu.passes._numbered_loops import (
     binary,
     count,
     extents,

@@ -18,8 +18,8 @@ from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import schedule_line
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._contraction_kinds import Product, Tile, product_of, tile_of
-from xtc_targets.nvgpu.passes._padding import padded
+from xtc_targets.nvgpu.passes._core_tiles import Product, Tile, product_of, tile_of
+from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _TERMS = 4  # of a sum that a thread adds before it looks whether there are more
 

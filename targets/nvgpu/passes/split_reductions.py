@@ -26,7 +26,7 @@ from xtc.ir.mlir import (
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._reductions import Reduction, reduction_of
+from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
 _PART = 2048  # elements of a part, at least: eight for each thread of a block
 _TURNS = 4  # blocks for each multiprocessor, of which several run at once

@@ -12,7 +12,7 @@ from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
 from xtc.ir.builders.generic import generic
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
-from xtc_targets.mppa.passes._groups import FILL, is_plain_insertion
+from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
 
 _INSERT = "tensor.insert_slice"
 

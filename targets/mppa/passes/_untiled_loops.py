@@ -21,9 +21,9 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc_passes.tensor._tile import Member
-from xtc_targets.mppa.passes._cost import part_sizes
-from xtc_targets.mppa.passes._groups import Group
-from xtc_targets.mppa.passes._local import part_offsets
+from xtc_targets.mppa.passes._fusion_groups import Group
+from xtc_targets.mppa.passes._smem_tiles import part_offsets
+from xtc_targets.mppa.passes._tile_cost import part_sizes
 
 
 @dataclass(frozen=True)

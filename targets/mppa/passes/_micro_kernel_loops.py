@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation, Value
-from xtc_targets.mppa.passes import _control as control
-from xtc_targets.mppa.passes import _views as views
-from xtc_targets.mppa.passes._nests import Nest, element, nest
+from xtc_passes.local import _control as control
+from xtc_passes.local import _layouts as layouts
+from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
 
 _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}
 """Types of factors and sums that there are micro-kernels for."""
@@ -54,7 +54,7 @@ class Contraction:
 
 
 def _stride(found: Nest, operand: int, loop: int) -> int:
-    strides = views.strides_of(found.op.operands[operand]) or ()
+    strides = layouts.strides_of(found.op.operands[operand]) or ()
     row = found.indices[operand]
     return sum(step * index.factor(loop) for step, index in zip(strides, row, strict=True))
 
@@ -72,7 +72,7 @@ def contraction(op: Operation) -> Contraction | None:
     operands = list(op.operands)
     if (element(operands[0]), element(operands[2])) not in _TYPES or _mixes_types(operands):
         return None
-    if not all(map(views.is_placed, operands)):
+    if not all(map(layouts.has_layout, operands)):
         return None
     for a, b in ((0, 1), (1, 0)):
         if (one := _as_product(found, a, b)) is not None:
@@ -120,7 +120,7 @@ def _sizes(found: Nest) -> list[float]:
     sizes: list[float] = [float("inf")] * found.loops
     for operand, row in zip(found.op.operands, found.indices, strict=True):
         for size, index in zip(operand.type.shape, row, strict=True):
-            if index.loop is not None and size != views.DYNAMIC:
+            if index.loop is not None and size != layouts.DYNAMIC:
                 sizes[index.loop] = size
     return sizes
 

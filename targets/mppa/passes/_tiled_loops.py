@@ -21,11 +21,11 @@ from xtc.ir.mlir import (
     Operation,
     Value,
 )
-from xtc_targets.mppa.passes._cost import Machine
-from xtc_targets.mppa.passes._groups import Group
-from xtc_targets.mppa.passes._local import Tile
-from xtc_targets.mppa.passes._plan import Plan
+from xtc_targets.mppa.passes._fusion_groups import Group
+from xtc_targets.mppa.passes._smem_tiles import Tile
 from xtc_targets.mppa.passes._tile_body import TileBody
+from xtc_targets.mppa.passes._tile_cost import Machine
+from xtc_targets.mppa.passes._tile_plan import Plan
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from xtc.ir.mlir import (
     Type,
     Value,
 )
-from xtc_targets.nvgpu.passes._code import Code, Loop, Number
-from xtc_targets.nvgpu.passes._contraction import STEP_BYTES, Kind
-from xtc_targets.nvgpu.passes._device import BARRIER
+from xtc_targets.nvgpu.passes._kernels import BARRIER
+from xtc_targets.nvgpu.passes._mma_contraction import STEP_BYTES, Kind
+from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._panel import Panel
 from xtc_targets.nvgpu.passes._panel_copies import PanelCopies
 from xtc_targets.nvgpu.passes._panel_reads import GROUP, PanelReads, part
-from xtc_targets.nvgpu.passes._tiling import Tiling
+from xtc_targets.nvgpu.passes._thread_code import Code, Loop, Number
 
 SUMS = 4
 """Sums that a lane has of each 16 x 8: two neighbours in a row, and two 8 rows below."""

@@ -19,10 +19,10 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
 )
-from xtc_targets.nvgpu.passes._code import Code, Number
-from xtc_targets.nvgpu.passes._contraction_loop import ThreadPlace
+from xtc_targets.nvgpu.passes._mma_loop import ThreadPlace
+from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._panel_reads import GROUP
-from xtc_targets.nvgpu.passes._tiling import Tiling
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
 
 _WIDEST = 16  # bytes of one access
 _SUM_BYTES = 4

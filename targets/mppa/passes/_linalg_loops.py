@@ -9,7 +9,7 @@ from xtc.ir.analysis.indices import Index, index_of
 from xtc.ir.analysis.structured import body_operations
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import MemRefType, Operation, Value, get_indexing_maps
-from xtc_targets.mppa.passes import _views as views
+from xtc_passes.local import _layouts as layouts
 
 _NOT_COUNTED = ("linalg.yield", "linalg.index", "arith.constant")
 _CASTS = ("arith.extf", "arith.extsi", "arith.extui")
@@ -34,7 +34,7 @@ class Nest:
         for operand, row in zip(self.op.operands, self.indices, strict=True):
             for position, index in enumerate(row):
                 if index.loop is not None and index.loop not in found:
-                    found[index.loop] = views.size(operand, position)
+                    found[index.loop] = layouts.size(operand, position)
         return [found[loop] for loop in range(self.loops)] if len(found) == self.loops else None
 
     @property

@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc_targets.nvgpu.passes import _llvm as llvm
-from xtc_targets.nvgpu.passes._device import SHUFFLE
+from xtc_targets.nvgpu.passes._kernels import SHUFFLE
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)

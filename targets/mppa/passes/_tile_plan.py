@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import product
 
 from xtc.ir.analysis.structured import Structured
-from xtc_targets.mppa.passes._cost import Cost, Machine
-from xtc_targets.mppa.passes._groups import Group
+from xtc_targets.mppa.passes._fusion_groups import Group
+from xtc_targets.mppa.passes._tile_cost import Cost, Machine
 
 STRIPS = (32, 64, 128, 256, 512)
 """Lengths of a strip of a sum that are tried, beside all of it."""

@@ -18,7 +18,7 @@ from xtc.ir.analysis.structured import (
 from xtc.ir.mlir import Type
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.description import CoolidgeDescription
-from xtc_targets.mppa.passes._groups import Group, is_contraction
+from xtc_targets.mppa.passes._fusion_groups import Group, is_contraction
 
 Cut = tuple[int, int, int] | None
 """The number of a member, the loop of it that is cut into strips, and a strip's length."""

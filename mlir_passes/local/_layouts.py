@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a view's elements are: an offset from the start of its buffer, and strides."""
+"""The layout of a view in its buffer: an offset from the start of the buffer, sizes and strides."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from xtc.ir.mlir import (
     OpResult,
     Value,
 )
-from xtc_targets.mppa.passes import _control as control
+from xtc_passes.local import _control as control
 
 DYNAMIC = -(1 << 63)
 _FOLLOWED = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape")
 
 
 @dataclass(frozen=True)
-class Place:
-    """A part of a buffer; offset and strides in elements."""
+class Layout:
+    """A view of a buffer. Offset and strides count elements."""
 
     buffer: Value
     offset: Offset
@@ -36,7 +36,7 @@ class Place:
         return element_bytes(self.buffer)
 
     def address(self, ahead: Offset = 0) -> Value:
-        """The address of its first element, or of the one so many elements after it."""
+        """The address of the element `ahead` elements after the first."""
         start = Operation.create(
             "memref.extract_aligned_pointer_as_index",
             results=[IndexType.get()],
@@ -47,13 +47,13 @@ class Place:
 
 
 def element_bytes(memref: Value) -> int:
-    """Bytes of an element in memory; index counts as 8, a truth as 1."""
+    """Bytes of an element in memory; an index takes 8, an i1 takes 1."""
     element = MemRefType(memref.type).element_type
     return max(1, 8 if isinstance(element, IndexType) else element.width // 8)
 
 
 def strides_of(memref: Value) -> tuple[int, ...] | None:
-    """The distances between neighbours in elements; None where one is known at run time only."""
+    """The strides of a memref in elements; None if one of them is known only at run time."""
     strides = _strides(memref)
     return None if DYNAMIC in strides else strides
 
@@ -62,8 +62,8 @@ def _strides(memref: Value) -> tuple[int, ...]:
     return tuple(MemRefType(memref.type).get_strides_and_offset()[0])
 
 
-def is_placed(memref: Value) -> bool:
-    """Whether `place` can say where a view is."""
+def has_layout(memref: Value) -> bool:
+    """Whether `layout` can compute the layout of a view: its strides are static."""
     while strides_of(memref) is not None:
         if not isinstance(memref, OpResult) or memref.owner.name not in VIEWS:
             return bool(MemRefType(memref.type).get_strides_and_offset()[1] == 0)
@@ -73,9 +73,9 @@ def is_placed(memref: Value) -> bool:
     return False
 
 
-def place(memref: Value) -> Place:
-    """Where a view is that `is_placed`; computed at the current insertion point."""
-    return Place(root(memref), _offset(memref), sizes(memref), _strides(memref))
+def layout(memref: Value) -> Layout:
+    """The layout of a view that `has_layout`, computed at the current insertion point."""
+    return Layout(root(memref), _offset(memref), sizes(memref), _strides(memref))
 
 
 def _offset(memref: Value) -> Offset:
@@ -92,7 +92,7 @@ def _offset(memref: Value) -> Offset:
 
 
 def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
-    """Offsets, sizes or strides of a subview: its segments 1, 2 and 3."""
+    """The offsets, sizes or strides of a subview: operand segment 1, 2 or 3."""
     segments = list(op.attributes["operandSegmentSizes"])
     begin = sum(segments[:segment])
     dynamic = iter(list(op.operands)[begin : begin + segments[segment]])
@@ -101,12 +101,12 @@ def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
 
 
 def sizes(memref: Value) -> tuple[Offset, ...]:
-    """The sizes of a view; what is not known is asked for at the current insertion point."""
+    """The sizes of a view; dynamic sizes are read at the current insertion point."""
     return tuple(size(memref, position) for position in range(MemRefType(memref.type).rank))
 
 
 def size(memref: Value, position: int) -> Offset:
-    """One size of a view; asked for at the current insertion point where it is not known."""
+    """One size of a view; a dynamic size is read at the current insertion point."""
     known: int = MemRefType(memref.type).shape[position]
     if known != DYNAMIC:
         return known

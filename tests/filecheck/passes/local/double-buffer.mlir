@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: xtc-opt %s --distribute-clusters --double-buffer --canonicalize --cse | FileCheck %s
-// RUN: xtc-opt %s --distribute-clusters --double-buffer{smem-bytes=1100} | FileCheck %s --check-prefix=SMALL
+// RUN: xtc-opt %s --distribute-clusters --double-buffer='local-bytes=3932160 units=16' --canonicalize --cse | FileCheck %s
+// RUN: xtc-opt %s --distribute-clusters --double-buffer{local-bytes=1100} | FileCheck %s --check-prefix=SMALL
 
 // What is read arrives one iteration early; what is written is waited for one iteration late.
 

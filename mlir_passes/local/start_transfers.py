@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""start-transfers: copies between DDR and SMEM are the DMA's work, all others are loops."""
+"""start-transfers: the copy engine copies between main and local memory; loops copy the rest."""
 
 from __future__ import annotations
 
@@ -10,38 +10,45 @@ from xtc.ir.analysis.views import root
 from xtc.ir.builders.generic import body_of
 from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes import _device as device
-from xtc_targets.mppa.passes import _transfers as transfers
-from xtc_targets.mppa.passes._effects import conflicts
+from xtc_passes.local import _transfers as transfers
+from xtc_passes.local._functions import functions
+from xtc_passes.local._memory import LocalMemory
+from xtc_passes.local._transfer_effects import conflicts
 
 
 @dataclass(frozen=True)
 class StartTransfers(Pass):
-    """Make each `memref.copy` a transfer that is waited for as late as can be, or a linalg.copy.
+    """Make each `memref.copy` a transfer that is awaited as late as possible, or a `linalg.copy`.
 
     Before:
-        memref.copy %A, %a;  memref.copy %B, %b;  use(%a, %b)     // A, B in DDR; a, b in SMEM
+        memref.copy %A, %a;  memref.copy %B, %b;  use(%a, %b)    // A, B in main memory; a, b local
     After:
         memref.dma_start %A, %a, %tags;  memref.dma_start %B, %b, %more_tags
         memref.dma_wait %tags;  memref.dma_wait %more_tags;  use(%a, %b)
 
-    Only control code may use the DMA: what a PE copies becomes loops, as do copies within one
-    memory and of constants. A wait is put before the first operation of its block that touches the
-    transfer's target or writes its source, or at the end of the block.
+    Only control code uses the copy engine: copies by a single unit become loops, as do copies
+    within local memory and copies of constants. The wait precedes the first operation of its block
+    that accesses the target or writes the source; without such an operation it ends the block.
+
+    Attributes:
+        space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+            With a space, copies within main memory stay as they are.
     """
 
     name: ClassVar[str] = "start-transfers"
+    space: int | None = None
 
     def run(self, module: Operation) -> None:
+        memory = LocalMemory(self.space)
         with module.context:
-            for kernel in device.kernels(module):
+            for kernel in functions(module):
                 for copy in all_operations(kernel):
                     if copy.name != "memref.copy":
                         continue
                     with copy.location:
-                        if transfers.is_transfer(copy):
+                        if transfers.is_transfer(copy, memory):
                             _start(kernel, copy)
-                        else:
+                        elif self.space is None or any(map(memory.holds, copy.operands)):
                             _copy_by_loops(copy)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bound-local-buffers: buffers whose size is known at run time get room for the largest."""
+"""bound-local-buffers: local buffers of dynamic size get the static size of the largest."""
 
 from __future__ import annotations
 
@@ -19,37 +19,45 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes import _control as control
-from xtc_targets.mppa.passes import _device as device
-from xtc_targets.mppa.passes import _replace as replace
-from xtc_targets.mppa.passes import _views as views
+from xtc_passes.local import _control as control
+from xtc_passes.local import _layouts as layouts
+from xtc_passes.local._functions import functions
+from xtc_passes.local._memory import LocalMemory
+from xtc_passes.local._retyped_views import leading_part, replace_by_part
 
 
 @dataclass(frozen=True)
 class BoundLocalBuffers(Pass):
-    """Give every buffer that a kernel allocates a static size; frees are left away.
+    """Give every local buffer a static size, and erase its deallocation.
 
     Before:
         %n = affine.min affine_map<(d0) -> (32, -d0 + 100)>(%i)
         %a = memref.alloc(%n) : memref<?x8xf32, 2>
     After:
-        %room = memref.alloc() : memref<32x8xf32, 2>
-        %a = memref.subview %room[0, 0] [%n, 8] [1, 1] : .. to memref<?x8xf32, strided<[8, 1]>, 2>
+        %largest = memref.alloc() : memref<32x8xf32, 2>
+        %a = memref.subview %largest[0, 0] [%n, 8] [1, 1]
+          : .. to memref<?x8xf32, strided<[8, 1]>, 2>
 
-    Places in SMEM are settled by the compiler, so there is nothing to free, and a size that
-    depends on the iteration, as at the end of a dimension that tiles do not divide, has to be the
-    smaller of itself and a constant. Raises CompileError where it is not.
+    The compiler assigns the offsets of local buffers, so there is nothing to free. A dynamic size,
+    as at the end of a dimension that tiles do not divide, must be the minimum of itself and a
+    constant. Raises CompileError for any other size.
+
+    Attributes:
+        space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
     """
 
     name: ClassVar[str] = "bound-local-buffers"
+    space: int | None = None
 
     def run(self, module: Operation) -> None:
+        memory = LocalMemory(self.space)
         with module.context:
-            for function in device.functions(module):
+            for function in functions(module):
                 for op in all_operations(function):
-                    if op.name == "memref.dealloc":
+                    if op.name == "memref.dealloc" and memory.holds(op.operands[0]):
                         op.erase()
-                    elif op.name == "memref.alloc" and len(op.operands):
+                for op in memory.buffers(function):
+                    if len(op.operands):
                         with op.location, InsertionPoint(op):
                             _bound(op)
 
@@ -57,9 +65,9 @@ class BoundLocalBuffers(Pass):
 def _bound(alloc: Operation) -> None:
     type = MemRefType(alloc.results[0].type)
     dynamic = iter(list(alloc.operands))
-    wanted = [next(dynamic) if one == views.DYNAMIC else one for one in type.shape]
-    shape = [one if isinstance(one, int) else _largest(one, alloc) for one in wanted]
-    room = Operation.create(
+    wanted = [next(dynamic) if size == layouts.DYNAMIC else size for size in type.shape]
+    shape = [size if isinstance(size, int) else _largest(size, alloc) for size in wanted]
+    largest = Operation.create(
         "memref.alloc",
         results=[MemRefType.get(shape, type.element_type, None, type.memory_space)],
         attributes={
@@ -67,13 +75,13 @@ def _bound(alloc: Operation) -> None:
             "operandSegmentSizes": DenseI32ArrayAttr.get([0, 0]),
         },
     ).results[0]
-    view = replace.part(room, wanted)
-    replace.replace_by_part(alloc.results[0], view)
+    view = leading_part(largest, wanted)
+    replace_by_part(alloc.results[0], view)
     alloc.erase()
 
 
 def _largest(size: Value, alloc: Operation) -> int:
-    """The most that a size can be. Raises CompileError where it has no such limit."""
+    """The upper bound of a size. Raises CompileError where it has none."""
     limits = _limits(size)
     if not limits:
         raise CompileError(
@@ -92,7 +100,7 @@ def _limits(size: Value) -> list[int]:
     op = size.owner
     if op.name == "affine.min":
         results = AffineMapAttr(op.attributes["map"]).value.results
-        return [int(one.value) for one in results if isinstance(one, AffineConstantExpr)]
+        return [int(limit.value) for limit in results if isinstance(limit, AffineConstantExpr)]
     if op.name in ("arith.minsi", "arith.minui"):
         return [limit for operand in op.operands for limit in _limits(operand)]
     return []

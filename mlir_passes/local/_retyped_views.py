@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a view in the place of a buffer, and gives the views of that their new types."""
+"""Replaces a buffer by a view, and updates the types of the views of that buffer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from xtc.ir.mlir import (
     StridedLayoutAttr,
     Value,
 )
-from xtc_targets.mppa.passes._views import DYNAMIC, mixed
+from xtc_passes.local._layouts import DYNAMIC, mixed
 
 
 def slot_of(buffer: Value, slot: Offset) -> Value:
-    """The part of a buffer at one index of its first dimension."""
+    """The slot of a buffer at one index of its first dimension."""
     type = MemRefType(buffer.type)
     _, *shape = type.shape
     return subview(buffer, [slot, *[0] * len(shape)], [1, *shape], dropped=1)
@@ -28,10 +28,10 @@ def slot_of(buffer: Value, slot: Offset) -> Value:
 def subview(
     buffer: Value, offsets: Sequence[Offset], shape: Sequence[int], dropped: int = 0
 ) -> Value:
-    """A part with strides of 1, without its first `dropped` dimensions, which have size 1."""
+    """A subview of unit steps, without its first `dropped` dimensions, which have size 1."""
     type = MemRefType(buffer.type)
     strides, _ = type.get_strides_and_offset()
-    dynamic = [one for one in offsets if not isinstance(one, int)]
+    dynamic = [number for number in offsets if not isinstance(number, int)]
     start = DYNAMIC
     if not dynamic:
         start = sum(a * b for a, b in zip(offsets, strides, strict=True))
@@ -43,7 +43,7 @@ def subview(
         operands=[buffer, *dynamic],
         attributes={
             "static_offsets": DenseI64ArrayAttr.get(
-                [one if isinstance(one, int) else DYNAMIC for one in offsets]
+                [number if isinstance(number, int) else DYNAMIC for number in offsets]
             ),
             "static_sizes": DenseI64ArrayAttr.get(list(shape)),
             "static_strides": DenseI64ArrayAttr.get([1] * len(shape)),
@@ -53,7 +53,7 @@ def subview(
 
 
 def replace_buffer(buffer: Value, view: Value) -> None:
-    """Use a view with the same strides in place of a buffer; views of it get an unknown offset."""
+    """Replace a buffer by a view with the same strides; views of it get a dynamic offset."""
     uses = [use.owner.operation for use in buffer.uses]
     buffer.replace_all_uses_with(view)
     for op in uses:
@@ -62,7 +62,7 @@ def replace_buffer(buffer: Value, view: Value) -> None:
 
 
 def forget_offset(view: Value) -> None:
-    """Say that a view, and views of it, begin where is known at run time only."""
+    """Make the offset of a view, and of the views of that view, dynamic."""
     type = MemRefType(view.type)
     strides, _ = type.get_strides_and_offset()
     layout = StridedLayoutAttr.get(DYNAMIC, strides)
@@ -72,12 +72,12 @@ def forget_offset(view: Value) -> None:
             forget_offset(use.owner.results[0])
 
 
-def part(buffer: Value, wanted: Sequence[Offset]) -> Value:
-    """The beginning of a buffer, of such sizes."""
+def leading_part(buffer: Value, wanted: Sequence[Offset]) -> Value:
+    """The first elements of a buffer, `wanted[d]` of them in dimension d."""
     type = MemRefType(buffer.type)
     strides, _ = type.get_strides_and_offset()
-    dynamic = [one for one in wanted if not isinstance(one, int)]
-    static = [one if isinstance(one, int) else DYNAMIC for one in wanted]
+    dynamic = [number for number in wanted if not isinstance(number, int)]
+    static = [number if isinstance(number, int) else DYNAMIC for number in wanted]
     layout = StridedLayoutAttr.get(0, strides)
     return Operation.create(
         "memref.subview",
@@ -93,7 +93,7 @@ def part(buffer: Value, wanted: Sequence[Offset]) -> Value:
 
 
 def replace_by_part(buffer: Value, view: Value) -> None:
-    """Use a view with other strides in place of a buffer; subviews of it get these strides."""
+    """Replace a buffer by a view with other strides; subviews of it get these strides."""
     uses = [use.owner.operation for use in buffer.uses]
     buffer.replace_all_uses_with(view)
     for op in uses:
@@ -113,7 +113,7 @@ def _restride(op: Operation) -> None:
         stride * step if isinstance(step, int) and stride != DYNAMIC else DYNAMIC
         for stride, step in zip(strides, steps, strict=True)
     ]
-    if start != DYNAMIC and all(isinstance(one, int) for one in offsets):
+    if start != DYNAMIC and all(isinstance(number, int) for number in offsets):
         start += sum(a * b for a, b in zip(offsets, strides, strict=True))
     else:
         start = DYNAMIC
@@ -125,7 +125,7 @@ def _restride(op: Operation) -> None:
 
 
 def _kept(extents: Sequence[Offset], shape: list[int]) -> list[int]:
-    """The dimensions that a subview keeps: it may drop some of size 1."""
+    """The dimensions that a subview keeps; it may drop dimensions of size 1."""
     kept: list[int] = []
     for position, extent in enumerate(extents):
         rest = len(extents) - position

@@ -13,7 +13,7 @@ from xtc.ir.builders.numbers import index_constant, linear_offset
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, IndexType, InsertionPoint, Operation, Value
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes._device import WARP
+from xtc_targets.nvgpu.passes._kernels import WARP
 
 _COMBINING = frozenset(
     f"arith.{name}"

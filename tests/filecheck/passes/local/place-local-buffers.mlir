@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: xtc-opt %s --distribute-clusters{clusters=1} --start-transfers --outline-pe-functions{pes=4} --drop-memory-spaces --place-local-buffers | FileCheck %s
-// RUN: not xtc-opt %s --distribute-clusters{clusters=1} --start-transfers --outline-pe-functions{pes=4} --drop-memory-spaces --place-local-buffers{smem-bytes=700} 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: xtc-opt %s --distribute-clusters{clusters=1} --start-transfers --outline-pe-functions{pes=4} --drop-memory-spaces --place-local-buffers='local-bytes=3932160 symbol=dev_smem' | FileCheck %s
+// RUN: not xtc-opt %s --distribute-clusters{clusters=1} --start-transfers --outline-pe-functions{pes=4} --drop-memory-spaces --place-local-buffers='local-bytes=700 symbol=dev_smem' 2>&1 | FileCheck %s --check-prefix=FULL
 
 // b and the private buffers are used only after the last use of a, so they get its place; c is used beside both, until its
 // transfer has been waited for. Each PE has a private buffer of its own.
 
-// FULL: kernel 'k' needs 768 bytes of a cluster's SMEM, which has 700 for buffers
+// FULL: kernel 'k' needs 768 bytes of local memory, which has 700 for buffers
 // FULL: note: 512 bytes: memref<128xf32>
-// FULL: note: 256 bytes: memref<16xf32>, one for each of 4 PEs
+// FULL: note: 256 bytes: memref<16xf32>, one for each of 4 units
 // FULL: hint: choose smaller tiles
 
 // CHECK-LABEL: func.func private @k.pe0(
@@ -17,7 +17,7 @@
 // CHECK: %[[PLACE:.*]] = arith.addi %[[MINE]], %{{.*}} : index
 // CHECK: memref.view %[[SMEM]][%[[PLACE]]][] : memref<3932160xi8> to memref<16xf32>
 // CHECK-LABEL: func.func @k(
-// CHECK-SAME: mppa.smem_bytes = 768 : i64
+// CHECK-SAME: xtc.local_bytes = 768 : i64
 // CHECK-DAG: %[[C_AT:.*]] = arith.constant 512 : index
 // CHECK-DAG: memref.view %{{.*}}[%[[C_AT]]][] : memref<3932160xi8> to memref<64xf32>
 // CHECK-DAG: %[[A_AT:.*]] = arith.constant 0 : index
