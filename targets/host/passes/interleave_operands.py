@@ -12,7 +12,7 @@ from xtc.ir.analysis.structured import labels, shape_of, structured
 from xtc.ir.attributes import DOT, LOOP_DIMS, LOOP_SCHEDULE, SCHEDULED_PREFIX
 from xtc.ir.builders.generic import generic
 from xtc.ir.builders.tensors import extract_slice
-from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
@@ -151,10 +151,10 @@ class _Rewrite:
 
     def _body(self, operand: int) -> Body:
         if self._moves and operand == 0:
-            return Body("xori", constant=-OFFSET)
+            return Body(arith.xori, constant=-OFFSET)
         if self.dot.element != self.product.element:
             unsigned = self.product.unsigned and operand == 0
-            return Body("extui" if unsigned else "extsi", element=self.dot.element)
+            return Body(arith.extui if unsigned else arith.extsi, element=self.dot.element)
         return Body()
 
     @property
@@ -178,6 +178,6 @@ class _Rewrite:
         op = generic(
             list(zip(operands, rows, strict=True)), self._last + 1, reductions, attributes, self.ip
         )
-        signed = "extf" if self.dot.total == "f32" else "extsi"
-        write_multiply_add(op, ("extui" if self.dot.offset else signed, signed))
+        signed = arith.extf if self.dot.total == "f32" else arith.extsi
+        write_multiply_add(op, (arith.extui if self.dot.offset else signed, signed))
         return op.results[0]

@@ -10,7 +10,7 @@ from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, structured
 from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULED_PREFIX
 from xtc.ir.builders.generic import generic
-from xtc.ir.mlir import InsertionPoint, Operation
+from xtc.ir.mlir import InsertionPoint, Operation, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
@@ -72,7 +72,7 @@ def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
     factor, panel, sums = nest.op.operands
     orders = [product.loops(_FACTOR), product.inner_last(_PANEL, product.term, product.column)]
     panel, before = untransposed(panel, product.loops(_PANEL))
-    widening = Body("extf", element=_WIDE)
+    widening = Body(arith.extf, element=_WIDE)
     operands = [
         copied(factor, orders[_FACTOR], orders[_FACTOR], widening, ip),
         copied(panel, before, orders[_PANEL], widening, ip),
