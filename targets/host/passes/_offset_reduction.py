@@ -14,7 +14,7 @@ from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.generic import generic
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import InsertionPoint, Value, arith
-from xtc_passes.tensor._narrow_contraction import NarrowProduct
+from xtc_passes.tensor._narrow_contraction import NarrowContraction
 from xtc_targets.host.passes._contraction_bodies import BodyWriter
 from xtc_targets.host.passes._operand_copies import axis, constant, zeros
 
@@ -22,7 +22,7 @@ OFFSET = 128
 
 
 def without_offset(
-    product: NarrowProduct, panel: Value, loops: Sequence[int], sums: Value, ip: InsertionPoint
+    product: NarrowContraction, panel: Value, loops: Sequence[int], sums: Value, ip: InsertionPoint
 ) -> Value:
     """`sums` less what the offset adds; `loops` walk the panel's dimensions."""
     kept = [loop for loop in loops if loop != product.term]
@@ -42,7 +42,7 @@ def without_offset(
 
 
 def _column_sums(
-    product: NarrowProduct,
+    product: NarrowContraction,
     panel: Value,
     loops: Sequence[int],
     kept: Sequence[int],

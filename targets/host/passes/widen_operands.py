@@ -15,7 +15,7 @@ from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
 from xtc_passes.tensor._grouped_reduction import computing, group_loops
-from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
+from xtc_passes.tensor._narrow_contraction import NarrowContraction, narrow_contraction
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
@@ -48,14 +48,14 @@ class WidenOperands(Pass):
         with module.context:
             for one in found:
                 nest = structured(one.op)
-                product = narrow_product(nest) if nest is not None else None
+                product = narrow_contraction(nest) if nest is not None else None
                 if product is not None and _suits(product, one):
                     with one.op.location:
                         _rewrite(product, one.nest, InsertionPoint(one.op))
             remove_attributes(module, SCHEDULED_PREFIX)
 
 
-def _suits(product: NarrowProduct, one: Scheduled) -> bool:
+def _suits(product: NarrowContraction, one: Scheduled) -> bool:
     """Whether floats become vectors, and operands are not what the schedule computes anyway."""
     loops = [loop for nest in one.nest.walk() for loop in nest.loops]
     return (
@@ -67,7 +67,7 @@ def _suits(product: NarrowProduct, one: Scheduled) -> bool:
     )
 
 
-def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
+def _rewrite(product: NarrowContraction, loops: Nest, ip: InsertionPoint) -> None:
     nest = product.nest
     factor, panel, sums = nest.op.operands
     orders = [product.loops(_FACTOR), product.inner_last(_PANEL, product.term, product.column)]
