@@ -58,8 +58,8 @@ def found(
         return contraction(nest)
 
 
-def roles(*arguments: str, indices: tuple[str, str, str], kinds: str) -> Roles | None:
-    result = found(*arguments, indices=indices, kinds=kinds)
+def roles(a: str, b: str, c: str, indices: tuple[str, str, str], kinds: str) -> Roles | None:
+    result = found(a, b, c, indices, kinds)
     return None if result is None else result.roles
 
 
@@ -114,8 +114,8 @@ def test_depthwise_convolution() -> None:
 )
 def test_other_operations(indices: tuple[str, str, str], kinds: str) -> None:
     shape = {2: "4x4", 1: "4"}
-    sizes = [shape[row.count(",") + 1] for row in indices]
-    assert roles(*sizes, indices=indices, kinds=kinds) is None
+    a, b, c = (shape[row.count(",") + 1] for row in indices)
+    assert roles(a, b, c, indices, kinds) is None
 
 
 def test_widened_operands_in_either_order() -> None:
