@@ -24,6 +24,7 @@ _SHARED_SIMULATOR = (
     "sim_image.c",
     "sim_order.c",
     "sim_poison.c",
+    "xtc_report.c",
 )
 _SHARED_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
 

@@ -22,9 +22,11 @@ PROCESSORS = ("x86_64", "aarch64")
 _SHARED_SIMULATOR = (
     "sim_device.c",
     "sim_fault.c",
+    "sim_fiber.c",
     "sim_image.c",
     "sim_order.c",
     "sim_poison.c",
+    "xtc_report.c",
 )
 _SHARED_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
 

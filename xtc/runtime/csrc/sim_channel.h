@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "xtc_report.h"
+
 #define SIM_MAGIC 0x4d495358u
 #define SIM_DESCRIPTOR 3 // of the shared file in the device process
 #define SIM_RING 64
@@ -56,6 +58,7 @@ typedef struct {
     _Atomic uint32_t posted, finished, state;
     int32_t status; // of the failure
     char failure[2 * SIM_TEXT];
+    char report[XTC_REPORT_PATH]; // the file with the whole of it, or ""
     sim_request ring[SIM_RING];
 } sim_channel;
 

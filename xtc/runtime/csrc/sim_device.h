@@ -29,6 +29,9 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
 // Stop: a kernel broke a rule. The message names kernel, place and, where it is not 0, address.
 _Noreturn void sim_fault(uint64_t address, const char *rule, ...)
     __attribute__((format(printf, 2, 3)));
+// The same, where more is to be told than a message holds: a file gets the whole `report`.
+_Noreturn void sim_fault_with_report(const char *report, const char *rule, ...)
+    __attribute__((format(printf, 2, 3)));
 // Stop for a reason that no kernel has.
 _Noreturn void sim_give_up(const char *reason);
 

@@ -136,6 +136,9 @@ static int32_t failed(sim_host *sim)
     if (sim->channel->state != SIM_FAILED || sim->reported)
         return lost(sim);
     sim->reported = true;
+    if (sim->channel->report[0]) // the name must not be what is cut off
+        return xtc_fail(sim->channel->status, "%.600s\nthe whole report: %s",
+                        sim->channel->failure, sim->channel->report);
     return xtc_fail(sim->channel->status, "%s", sim->channel->failure);
 }
 
