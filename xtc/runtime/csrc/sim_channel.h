@@ -20,10 +20,13 @@
 #define SIM_GRANULE 64 // bytes of device memory that one byte of the map stands for
 
 enum sim_operation {
-    SIM_LOAD,   // arguments: bytes of the image that stands in its room; result: module
-    SIM_UNLOAD, // module
-    SIM_SYMBOL, // module; text: name; result: function
-    SIM_LAUNCH, // function, then the kernel's arguments
+    SIM_LOAD,     // arguments: bytes of the image that stands in its room; result: module
+    SIM_UNLOAD,   // module
+    SIM_FUNCTION, // module; text: name; result: function
+    SIM_DATA,     // module; text: name; result: address; arguments: bytes
+    SIM_WRITE,    // address and bytes of data of an image, which stand in the image's room
+    SIM_READ,     // the other way
+    SIM_LAUNCH,   // function, then the kernel's arguments
 };
 
 enum sim_state {

@@ -7,12 +7,14 @@
 #include <stdbool.h>
 
 #include "sim_channel.h"
+#include "sim_image.h"
 #include "sim_text.h"
 #include "xtc_driver.h"
 
 typedef struct {
     // Runs a kernel. Whatever goes wrong ends in sim_fault.
     void (*launch)(uint64_t function, const char *name, const xtc_launch *launch);
+    const sim_loader *loader; // of the machine's images; NULL: they are shared libraries
     // Appends where the processor is at this moment, such as " on cluster 2, PE 5".
     void (*where)(sim_text *text);
 } sim_device_ops;
