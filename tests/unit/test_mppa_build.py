@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_listed() -> None:
         body += f"%{name} = {BUFFER.format(rows)}\n"
     for _ in range(2):
         body += "\n".join(used.format(*one) for one in (("a", 900), ("b", 60), ("c", 1))) + "\n"
-    with pytest.raises(UserError, match="needs 3936256 bytes of a cluster's SMEM") as error:
+    with pytest.raises(UserError, match="needs 3936256 bytes of local memory") as error:
         stage_text(kernel(body))
     assert error.value.notes[0] == "3686400 bytes: memref<900x1024xf32>"
     assert len(error.value.notes) == 3

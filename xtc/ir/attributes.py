@@ -89,6 +89,15 @@ LAUNCH_GRID = "xtc.grid"
 and z of a launch, from the integers among its arguments. Written by passes that distribute loops of
 unknown size, read by lower-device-commands; without it the image says how many blocks there are."""
 
+UNITS = "xtc.units"
+"""Integer on a call: how many units, the cores that share one local memory, run the function at the
+same time. Written by passes that outline the functions of units, read by place-local-buffers and by
+code generation."""
+
+LOCAL_BYTES = "xtc.local_bytes"
+"""Integer on a kernel: the bytes of local memory that its buffers take. Written by
+place-local-buffers, read by people."""
+
 KERNELS = "xtc.kernels"
 """Array of string arrays on the module: device, symbol and argument types of each kernel that the
 program launches; a launch gives the position. Written by lower-device-commands, read when images

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from xtc.ir.attributes import LAUNCH_GRID
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     AffineDimExpr,
     AffineExpr,
@@ -22,8 +22,8 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc_passes.offload.lower_device_commands import INTEGERS
-from xtc_targets.nvgpu.passes._device import set_shape
-from xtc_targets.nvgpu.passes._iterations import binary, known, move_body, where_below
+from xtc_targets.nvgpu.passes._kernels import set_shape
+from xtc_targets.nvgpu.passes._numbered_loops import binary, known, move_body, where_below
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import (
+from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     GRID,
     THREAD_ID,
@@ -21,7 +21,7 @@ from xtc_targets.nvgpu.passes._device import (
     set_apart,
     set_shape,
 )
-from xtc_targets.nvgpu.passes._iterations import (
+from xtc_targets.nvgpu.passes._numbered_loops import (
     binary,
     count,
     extents,

@@ -12,7 +12,7 @@ from xtc.interfaces.target import kernel_symbol
 from xtc.ir.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import kernels, shape, shared_bytes
+from xtc_targets.nvgpu.passes._kernels import kernels, shape, shared_bytes
 
 _ARGUMENTS = ("i32", "i64", "f32", "f64", "!llvm.ptr", "!llvm.ptr<1>")
 

@@ -10,7 +10,7 @@ from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.attributes import KERNEL
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._contraction import Product, epilogue_of, product_of
+from xtc_targets.nvgpu.passes._mma_contraction import Product, epilogue_of, product_of
 
 
 @dataclass(frozen=True)

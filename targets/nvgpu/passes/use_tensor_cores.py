@@ -26,14 +26,14 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._code import Code, Number
-from xtc_targets.nvgpu.passes._contraction import Product, epilogue_of, product_of
-from xtc_targets.nvgpu.passes._contraction_loop import ProductLoop, ThreadPlace
-from xtc_targets.nvgpu.passes._contraction_write import Result, keep_sums, write_result
-from xtc_targets.nvgpu.passes._device import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._kernels import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._mma_contraction import Product, epilogue_of, product_of
+from xtc_targets.nvgpu.passes._mma_loop import ProductLoop, ThreadPlace
+from xtc_targets.nvgpu.passes._mma_result import Result, keep_sums, write_result
+from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
 from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._tiling import BLOCKS_SM, Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
