@@ -56,6 +56,7 @@ def convolutions(draw: st.DrawFn) -> tuple[Conv2d, tuple[int, ...], tuple[int, .
     return op, x_shape, (draw(small), draw(small), part, groups * each)
 
 
+@pytest.mark.slow
 @given(convolutions())
 def test_reference_is_correlation(case: tuple[Conv2d, tuple[int, ...], tuple[int, ...]]) -> None:
     op, x_shape, w_shape = case
@@ -88,6 +89,7 @@ def variants(dtype: str) -> Graph:
     return gb.graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_compiled_code_follows_the_reference(dtype: str) -> None:
     assert len(xtc.compile(variants(dtype)).check()) == 6
