@@ -105,7 +105,7 @@ unit: $(READY) ## unit tests, and the rules of the house (pytest)
 	$(title)
 	@$(PYTEST)
 
-unit-fast: $(READY) ## unit tests that take well under a second each
+unit-fast: $(READY) ## unit tests that take less than a tenth of a second each
 	$(title)
 	@$(PYTEST) -m 'not slow'
 

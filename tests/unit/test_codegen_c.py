@@ -69,6 +69,7 @@ def test_integers_wrap_and_floats_saturate_as_llvm_has_it(strict_compiler: str) 
             exactly(mine, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["maximum", "minimum"])
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])

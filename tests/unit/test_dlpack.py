@@ -213,11 +213,13 @@ def in_and_out(tensor: Any, array: Array, from_dlpack: Callable[[Any], Any]) -> 
 class TestLibraries:
     @pytest.mark.slow
     @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.slow
     def test_torch(self, dtype: str) -> None:
         torch = pytest.importorskip("torch", reason="the package torch is not installed")
         array = values(dtype, (4, 6))
         in_and_out(torch.from_numpy(array.copy()), array, torch.from_dlpack)
 
+    @pytest.mark.slow
     def test_torch_bfloat16(self) -> None:
         torch = pytest.importorskip("torch", reason="the package torch is not installed")
         tensor = torch.arange(8).to(torch.bfloat16)

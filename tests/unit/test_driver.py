@@ -22,7 +22,7 @@ from xtc.core.errors import (
 )
 from xtc.driver import Compilation, prepare
 from xtc.graph.graph import Graph
-from xtc.interfaces.artifact import MANIFEST_FILE
+from xtc.interfaces.artifact import FORMAT, MANIFEST_FILE
 
 AARCH64 = "aarch64-unknown-linux-gnu"
 ELF_AARCH64 = 183  # EM_AARCH64, at offset 18 of the file
@@ -302,7 +302,7 @@ class TestSave:
             ('"entry": "product"', '"entry": 5'),
             ('"target": "host"', '"target": "null"'),
             ('"module.so"', '"../module.so"'),
-            ('"format": 1', '"format": 2'),
+            (f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
         ],
     )
     def test_a_manifest_that_does_not_fit(self, copy: Path, old: str, new: str) -> None:

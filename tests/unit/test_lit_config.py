@@ -107,6 +107,7 @@ def test_commands_are_forked_where_a_new_interpreter_would_start_alike(
     assert code == 0, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("started", ["", "not ", "env A=1 "])
 def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
     text = f"RUN: {started}%python %S/endless.py | FileCheck %s"
@@ -117,6 +118,7 @@ def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
     assert_ended(lit_suite)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> None:
     write_endless(lit_suite)
