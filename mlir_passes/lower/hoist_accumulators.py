@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
-from xtc.ir.analysis.linalg_ops import dict_of
+from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.mlir import (
     Block,
     BlockArgument,
@@ -18,6 +18,7 @@ from xtc.ir.mlir import (
     StringAttr,
     Value,
     all_operations,
+    scf,
 )
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._dots import INTRINSICS
@@ -155,13 +156,8 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
     with loop.context, loop.location:
         with InsertionPoint(loop):
             first = [read.op.clone().results[0] for read, _ in pairs]
-            new = Operation.create(
-                "scf.for",
-                results=[value.type for value in [*loop.results, *first]],
-                operands=[*loop.operands, *first],
-                attributes=dict_of(loop),
-                regions=1,
-            )
+            types = [value.type for value in [*loop.results, *first]]
+            new = rebuilt(loop, [*loop.operands, *first], types)
         block = loop.regions[0].blocks[0]
         block.append_to(new.regions[0])
         _yield(block, [write.value for _, write in pairs])
@@ -181,7 +177,7 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
 def _yield(block: Block, values: Sequence[Value]) -> None:
     """Let the loop's last operation hand on `values` too."""
     last = list(block.operations)[-1].operation
-    Operation.create("scf.yield", operands=[*last.operands, *values], ip=InsertionPoint(last))
+    scf.yield_([*last.operands, *values], ip=InsertionPoint(last))
     last.erase()
 
 
