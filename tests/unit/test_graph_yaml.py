@@ -72,6 +72,7 @@ def fails(text: str, message: str, place: str) -> UserError:
 # What is written is read back.
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_every_graph_is_read_back_equal(graph: Graph) -> None:
     text = Graph.to_yaml(graph)
@@ -81,6 +82,7 @@ def test_every_graph_is_read_back_equal(graph: Graph) -> None:
     assert [node.output.type for node in read] == [node.output.type for node in graph]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_every_array_is_read_back_bit_for_bit(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 5), max_size=3).map(tuple))
@@ -329,6 +331,7 @@ def test_only_plain_decimal_numbers_are_numbers(text: str) -> None:
     fails(SMALL.replace("[n, 2]", f"[2, {text}]"), f"is the name {text!r}", "4:22")
 
 
+@pytest.mark.slow
 def test_the_slow_parser_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_tree, "_LOADER", yaml.SafeLoader)
     assert Graph.from_yaml(SMALL) == small()
