@@ -15,13 +15,12 @@ from xtc.ir.mlir import (
     InsertionPoint,
     MemRefType,
     Operation,
-    StringAttr,
     Value,
+    VectorType,
     all_operations,
     scf,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import INTRINSICS
 
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (
@@ -142,14 +141,15 @@ def _is_inside(value: Value, loop: Operation) -> bool:
 def _is_harmless(op: Operation) -> bool:
     """Whether it touches no memory."""
     pure = op.name.startswith(("arith.", "math.", "affine.", "scf.", "ub."))
-    return pure or op.name in _HARMLESS or _is_dot(op)
+    return pure or op.name in _HARMLESS or _is_on_vectors(op)
 
 
-def _is_dot(op: Operation) -> bool:
-    """Whether it is an instruction on vectors that touches no memory."""
-    if op.name != "llvm.call_intrinsic":
-        return False
-    return StringAttr(op.attributes["intrin"]).value in INTRINSICS
+def _is_on_vectors(op: Operation) -> bool:
+    """Whether it is an instruction on vectors alone; one that touches memory takes an address."""
+    values = [*op.operands, *op.results]
+    return op.name == "llvm.call_intrinsic" and all(
+        isinstance(value.type, VectorType) for value in values
+    )
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:

@@ -16,12 +16,13 @@ from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAt
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
-from xtc_passes.tensor._dots import Dot, dot_for
-from xtc_passes.tensor._grouped_reduction import group_loops, refusal, with_inner_loop
-from xtc_passes.tensor._narrow_contraction import NarrowContraction, narrow_contraction
+from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
+from xtc_targets.host.passes._grouped_schedules import with_inner_loop
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
 
@@ -69,7 +70,7 @@ class InterleaveOperands(Pass):
     def _product(self, one: Scheduled) -> tuple[NarrowContraction, Dot]:
         """What is to be computed, and by what. Raises UserError where it cannot be."""
         nest = structured(one.op)
-        product = narrow_contraction(nest) if nest is not None else None
+        product = host_contraction(nest) if nest is not None else None
         dot = dot_for(self.features, product.element) if product is not None else None
         if product is None or dot is None or not _suits(dot, product, one.nest):
             raise refusal(one)

@@ -25,7 +25,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import Dot, dot_for
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
 
 _WORD = 32  # bits of the terms of one sum, and of the sum
 

@@ -14,11 +14,12 @@ from xtc.ir.mlir import InsertionPoint, Operation, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
-from xtc_passes.tensor._grouped_reduction import computing, group_loops
-from xtc_passes.tensor._narrow_contraction import NarrowContraction, narrow_contraction
+from xtc_passes.tensor._grouped_reduction import group_loops
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._grouped_schedules import computing
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, untransposed
 
 _FACTOR, _PANEL = 0, 1
@@ -48,7 +49,7 @@ class WidenOperands(Pass):
         with module.context:
             for one in found:
                 nest = structured(one.op)
-                product = narrow_contraction(nest) if nest is not None else None
+                product = host_contraction(nest) if nest is not None else None
                 if product is not None and _suits(product, one):
                     with one.op.location:
                         _rewrite(product, one.nest, InsertionPoint(one.op))
