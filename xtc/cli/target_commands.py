@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of targets: `xtc <target> <command>` is `run` of the module in the target's `commands/`."""
+"""Commands of targets: `xtc <target> <command>` calls `run` of a module in `commands/`."""
 
 from __future__ import annotations
 
