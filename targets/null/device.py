@@ -66,6 +66,11 @@ class NullDevice(DriverDevice):
                 f"code for {toolchain.get('triple')} cannot run on {self.device_name}",
                 notes=[f"it runs on this processor, {here.triple}"],
             )
+        if (built := toolchain.get("memories")) != str(self.memories):
+            raise ArtifactError(
+                f"the code was compiled for memories {built}, and {self.device_name} has "
+                f"{self.memories}"
+            )
 
     def _connect(self, name: str) -> OpenDevice:
         if reason := self.detect_accelerator():

@@ -192,12 +192,22 @@ def test_a_member_that_fails_is_named(asynchronous: Kernels) -> None:
         device.memory_allocate((1 << 20) + 1)
     assert device.memory_info()[0] == words.nbytes
     queue.launch(asynchronous.step, [0, 1])
-    with pytest.raises(
-        DeviceFault, match=r"member 0: command 0 .*, launch: kernel 'step'"
-    ):
+    with pytest.raises(DeviceFault, match=r"member 0: command 0 .*, launch: kernel 'step'"):
         queue.wait()
     with pytest.raises(DeviceError):
         queue.wait()
+
+
+def test_a_command_that_cannot_be_given_stops_the_queue(kernels: Kernels) -> None:
+    queue, seen = kernels.device.queue(), []
+    queue.callback(lambda: seen.append(1))
+    with pytest.raises(DeviceMemoryError, match="8 bytes at 0x10 are not inside an allocation"):
+        queue.copy_to(16, np.zeros(1, np.int64).data)
+    event = queue.callback(lambda: seen.append(2))
+    for _ in range(2):
+        with pytest.raises(DeviceMemoryError, match="8 bytes at 0x10"):
+            queue.wait()
+    assert (seen, event.done) == ([1], False)
 
 
 def test_nothing_is_left_of_a_set() -> None:

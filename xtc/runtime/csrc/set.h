@@ -6,7 +6,8 @@
 //
 // The set has addresses of its own. An allocation is in all memories of all members, replicated or in
 // shards (xtc_driver.h); kernel arguments that are addresses are each member's own when it starts.
-// After a command that failed on one member the others finish what they were given.
+// A command that cannot be given stops the queue. After one that failed on a member, that member runs
+// nothing more of the queue, and the others finish what they were given.
 #ifndef SET_H
 #define SET_H
 
@@ -63,6 +64,9 @@ typedef struct set_queue {
     set_numbers queues;
     set_event *first, *last; // of commands that may not be done
     xtc_event finished;      // all up to this one are done
+    xtc_event stopped;       // what is given after it is dropped, for this failure; 0: nothing is
+    int32_t status;
+    char message[XTC_MESSAGE_BYTES];
     struct set_queue *next;
 } set_queue;
 
@@ -116,7 +120,10 @@ void set_forget_symbols(xtc_device *set);
 // set_queue.c
 int32_t set_queue_open(xtc_device *, xtc_queue *);
 int32_t set_queue_close(xtc_device *, xtc_queue);
-int32_t set_find_queue(xtc_device *set, xtc_queue queue, set_numbers *found);
+int32_t set_find_queue(xtc_device *set, xtc_queue queue, set_numbers *found, bool *stopped);
+// Drop what is given to the queue from now on, for the reason in this thread's message; returns
+// `status`.
+int32_t set_stop(xtc_device *set, xtc_queue queue, int32_t status);
 // Note the members' events of a command, 0 where a member has none.
 int32_t set_note(xtc_device *set, xtc_queue queue, const set_numbers *events, xtc_event *event);
 int32_t set_wait(xtc_device *, xtc_queue, xtc_event);

@@ -12,6 +12,7 @@ typedef struct {
     xtc_device *set;
     xtc_queue queue; // the set's; XTC_NOW stands for one that is closed when the command is done
     set_numbers queues, events;
+    bool stopped;   // nobody gets it
     int32_t status; // of the first member that did not take it
 } fan;
 
@@ -21,14 +22,15 @@ static bool begin(fan *out, xtc_device *set, xtc_queue queue)
     if (queue == XTC_NOW)
         out->status = set_queue_open(set, &out->queue);
     if (!out->status)
-        out->status = set_find_queue(set, out->queue, &out->queues);
-    return out->status == XTC_OK;
+        out->status = set_find_queue(set, out->queue, &out->queues, &out->stopped);
+    return !out->status && !out->stopped;
 }
 
 // The next member to give the command to, which `number` counts; NULL after the last one.
 static const set_member *next(fan *out, uint32_t number)
 {
-    return !out->status && number < out->set->count ? &out->set->members[number] : NULL;
+    bool goes_on = !out->status && !out->stopped && number < out->set->count;
+    return goes_on ? &out->set->members[number] : NULL;
 }
 
 static void gave(fan *out, uint32_t number, int32_t status)
@@ -45,7 +47,7 @@ static int32_t end(fan *out, bool now, xtc_event *event)
     if (!out->status && !now)
         return set_note(out->set, out->queue, &out->events, event);
     if (!now || !out->queue)
-        return out->status;
+        return set_stop(out->set, out->queue, out->status);
     if (!out->status)
         out->status = set_wait(out->set, out->queue, 0);
     memcpy(message, xtc_message(), sizeof message);

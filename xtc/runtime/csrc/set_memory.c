@@ -99,8 +99,9 @@ static xtc_address add(xtc_device *set, set_allocation *allocation)
 static int32_t alloc(xtc_device *set, xtc_queue queue, uint64_t nbytes, uint64_t shard_bytes,
                      xtc_address *address)
 {
+    bool stopped;
     set_numbers queues = {{XTC_NOW}};
-    if (queue != XTC_NOW && set_find_queue(set, queue, &queues))
+    if (queue != XTC_NOW && set_find_queue(set, queue, &queues, &stopped))
         return XTC_LOST;
     set_allocation *wanted = calloc(1, sizeof *wanted);
     if (!wanted)
@@ -119,7 +120,7 @@ int32_t set_alloc(xtc_device *set, xtc_queue queue, uint64_t nbytes, xtc_address
 {
     *address = 0;
     int32_t status = set_check(set);
-    return status ? status : alloc(set, queue, nbytes, 0, address);
+    return set_stop(set, queue, status ? status : alloc(set, queue, nbytes, 0, address));
 }
 
 int32_t set_alloc_sharded(xtc_device *set, xtc_queue queue, uint64_t nbytes, uint64_t shard_bytes,
@@ -130,7 +131,8 @@ int32_t set_alloc_sharded(xtc_device *set, xtc_queue queue, uint64_t nbytes, uin
     if (!status && (!shard_bytes || (nbytes + shard_bytes - 1) / shard_bytes > set->memories))
         status = xtc_fail(XTC_USAGE, "shards of %llu of %llu bytes do not fit %u memories",
                           (ull)shard_bytes, (ull)nbytes, set->memories);
-    return status ? status : alloc(set, queue, nbytes, shard_bytes, address);
+    status = status ? status : alloc(set, queue, nbytes, shard_bytes, address);
+    return set_stop(set, queue, status);
 }
 
 int32_t set_add_data(xtc_device *set, const set_numbers *addresses, uint64_t nbytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues of a set: one on each member, and events that all members reach.
 #include <stdlib.h>
+#include <string.h>
 
 #include "set.h"
 
@@ -76,17 +77,48 @@ static set_queue *find(const xtc_device *set, xtc_queue number)
     return known;
 }
 
-int32_t set_find_queue(xtc_device *set, xtc_queue queue, set_numbers *found)
+int32_t set_find_queue(xtc_device *set, xtc_queue queue, set_numbers *found, bool *stopped)
 {
     int32_t status = set_check(set);
     if (status)
         return status;
     pthread_mutex_lock(&set->lock);
     const set_queue *known = find(set, queue);
-    if (known)
+    if (known) {
         *found = known->queues;
+        *stopped = known->stopped != 0;
+    }
     pthread_mutex_unlock(&set->lock);
     return known ? XTC_OK : XTC_LOST;
+}
+
+int32_t set_stop(xtc_device *set, xtc_queue queue, int32_t status)
+{
+    pthread_mutex_lock(&set->lock);
+    set_queue *known = set->queues;
+    while (known && known->number != queue)
+        known = known->next;
+    if (status && known && !known->stopped) {
+        known->stopped = ++set->last_number;
+        known->status = status;
+        memcpy(known->message, xtc_message(), sizeof known->message);
+    }
+    pthread_mutex_unlock(&set->lock);
+    return status;
+}
+
+// The failure that stopped the queue before `event`, or before now where that is 0.
+static int32_t stopped_before(xtc_device *set, xtc_queue queue, xtc_event event)
+{
+    int32_t status = XTC_OK;
+    pthread_mutex_lock(&set->lock);
+    const set_queue *known = set->queues;
+    while (known && known->number != queue)
+        known = known->next;
+    if (known && known->stopped && (!event || event > known->stopped))
+        status = xtc_fail_with(known->status, known->message);
+    pthread_mutex_unlock(&set->lock);
+    return status;
 }
 
 // XTC_OK, XTC_PENDING, or the first failure of a member, as the members' done() has it.
@@ -110,7 +142,8 @@ static int32_t state_of(xtc_device *set, const set_numbers *queues, const set_nu
 // Forget events that are reached, from the first on; with the lock.
 static void settle(xtc_device *set, set_queue *queue)
 {
-    while (queue->first && state_of(set, &queue->queues, &queue->first->events, false) == XTC_OK) {
+    while (queue->first && (!queue->stopped || queue->first->number < queue->stopped) &&
+           state_of(set, &queue->queues, &queue->first->events, false) == XTC_OK) {
         set_event *gone = queue->first;
         queue->finished = gone->number;
         queue->first = gone->next;
@@ -150,7 +183,8 @@ int32_t set_note(xtc_device *set, xtc_queue queue, const set_numbers *events, xt
 static int32_t look_up(xtc_device *set, xtc_queue queue, xtc_event event, set_numbers *queues,
                        set_numbers *events)
 {
-    int32_t status = set_find_queue(set, queue, queues);
+    bool stopped;
+    int32_t status = set_find_queue(set, queue, queues, &stopped);
     *events = (set_numbers){{0}};
     if (status)
         return status;
@@ -169,7 +203,9 @@ int32_t set_done(xtc_device *set, xtc_queue queue, xtc_event event)
 {
     set_numbers queues, events;
     int32_t status = look_up(set, queue, event, &queues, &events);
-    return status ? status : state_of(set, &queues, &events, event == 0);
+    if (!status)
+        status = state_of(set, &queues, &events, event == 0);
+    return status ? status : stopped_before(set, queue, event);
 }
 
 int32_t set_wait(xtc_device *set, xtc_queue queue, xtc_event event)
@@ -186,10 +222,10 @@ int32_t set_wait(xtc_device *set, xtc_queue queue, xtc_event event)
         int32_t status = member->driver->wait(member->device, queues.of[i], events.of[i]);
         if (status && !first) {
             first = set_failed(member, i, status);
-            __builtin_memcpy(message, xtc_message(), sizeof message);
+            memcpy(message, xtc_message(), sizeof message);
         }
     }
-    return first ? xtc_fail_with(first, message) : XTC_OK;
+    return first ? xtc_fail_with(first, message) : stopped_before(set, queue, event);
 }
 
 void set_forget_queues(xtc_device *set)
