@@ -18,7 +18,7 @@ from mlir._mlir_libs._mlirDialectsLinalg import (
     infer_contraction_dimensions_from_maps,
     infer_convolution_dimensions,
 )
-from mlir.dialects import affine, arith, cf, func, memref, scf, tensor, ub, vector
+from mlir.dialects import affine, arith, bufferization, cf, func, memref, scf, tensor, ub, vector
 from mlir.ir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -121,6 +121,7 @@ __all__ = [
     "all_operations",
     "apply_named_sequence",
     "arith",
+    "bufferization",
     "cf",
     "copied",
     "func",

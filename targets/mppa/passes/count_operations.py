@@ -122,7 +122,7 @@ def _linalg_counts(found: Nest) -> Counter[int]:
         for extent in extents:
             count = control.multiply(count, extent)
         kind, arithmetic = OTHER, found.arithmetic
-        if found.factors is not None:
+        if found.is_multiply_add:
             kind = TYPES.get(element(found.op.operands[0]), OTHER)
         elif arithmetic:
             count = control.multiply(count, len(arithmetic))
