@@ -162,6 +162,22 @@ def test_one_member_copies_while_another_computes(asynchronous: Kernels) -> None
     assert started.done
 
 
+def test_members_copy_the_same_host_memory_in_order(kernels: Kernels) -> None:
+    device, queue = kernels.device, kernels.device.queue()
+    shards, whole = device.zeros(30_000, "int64", shards=3), device.zeros(30_000, "int64")
+    host = np.zeros(30_000, np.int64)
+    for value in range(1, 20):
+        host[:] = 0
+        shards.write(np.full(30_000, value))
+        queue.copy_from(host.data, shards.address)
+        queue.copy_to(whole.address, host.data)  # each member reads what all have written
+        queue.copy_from(host.data, shards.address)
+        queue.wait()
+        assert (whole.numpy() == value).all()
+        device.launch(kernels.step, [whole, 1])  # the first element of each member's own copy
+        assert whole.numpy()[0] == value + 1
+
+
 def test_two_sets_wait_for_each_other(kernels: Kernels) -> None:
     with NullDevice(memory_bytes=1 << 20, memories=2) as other:
         first, second = kernels.device.queue(), other.queue()

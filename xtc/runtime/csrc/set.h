@@ -4,6 +4,8 @@
 // queues; what has to happen once, such as a callback, joins them. Any driver's devices can be
 // members, sets too.
 //
+// Members that copy the same host memory do so in the queue's order: they are joined in between.
+//
 // The set has addresses of its own. An allocation is in all memories of all members, replicated or in
 // shards (xtc_driver.h); kernel arguments that are addresses are each member's own when it starts.
 // A command that cannot be given stops the queue. After one that failed on a member, that member runs
@@ -59,11 +61,21 @@ typedef struct set_event {
     struct set_event *next;
 } set_event;
 
+// Host memory of a copy that some member may not have begun.
+typedef struct {
+    uint64_t begin, end;
+    bool is_written;
+} set_host_span;
+
+#define SET_HOST_SPANS 16
+
 typedef struct set_queue {
     xtc_queue number; // the set's
     set_numbers queues;
     set_event *first, *last; // of commands that may not be done
     xtc_event finished;      // all up to this one are done
+    set_host_span spans[SET_HOST_SPANS]; // of copies since the members were at one point
+    uint32_t span_count;
     xtc_event stopped;       // what is given after it is dropped, for this failure; 0: nothing is
     int32_t status;
     char message[XTC_MESSAGE_BYTES];
@@ -124,6 +136,12 @@ int32_t set_find_queue(xtc_device *set, xtc_queue queue, set_numbers *found, boo
 // Drop what is given to the queue from now on, for the reason in this thread's message; returns
 // `status`.
 int32_t set_stop(xtc_device *set, xtc_queue queue, int32_t status);
+// Note the host memory of a copy. Returns whether the members have to come to one point first: one of
+// them may still have to read or write these bytes for a command before.
+bool set_uses_host(xtc_device *set, xtc_queue queue, const void *host, uint64_t nbytes,
+                   bool is_written);
+// The members are at one point.
+void set_joined(xtc_device *set, xtc_queue queue);
 // Note the members' events of a command, 0 where a member has none.
 int32_t set_note(xtc_device *set, xtc_queue queue, const set_numbers *events, xtc_event *event);
 int32_t set_wait(xtc_device *, xtc_queue, xtc_event);

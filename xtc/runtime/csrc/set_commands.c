@@ -61,6 +61,36 @@ static int32_t refuse(fan *out, int32_t status)
     return status;
 }
 
+// Let a member go on only when another one has come to where it is.
+static void join(fan *out, uint32_t waiting, uint32_t other)
+{
+    const set_member *here = &out->set->members[waiting], *there = &out->set->members[other];
+    xtc_event reached;
+    int32_t status = there->driver->event(there->device, out->queues.of[other], &reached);
+    if (status) {
+        gave(out, other, status);
+        return;
+    }
+    gave(out, waiting, here->driver->after(here->device, out->queues.of[waiting], there->driver,
+                                           there->device, out->queues.of[other], reached,
+                                           &out->events.of[waiting]));
+}
+
+// Let all members come to one point.
+static void join_all(fan *out)
+{
+    for (uint32_t i = 1; next(out, i); i++)
+        join(out, 0, i);
+    for (uint32_t i = 1; next(out, i); i++)
+        join(out, i, 0);
+}
+
+static void use_host(fan *out, const void *host, uint64_t nbytes, bool is_written)
+{
+    if (next(out, 0) && set_uses_host(out->set, out->queue, host, nbytes, is_written))
+        join_all(out);
+}
+
 int32_t set_copy_to(xtc_device *set, xtc_queue queue, xtc_address destination, const void *source,
                     uint64_t nbytes, uint32_t flags, xtc_event *event)
 {
@@ -69,6 +99,7 @@ int32_t set_copy_to(xtc_device *set, xtc_queue queue, xtc_address destination, c
     const set_member *member;
     if (begin(&out, set, queue) && set_find(set, destination, nbytes, &to))
         refuse(&out, XTC_MEMORY);
+    use_host(&out, source, nbytes, false);
     for (uint32_t i = 0; (member = next(&out, i)); i++) {
         set_part part = set_part_of(set, i, &to, destination - to.address, nbytes);
         if (part.nbytes)
@@ -87,6 +118,7 @@ int32_t set_copy_from(xtc_device *set, xtc_queue queue, void *destination, xtc_a
     const set_member *member;
     if (begin(&out, set, queue) && set_find(set, source, nbytes, &from))
         refuse(&out, XTC_MEMORY);
+    use_host(&out, destination, nbytes, true);
     for (uint32_t i = 0; (member = next(&out, i)); i++) {
         set_part part = set_part_of(set, i, &from, source - from.address, nbytes);
         if (part.nbytes)
@@ -198,21 +230,6 @@ int32_t set_launch(xtc_device *set, xtc_queue queue, xtc_function function,
     return end(&out, queue == XTC_NOW, event);
 }
 
-// Let a member go on only when others have come to where they are.
-static void join(fan *out, uint32_t waiting, uint32_t other)
-{
-    const set_member *here = &out->set->members[waiting], *there = &out->set->members[other];
-    xtc_event reached;
-    int32_t status = there->driver->event(there->device, out->queues.of[other], &reached);
-    if (status) {
-        gave(out, other, status);
-        return;
-    }
-    gave(out, waiting, here->driver->after(here->device, out->queues.of[waiting], there->driver,
-                                           there->device, out->queues.of[other], reached,
-                                           &out->events.of[waiting]));
-}
-
 int32_t set_callback(xtc_device *set, xtc_queue queue, int32_t (*function)(void *), void *data,
                      uint32_t flags, xtc_event *event)
 {
@@ -226,6 +243,8 @@ int32_t set_callback(xtc_device *set, xtc_queue queue, int32_t (*function)(void 
                                               flags, &out.events.of[0]));
     for (uint32_t i = 1; next(&out, i); i++)
         join(&out, i, 0);
+    if (first)
+        set_joined(set, out.queue);
     return end(&out, queue == XTC_NOW, event);
 }
 

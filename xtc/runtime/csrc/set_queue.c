@@ -225,7 +225,42 @@ int32_t set_wait(xtc_device *set, xtc_queue queue, xtc_event event)
             memcpy(message, xtc_message(), sizeof message);
         }
     }
+    if (!event)
+        set_joined(set, queue);
     return first ? xtc_fail_with(first, message) : stopped_before(set, queue, event);
+}
+
+static bool conflict(const set_host_span *a, const set_host_span *b)
+{
+    return (a->is_written || b->is_written) && a->begin < b->end && b->begin < a->end;
+}
+
+bool set_uses_host(xtc_device *set, xtc_queue queue, const void *host, uint64_t nbytes,
+                   bool is_written)
+{
+    set_host_span span = {(uintptr_t)host, (uintptr_t)host + nbytes, is_written};
+    pthread_mutex_lock(&set->lock);
+    set_queue *known = find(set, queue);
+    bool joins = false;
+    if (known) {
+        joins = known->span_count == SET_HOST_SPANS;
+        for (uint32_t i = 0; i < known->span_count; i++)
+            joins |= conflict(&known->spans[i], &span);
+        if (joins)
+            known->span_count = 0;
+        known->spans[known->span_count++] = span;
+    }
+    pthread_mutex_unlock(&set->lock);
+    return joins;
+}
+
+void set_joined(xtc_device *set, xtc_queue queue)
+{
+    pthread_mutex_lock(&set->lock);
+    for (set_queue *known = set->queues; known; known = known->next)
+        if (known->number == queue)
+            known->span_count = 0;
+    pthread_mutex_unlock(&set->lock);
 }
 
 void set_forget_queues(xtc_device *set)
