@@ -22,7 +22,8 @@ from tools.forks.lit_format import ForkingTest  # noqa: E402
 PACKAGES = ("mlir.dialects", "xtc", "xtc_passes", "xtc_targets")
 TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 COMMANDS = ("opt", "compile", "run", "loop", "tune", "plot")
-XTC_COMMANDS = (*COMMANDS, "cache", "devices")
+TARGETS = sorted(folder.parent.name for folder in (ROOT / "targets").glob("*/commands"))
+XTC_COMMANDS = (*COMMANDS, "cache", "devices", *TARGETS)
 
 
 def llvm_tool(name: str) -> str:
