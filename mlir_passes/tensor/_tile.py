@@ -10,17 +10,11 @@ from functools import cached_property
 
 from xtc.ir.analysis.function_view import FunctionView
 from xtc.ir.analysis.structured import Structured, shape_of
-from xtc.ir.builders.tensors import (
-    Offset,
-    empty,
-    extract_slice,
-    index_constant,
-    insert_slice,
-    linear_offset,
-    tensor_type,
-)
+from xtc.ir.builders.affine import digits
+from xtc.ir.builders.control import forall
+from xtc.ir.builders.numbers import index_constant, linear_offset
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, UnitAttr, Value
-from xtc_passes.tensor._parallel import digits, forall
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from xtc.ir.attributes import (
     SCHEDULED_PREFIX,
     VECTORIZE,
 )
+from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -30,7 +31,6 @@ from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._meshes import check_spread, erase_meshes
-from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
 from xtc_passes.tensor._scheduled import (
     Scheduled,
     check_producers,
@@ -200,15 +200,15 @@ def _check_mesh(one: Scheduled, distribution: Distribution | None) -> None:
 
 def _complete(op: Operation, nest: Nest) -> None:
     """Put an operation into the loops over memories and processors that its schedule lacks."""
-    mappings = [] if leading_loops(nest) else [CLUSTERS]
+    mappings = [] if leading_loops(nest) else [BLOCKS]
     if not trailing_loops(nest) and first_parallel(nest) is None:
-        mappings.append(PES)
+        mappings.append(THREADS)
     if not mappings:
         return
-    _, loops = wrap(op, len(op.operands) - len(op.results), mappings)
+    _, loops = in_unit_loops(op, len(op.operands) - len(op.results), mappings)
     mesh = nest.space.mesh
     names = mesh.leading if mesh else ()
-    if mappings[0] == CLUSTERS:
+    if mappings[0] == BLOCKS:
         with loops[0].context:
             loops[0].attributes[AXES] = ArrayAttr.get([StringAttr.get(name) for name in names])
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, is_id, labels
-from xtc.ir.builders.tensors import generic
+from xtc.ir.builders.generic import generic
 from xtc.ir.mlir import (
     Attribute,
     Block,

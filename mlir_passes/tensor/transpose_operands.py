@@ -12,7 +12,8 @@ from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.linalg_ops import is_constant, node_id
 from xtc.ir.analysis.structured import Structured, shape_of, structured
 from xtc.ir.attributes import DEVICE, LOOP_SCHEDULE, node_id_attribute
-from xtc.ir.builders.tensors import affine_map_attribute, body_of, empty
+from xtc.ir.builders.generic import affine_map_attribute, body_of
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

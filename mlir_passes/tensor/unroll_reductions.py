@@ -17,7 +17,8 @@ from xtc.ir.analysis.structured import (
     labels,
     shape_of,
 )
-from xtc.ir.builders.tensors import generic, subview
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import subview
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import empty, generic
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._narrow_contraction import NarrowProduct
 from xtc_targets.host.passes._contraction_bodies import BodyWriter

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import empty, generic, insert_slice, tensor_type
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty, insert_slice, tensor_type
 from xtc.ir.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,

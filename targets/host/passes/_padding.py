@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from xtc.ir.analysis.linalg_ops import dict_of, owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import Offset, body_of, extract_slice, insert_slice
+from xtc.ir.builders.generic import body_of
+from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 
 _STORED = ("bufferization.to_tensor", "arith.constant")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.linalg_ops import dict_of
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.builders.vectors import broadcast, create, moved
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     ArrayAttr,
     FloatAttr,

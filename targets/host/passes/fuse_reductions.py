@@ -16,7 +16,7 @@ from xtc.ir.analysis.structured import (
     structured,
 )
 from xtc.ir.attributes import KERNEL, LOOP_SCHEDULE
-from xtc.ir.builders.tensors import generic
+from xtc.ir.builders.generic import generic
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import InsertionPoint, Operation, OpView, RankedTensorType, Value
 from xtc.ir.passes import Pass

@@ -10,7 +10,8 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, shape_of, structured
 from xtc.ir.attributes import DOT, LOOP_DIMS, LOOP_SCHEDULE, SCHEDULED_PREFIX
-from xtc.ir.builders.tensors import extract_slice, generic
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.passes import Pass
 from xtc.loops import Nest, nest_data

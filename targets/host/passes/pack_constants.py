@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.attributes import PACKED
-from xtc.ir.builders.tensors import Offset, extract_slice, index_constant, tensor_type
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import Offset, extract_slice, tensor_type
 from xtc.ir.mlir import (
     Attribute,
     DictAttr,

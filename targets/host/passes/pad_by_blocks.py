@@ -9,13 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import element_bits, shape_of
-from xtc.ir.builders.tensors import (
-    empty,
-    extract_slice,
-    index_constant,
-    insert_slice,
-    linear_offset,
-)
+from xtc.ir.builders.numbers import index_constant, linear_offset
+from xtc.ir.builders.tensors import empty, extract_slice, insert_slice
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
-from xtc.ir.builders.tensors import index_constant, subview
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import subview
 from xtc.ir.builders.vectors import create, moved
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import operations_with
 from xtc.ir.analysis.structured import structured
 from xtc.ir.attributes import DOT
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.builders.vectors import create
 from xtc.ir.mlir import (
     ArrayAttr,

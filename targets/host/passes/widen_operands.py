@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, structured
 from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULED_PREFIX
-from xtc.ir.builders.tensors import generic
+from xtc.ir.builders.generic import generic
 from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
 from xtc.ir.passes import Pass
 from xtc.loops import Nest, nest_data

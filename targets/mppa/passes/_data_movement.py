@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import labels, shape_of
-from xtc.ir.builders.tensors import empty, generic
+from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
+from xtc.ir.builders.generic import generic, yield_
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
-from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
 from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
 
 _INSERT = "tensor.insert_slice"
@@ -41,9 +42,9 @@ def wrap_the_rest(module: Operation) -> None:
     """Let one PE of one cluster do what cannot be shared."""
     for op in list(_top_level(module)):
         if op.name.startswith("linalg.") and len(op.results):
-            wrap(op, len(op.operands) - len(op.results), (CLUSTERS, PES))
+            in_unit_loops(op, len(op.operands) - len(op.results), (BLOCKS, THREADS))
         elif op.name == _INSERT and not _is_nest(op.operands[0]):
-            wrap(op, 1, (CLUSTERS, PES))
+            in_unit_loops(op, 1, (BLOCKS, THREADS))
 
 
 def _top_level(module: Operation) -> Iterator[Operation]:
@@ -93,5 +94,5 @@ def _copy(value: Value, before: Operation) -> Value:
         into = empty(shape, value, ip)
         copy = generic([(value, row), (into, row)], len(shape), (), labels(before), ip)
         body = copy.regions[0].blocks[0]
-        Operation.create("linalg.yield", operands=[body.arguments[0]], ip=InsertionPoint(body))
+        yield_([body.arguments[0]], InsertionPoint(body))
     return copy.results[0]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.errors import CompileError
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
-from xtc_passes.local import _control as control
 
 _DYNAMIC = -(1 << 63)
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
@@ -40,7 +40,7 @@ def dimensions(loop: Operation) -> list[Dimension]:
         for n in _BOUNDS
     )
     return [
-        Dimension(first, control.trips(first, last, by), by)
+        Dimension(first, numbers.trip_count(first, last, by), by)
         for first, last, by in zip(lower, upper, step, strict=True)
     ]
 
@@ -49,7 +49,7 @@ def total(dims: Sequence[Dimension]) -> Offset:
     """All iterations."""
     count: Offset = 1
     for dim in dims:
-        count = control.multiply(count, dim.count)
+        count = numbers.multiply(count, dim.count)
     return count
 
 
@@ -61,7 +61,7 @@ def move_body(
     with InsertionPoint(end):
         places = _places(dims, iteration)
         for argument, place in zip(block.arguments, places, strict=True):
-            argument.replace_all_uses_with(control.value(place))
+            argument.replace_all_uses_with(numbers.as_value(place))
     for op in list(block.operations)[:-1]:
         op.operation.move_before(end)
 
@@ -71,7 +71,7 @@ def _places(dims: Sequence[Dimension], iteration: Offset) -> list[Offset]:
     for position, dim in reversed(list(enumerate(dims))):
         number = iteration
         if position > 0:
-            number = control.remainder(iteration, dim.count)
-            iteration = control.divide(iteration, dim.count)
-        places.append(control.add(control.multiply(number, dim.step), dim.lower))
+            number = numbers.remainder(iteration, dim.count)
+            iteration = numbers.divide(iteration, dim.count)
+        places.append(numbers.add(numbers.multiply(number, dim.step), dim.lower))
     return places[::-1]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation, Value
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
 from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
 
@@ -127,8 +127,8 @@ def _sizes(found: Nest) -> list[float]:
 
 def parts(extent: Offset, most: int) -> list[tuple[Offset, Offset, int]]:
     """An extent as pieces of equal size: where they begin, how many there are, and the size."""
-    whole = control.divide(extent, most)
-    start, rest = control.multiply(whole, most), control.remainder(extent, most)
+    whole = numbers.divide(extent, most)
+    start, rest = numbers.multiply(whole, most), numbers.remainder(extent, most)
     found: list[tuple[Offset, Offset, int]] = [(0, whole, most)]
     # A known rest is one smaller piece; what is known at run time only is done one by one.
     found.append((start, 1, rest) if isinstance(rest, int) else (start, rest, 1))

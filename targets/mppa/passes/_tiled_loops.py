@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.builders.affine import apply, digits, minimum
+from xtc.ir.builders.control import BLOCKS, for_each, forall
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineMulExpr,
-    IndexType,
     InsertionPoint,
-    Operation,
     Value,
 )
-from xtc_passes.tensor._parallel import CLUSTERS, apply, digits, forall, minimum
 from xtc_targets.mppa.passes._fusion_groups import Group
 from xtc_targets.mppa.passes._smem_tiles import Tile
 from xtc_targets.mppa.passes._tile_body import TileBody
@@ -47,7 +46,7 @@ class TileNest:
         with place.location:
             into, base = self._destination(ip)
             count = math.prod(self.plan.counts(group.extents))
-            clusters = forall(min(count, self.machine.clusters), CLUSTERS, [into], ip)
+            clusters = forall(min(count, self.machine.clusters), BLOCKS, [into], ip)
             result = self._tiles(clusters.number, clusters.shared[0], count, base, clusters.ip)
             clusters.write_all([result])
         place.results[0].replace_all_uses_with(clusters.op.results[0])
@@ -67,13 +66,11 @@ class TileNest:
         if count <= self.machine.clusters:
             return self._tile(body, number, into, base, ip)
         body.load_invariants()
-        bounds = [index_constant(one, ip) for one in (count, self.machine.clusters)]
-        loop = Operation.create("scf.for", [into.type], [number, *bounds, into], regions=1, ip=ip)
-        block = loop.regions[0].blocks.append(IndexType.get(), into.type)
-        inside = InsertionPoint(block)
-        result = self._tile(body, block.arguments[0], block.arguments[1], base, inside)
-        Operation.create("scf.yield", operands=[result], ip=inside)
-        return loop.results[0]
+
+        def write_tile(index: Value, carried: list[Value], inside: InsertionPoint) -> list[Value]:
+            return [self._tile(body, index, carried[0], base, inside)]
+
+        return for_each(number, count, self.machine.clusters, [into], write_tile, ip)[0]
 
     def _tile(
         self, body: TileBody, number: Value, into: Value, base: Sequence[int], ip: InsertionPoint

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, index_constant, insert_slice
+from xtc.ir.builders.affine import apply, digits
+from xtc.ir.builders.control import BLOCKS, THREADS, for_each, forall
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
-    IndexType,
     InsertionPoint,
-    Operation,
     Value,
+    arith,
 )
-from xtc_passes.tensor._parallel import CLUSTERS, PES, apply, digits, forall
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._fusion_groups import Group
 from xtc_targets.mppa.passes._smem_tiles import part_offsets
@@ -44,16 +44,14 @@ class PlainNest:
         count = math.prod(self.group.extents)
         with root.op.location:
             pes = min(self.pes, count)
-            outer = forall(min(self.clusters, -(-count // pes)), CLUSTERS, [self._into(ip)], ip)
+            outer = forall(min(self.clusters, -(-count // pes)), BLOCKS, [self._into(ip)], ip)
             first = apply(
                 AffineDimExpr.get(0) * AffineConstantExpr.get(pes), outer.number, outer.ip
             )
-            inner = forall(pes, PES, outer.shared, outer.ip)
-            place = Operation.create(
-                "arith.addi", [IndexType.get()], [first, inner.number], ip=inner.ip
-            ).results[0]
+            inner = forall(pes, THREADS, outer.shared, outer.ip)
+            number = arith.addi(first, inner.number, ip=inner.ip)
             step = pes * min(self.clusters, -(-count // pes))
-            inner.write_all([self._elements(place, count, step, inner.shared[0], inner.ip)])
+            inner.write_all([self._elements(number, count, step, inner.shared[0], inner.ip)])
             outer.write_all(list(inner.op.results))
         root.result.replace_all_uses_with(outer.op.results[0])
 
@@ -69,14 +67,12 @@ class PlainNest:
     ) -> Value:
         if count == 1:
             return self._element([0] * len(self.group.loops), into, ip)
-        bounds = [index_constant(one, ip) for one in (count, step)]
-        loop = Operation.create("scf.for", [into.type], [first, *bounds, into], regions=1, ip=ip)
-        block = loop.regions[0].blocks.append(IndexType.get(), into.type)
-        inside = InsertionPoint(block)
-        places = digits(block.arguments[0], self.group.extents, inside)
-        result = self._element(places, block.arguments[1], inside)
-        Operation.create("scf.yield", operands=[result], ip=inside)
-        return loop.results[0]
+
+        def body(number: Value, carried: list[Value], inside: InsertionPoint) -> list[Value]:
+            position = digits(number, self.group.extents, inside)
+            return [self._element(position, carried[0], inside)]
+
+        return for_each(first, count, step, [into], body, ip)[0]
 
     def _element(self, places: Sequence[Offset], into: Value, ip: InsertionPoint) -> Value:
         """The operation on one element of each tiled dimension."""

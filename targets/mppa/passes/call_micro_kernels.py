@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.builders import control, numbers
+from xtc.ir.builders.functions import call
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
-from xtc_passes.local._functions import call, declare, functions
+from xtc_passes.local._functions import declare, functions
 from xtc_targets.mppa.passes._micro_kernel_loops import Contraction, contraction, parts
 
 PREFIX = "uk_mma_"
@@ -104,14 +105,14 @@ class _Tiling:
         if count == 1:
             yield self._moved(loop, first, ahead)
             return
-        with control.loop(0, count, 1) as number:
-            index = control.add(first, control.multiply(number, size))
+        with control.loop(0, count) as tile:
+            index = numbers.add(first, numbers.multiply(tile.index, size))
             yield self._moved(loop, index, ahead)
 
     def _moved(self, loop: int | None, index: Offset, ahead: Sequence[Offset]) -> list[Offset]:
         strides = (self._found.stride(number, loop) for number in self._numbers)
         return [
-            control.add(one, control.multiply(index, stride))
+            numbers.add(one, numbers.multiply(index, stride))
             for one, stride in zip(ahead, strides, strict=True)
         ]
 
@@ -126,4 +127,4 @@ class _Tiling:
         a_row, c_row = (found.stride(number, found.rows) for number in (found.a, 2))
         a_k, b_k = (found.stride(number, found.depth) for number in (found.a, found.b))
         values = (self._extents[found.depth], a, a_row, a_k, b, b_k, c, c_row)
-        return list(map(control.value, values))
+        return list(map(numbers.as_value, values))

@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.builders import numbers
+from xtc.ir.builders.functions import call
 from xtc.ir.builders.tensors import Offset
-from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations
+from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations, arith
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
-from xtc_passes.local._functions import call, declare, functions, has_mapping
+from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
@@ -100,14 +101,14 @@ def _count_regions(op: Operation) -> None:
 def _loop_counts(loop: Operation) -> Counter[int]:
     """What all iterations count; said after the loop where their number is not known."""
     found = _counts(loop.regions[0].blocks[0])
-    lower, upper, step = map(control.known, list(loop.operands)[:3])
+    lower, upper, step = map(numbers.known, list(loop.operands)[:3])
     if not found:
         return found
     with InsertionPoint.after(loop):
-        trips = control.trips(lower, upper, step)
+        trips = numbers.trip_count(lower, upper, step)
         if not isinstance(trips, int):
             for kind, number in sorted(found.items()):
-                _call(kind, control.multiply(trips, number))
+                _call(kind, numbers.multiply(trips, number))
             return Counter()
     return Counter({kind: number * trips for kind, number in found.items()})
 
@@ -120,12 +121,12 @@ def _linalg_counts(found: Nest) -> Counter[int]:
             return Counter()
         count: Offset = 1
         for extent in extents:
-            count = control.multiply(count, extent)
+            count = numbers.multiply(count, extent)
         kind, arithmetic = OTHER, found.arithmetic
         if found.factors is not None:
             kind = TYPES.get(element(found.op.operands[0]), OTHER)
         elif arithmetic:
-            count = control.multiply(count, len(arithmetic))
+            count = numbers.multiply(count, len(arithmetic))
         else:
             count = _lines(found, count)
         if isinstance(count, int):
@@ -138,7 +139,7 @@ def _lines(found: Nest, elements: Offset) -> Offset:
     """How many stores of full width write so many elements."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
-    return control.divide(control.add(control.multiply(elements, nbytes), _LINE - 1), _LINE)
+    return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)
 
 
 def _say(found: Counter[int], before: Operation) -> None:
@@ -149,6 +150,6 @@ def _say(found: Counter[int], before: Operation) -> None:
 
 
 def _call(kind: int, count: Offset) -> None:
-    number = control.value(count)
-    values = [control.constant(kind, device.i32()), control.index_cast(number, device.i64())]
+    number = numbers.as_value(count)
+    values = [numbers.constant(kind, device.i32()), arith.index_cast(device.i64(), number)]
     call(device.COUNT, values)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     Block,
     DenseI64ArrayAttr,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
-from xtc.ir.builders.tensors import Offset, index_constant, linear_offset
+from xtc.ir.builders.numbers import index_constant, linear_offset
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, IndexType, InsertionPoint, Operation, Value
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import DEVICE
-from xtc.ir.builders.tensors import empty, generic, index_constant
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
     FloatAttr,
     FloatType,

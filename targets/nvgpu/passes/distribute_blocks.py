@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_view
 from xtc.ir.attributes import UNROLL
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     Attribute,
     Block,

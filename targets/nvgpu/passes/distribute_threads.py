@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive

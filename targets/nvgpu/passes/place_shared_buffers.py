@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     InsertionPoint,

@@ -10,7 +10,8 @@ from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
-from xtc.ir.builders.tensors import empty, generic
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
     Attribute,
     DenseI64ArrayAttr,
