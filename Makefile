@@ -21,7 +21,7 @@ READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
 PYTEST := $(PY) -m pytest -n $(JOBS)
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
-TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
+TYPED := $(sort $(dir $(wildcard tools/*.py tools/*/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
 # The checkout itself is what runs, whichever environment runs it.
 export PYTHONPATH := $(CURDIR):$(CURDIR)/.types

@@ -22,7 +22,9 @@ from xtc.ir.mlir import (
     StringAttr,
     get_indexing_maps,
 )
-from xtc.loops import Axis, Nest, Space, check_nest, parse_nest
+from xtc.loops import Axis, Nest, Space, check_nest, nest_data, parse_nest
+from xtc.loops.descript import nest_line
+from xtc.loops.nest_attribute import is_nest, nest_of
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
 from xtc_passes.tensor._meshes import mesh_around
@@ -106,7 +108,15 @@ def _place_in(text: str) -> SourceLocation | str:
     return text if match is None else SourceLocation(match[1], int(match[2]), int(match[3]))
 
 
-def schedule_data(op: Operation, title: str) -> object:
+def _written(op: Operation, title: str, space: Space) -> Nest:
+    """The nest that the schedule describes, of a pass or as people write it. Raises UserError."""
+    attribute = op.attributes[LOOP_SCHEDULE]
+    if is_nest(attribute):
+        return nest_of(attribute).fitted(space).with_factors()
+    return parse_nest(_schedule_data(op, title), space, title)
+
+
+def _schedule_data(op: Operation, title: str) -> object:
     """The schedule as data, text or a list of texts. Raises UserError for other attributes."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if isinstance(attribute, StringAttr):
@@ -127,14 +137,18 @@ def schedule_data(op: Operation, title: str) -> object:
 
 def schedule_line(op: Operation) -> str:
     """The schedule as one line of YAML, whatever its form."""
-    data = schedule_data(op, title_of(op))
+    attribute = op.attributes[LOOP_SCHEDULE]
+    if is_nest(attribute):
+        nest = nest_of(attribute)
+        return nest_data(nest) if nest.segments else nest_line(nest)
+    data = _schedule_data(op, title_of(op))
     return json.dumps(data) if isinstance(data, list) else str(data)
 
 
 def read_nest(op: Operation, title: str, levels: int = 1) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
     with located(place_of(op)), _lines_of_text(), about(title):
-        nest = parse_nest(schedule_data(op, title), _space(op, title, levels), title)
+        nest = _written(op, title, _space(op, title, levels))
         check_nest(nest, title)
     return nest
 

@@ -26,7 +26,7 @@ MANIFEST = Manifest(
     toolchain={"xtc": "1"},
     offload=Offload(
         images={"null0": DeviceImage("null", "null0.so", {"cpu": "generic"})},
-        kernels=(Kernel("null0", "f_null0_0"),),
+        kernels=(Kernel("null0", "f_null0_0", ("address", "int32")),),
         residents=(Resident("null0", "f.W", 256),),
     ),
     flops=12,

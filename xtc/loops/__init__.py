@@ -4,9 +4,10 @@
 from xtc.loops.check import check_nest
 from xtc.loops.descript import nest_data, parse_nest
 from xtc.loops.mesh import Mesh
-from xtc.loops.nest import Axis, Nest, NestLoop, Segment, Space, nest_text
+from xtc.loops.nest import ALL, Axis, Nest, NestLoop, Segment, Space, nest_text
 
 __all__ = [
+    "ALL",
     "Axis",
     "Mesh",
     "Nest",

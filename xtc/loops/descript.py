@@ -10,6 +10,7 @@ processors, and `spread: {1: [mx, "*"]}` cuts an operand between their memories.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,15 +18,13 @@ from typing import Any
 
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
 from xtc.loops.check import check_axis
-from xtc.loops.nest import Axis, Nest, NestLoop, Segment, Space
+from xtc.loops.nest import ALL, Axis, Nest, NestLoop, Segment, Space
 from xtc.loops.yaml_text import Located, parse_yaml, plain
 
 _NAME = r"(?P<axis>[A-Za-z_][A-Za-z0-9_]{0,63})"
 _LOOP = re.compile(rf"{_NAME}(#(?P<tile>-?[0-9]{{1,40}}))?")
 _SEGMENT = re.compile(rf"{_NAME}\[(?P<start>[0-9]{{0,40}}):(?P<stop>[0-9]{{0,40}})\]")
 _WORDS = ("unroll", "vectorize", "parallelize", "buffer", "pack", "fuse", "distribute", "spread")
-_ALL = -1
-"""The unroll factor that stands for all iterations until it is known how many there are."""
 MAX_DEPTH = 16
 MAX_PARTS = 1024
 """Loops and segments of one nest; a schedule that a person or a search writes has a few dozen."""
@@ -45,7 +44,7 @@ def parse_nest(data: object, space: Space, title: str) -> Nest:
         tree = data if isinstance(data, Located) else plain(data)
         if isinstance(tree.value, str):
             tree = parse_yaml(tree.value)
-        return _with_factors(_Reader(title).nest(tree, space.axes).fitted(space))
+        return _Reader(title).nest(tree, space.axes).fitted(space).with_factors()
 
 
 class _Reader:
@@ -201,7 +200,7 @@ _FLAGS: dict[str, Callable[[NestLoop], NestLoop]] = {
 def _unroll_factor(loop: NestLoop, argument: Any) -> int:
     """The factor given, or all iterations."""
     if argument is None or argument is True:
-        return _ALL
+        return ALL
     if isinstance(argument, int) and not isinstance(argument, bool):
         if argument < 1:
             raise UserError(f"'{loop.name}' cannot be unrolled by {shown(argument)}")
@@ -254,16 +253,6 @@ def _kind(value: object) -> str:
     return shown(value)
 
 
-def _with_factors(nest: Nest) -> Nest:
-    """The nest with the unroll factors that stood for all iterations."""
-    loops = tuple(
-        replace(extent.loop, unroll=extent.trips) if extent.loop.unroll == _ALL else extent.loop
-        for extent in nest.extents()
-    )
-    segments = tuple(replace(one, nest=_with_factors(one.nest)) for one in nest.segments)
-    return replace(nest, loops=loops, segments=segments)
-
-
 def nest_data(nest: Nest) -> str:
     """The nest as one line of YAML that `parse_nest` reads back; names of loops are not kept."""
     parts = [_loop_data(loop) for loop in nest.loops]
@@ -290,3 +279,18 @@ def _loop_data(loop: NestLoop) -> str:
 
 def _spread_data(operand: int, axes: tuple[str, ...]) -> str:
     return f"{operand}: [{', '.join(chr(39) + axis + chr(39) for axis in axes)}]"
+
+
+def nest_line(nest: Nest) -> str:
+    """A nest without segments as one line, `["j", "i", "i#4=unroll"]`, that `parse_nest` reads."""
+    return json.dumps([_item(loop) for loop in nest.loops])
+
+
+def _item(loop: NestLoop) -> str:
+    key = loop.axis if loop.tile is None else f"{loop.axis}#{loop.tile}"
+    words = [word for word in _FLAGS if getattr(loop, word)]
+    if loop.unroll:
+        words.append("unroll" if loop.unroll == ALL else f"unroll:{loop.unroll}")
+    words += [f"{word}:{n}" for word in ("pack", "fuse") for n in getattr(loop, word)]
+    words += [f"distribute:{loop.distribute}"] * bool(loop.distribute)
+    return f"{key}={','.join(words)}" if words else key

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from xtc.core.location import SourceLocation
 from xtc.loops.mesh import Mesh
 
+ALL = -1
+"""The unroll factor that stands for all iterations, until it is known how many there are."""
+
 Subscript = tuple[tuple[str, int], ...]
 """One index of an operand as axes with their factors: `w * 2 + s` is `(("w", 2), ("s", 1))`."""
 
@@ -94,7 +97,8 @@ class NestLoop:
         axis: the axis it runs over.
         tile: how many of the axis' elements one run of the loop covers; None is all of them.
         name: how the user refers to it, `i` or `i#4` unless named otherwise.
-        unroll: how many copies of the body are written out; 0 where it stays a loop.
+        unroll: how many copies of the body are written out; 0 where it stays a loop, `ALL` for as
+            many as there are iterations.
         vectorize: the loop becomes vector instructions.
         parallelize: iterations run on several threads.
         buffer: the result's tile inside this loop is computed in a buffer of its own.
@@ -197,6 +201,15 @@ class Nest:
         given = replace(given, loops=loops)
         parts = (replace(s, nest=s.nest.fitted(given.inside(s))) for s in self.segments)
         return replace(given, segments=tuple(parts))
+
+    def with_factors(self) -> Nest:
+        """This nest with numbers in place of unroll factors that stand for all iterations."""
+        loops = tuple(
+            replace(extent.loop, unroll=extent.trips) if extent.loop.unroll == ALL else extent.loop
+            for extent in self.extents()
+        )
+        segments = tuple(replace(s, nest=s.nest.with_factors()) for s in self.segments)
+        return replace(self, loops=loops, segments=segments)
 
     def inside(self, segment: Segment) -> Space:
         """What the loops here leave to a segment."""

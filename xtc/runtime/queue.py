@@ -78,11 +78,13 @@ class DriverQueue:
     def fill_zero(self, address: int, nbytes: int) -> DriverEvent:
         return self._give(None, "fill", address, 0, nbytes)
 
-    def launch(self, function: Any, arguments: Sequence[Any]) -> DriverEvent:
-        """Start a device function; arguments are integers, addresses and device arrays."""
+    def launch(
+        self, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
+    ) -> DriverEvent:
+        """Start a device function; see `DriverDevice.launch` for its arguments and grid."""
         self._require_open()
-        address, words = self._device.call_of(function, arguments)
-        return self._give(tuple(arguments), "launch", address, words, len(words))
+        address, launch = self._device.call_of(function, arguments, grid)
+        return self._give(tuple(arguments), "launch", address, launch)
 
     def callback(self, function: Callable[[], None], *, parallel: bool = False) -> DriverEvent:
         called = Callback(_Call(weakref.ref(self), function, self._open_device))

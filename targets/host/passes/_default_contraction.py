@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xtc.ir.analysis.linalg_ops import is_constant
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, StringAttr
+from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._processor import Processor
 
 _VECTORS = 2  # of a row of the register tile
@@ -92,7 +93,7 @@ class Product:
         return math.prod(self.extents[loop] for loop in loops)
 
 
-def product_nest(nest: Structured, processor: Processor) -> list[str] | None:
+def product_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a product, outermost first; None for what is none, or is small."""
     product = _product(nest)
     if product is None or math.prod(product.extents) < _SMALL_WORK:
@@ -212,52 +213,49 @@ def _split_terms(product: Product, deepest: int) -> tuple[tuple[int, ...], int]:
     return tuple(outer), -(-terms // -(-terms // deepest))
 
 
-def product_items(product: Product, processor: Processor) -> list[str]:
+def product_items(product: Product, processor: Processor) -> list[NestLoop]:
     """The loops, outermost first."""
     blocks = _blocks(product, processor)
-    work = math.prod(product.extents)
-    shared = "parallelize" if processor.parallel and work >= _PARALLEL_WORK else ""
-    loops = _around(product, blocks, shared)
+    shared = processor.parallel and math.prod(product.extents) >= _PARALLEL_WORK
+    loops = _around(product, blocks, shared=shared)
     if blocks.columns:
         if blocks.is_copied:
-            key, words = loops[-1]
-            loops[-1] = key, f"{words},pack:{product.panel}".strip(",")
+            loops[-1] = replace(loops[-1], pack=(product.panel,))
         if blocks.columns > blocks.width:
-            loops.append((_tile(product, product.column, blocks.columns), ""))
+            loops.append(_tile(product, product.column, blocks.columns))
         loops += _whole(product, product.rows)
-    loops += _inside(product, blocks)
-    return [f"{key}={words}" if words else key for key, words in loops]
+    return loops + _inside(product, blocks)
 
 
-def _around(product: Product, blocks: _Blocks, shared: str) -> list[tuple[str, str]]:
+def _around(product: Product, blocks: _Blocks, *, shared: bool) -> list[NestLoop]:
     """The loops around a panel, and those over rows where there is none for them to share."""
-    loops = list(product.batch) if blocks.columns else [*product.batch, *product.rows]
-    items = _whole(product, loops, shared)
+    numbers = list(product.batch) if blocks.columns else [*product.batch, *product.rows]
+    loops = _whole(product, numbers, shared=shared)
     if product.columns > (blocks.columns or blocks.width):
-        items.append((product.names[product.column], shared))
-    return items + _whole(product, blocks.outer)
+        loops.append(NestLoop(product.names[product.column], parallelize=shared))
+    return loops + _whole(product, blocks.outer)
 
 
-def _inside(product: Product, blocks: _Blocks) -> list[tuple[str, str]]:
+def _inside(product: Product, blocks: _Blocks) -> list[NestLoop]:
     """The loops around a register tile, and the tile."""
-    items = []
+    loops = []
     if product.row is not None and product.height > blocks.rows:
-        items.append((product.names[product.row], ""))
+        loops.append(NestLoop(product.names[product.row]))
     if blocks.terms:
-        items.append((_tile(product, blocks.outer[-1], blocks.terms), ""))
-    items += _whole(product, product.terms[len(blocks.outer) :])
+        loops.append(_tile(product, blocks.outer[-1], blocks.terms))
+    loops += _whole(product, product.terms[len(blocks.outer) :])
     if product.row is not None:
-        words = "unroll" if blocks.rows > 1 else ""
-        items.append((_tile(product, product.row, blocks.rows), words))
-    return [*items, (_tile(product, product.column, blocks.width), "vectorize")]
+        rows = _tile(product, product.row, blocks.rows)
+        loops.append(replace(rows, unroll=ALL if blocks.rows > 1 else 0))
+    return [*loops, replace(_tile(product, product.column, blocks.width), vectorize=True)]
 
 
-def _tile(product: Product, loop: int, size: int) -> str:
-    """The key of a loop over so many iterations of another, or of that where it has no more."""
-    name = product.names[loop]
-    return name if product.extents[loop] <= size else f"{name}#{size}"
+def _tile(product: Product, loop: int, size: int) -> NestLoop:
+    """A loop over so many iterations of another, or all of that where it has no more."""
+    return NestLoop(product.names[loop], None if product.extents[loop] <= size else size)
 
 
-def _whole(product: Product, loops: Sequence[int], words: str = "") -> list[tuple[str, str]]:
+def _whole(product: Product, loops: Sequence[int], *, shared: bool = False) -> list[NestLoop]:
     """Loops over all iterations, without those of one."""
-    return [(product.names[loop], words) for loop in loops if product.extents[loop] > 1]
+    names = [product.names[loop] for loop in loops if product.extents[loop] > 1]
+    return [NestLoop(name, parallelize=shared) for name in names]

@@ -8,7 +8,10 @@ first. In both cases the panel is copied anyway, best where it is read.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xtc.ir.analysis.structured import Structured
+from xtc.loops import NestLoop
 from xtc_passes.tensor._dots import dot_for
 from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
 from xtc_targets.host.passes._default_contraction import Product, loop_names, product_items
@@ -18,7 +21,7 @@ _PANEL = 1  # the operand with the columns
 _BYTES = 4  # of a word, and of a sum
 
 
-def narrow_nest(nest: Structured, processor: Processor) -> list[str] | None:
+def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a product of narrow numbers, outermost first; None for another one."""
     product = narrow_product(nest)
     if product is None or not product.pays or nest.device is not None:
@@ -29,7 +32,7 @@ def narrow_nest(nest: Structured, processor: Processor) -> list[str] | None:
     return _items(product, 1, processor) if product.total == "f32" else None
 
 
-def _items(product: NarrowProduct, group: int, processor: Processor) -> list[str]:
+def _items(product: NarrowProduct, group: int, processor: Processor) -> list[NestLoop]:
     """The loops when so many terms are a word."""
     nest, names = product.nest, loop_names(product.nest)
     extents = list(nest.extents)
@@ -51,13 +54,11 @@ def _items(product: NarrowProduct, group: int, processor: Processor) -> list[str
     )
     term = names[product.term]
     items = [_in_terms(item, term, group) for item in product_items(words, processor)]
-    return [*items, f"{term}#{group}=vectorize"] if group > 1 else items
+    return [*items, NestLoop(term, group, vectorize=True)] if group > 1 else items
 
 
-def _in_terms(item: str, axis: str, terms: int) -> str:
+def _in_terms(loop: NestLoop, axis: str, terms: int) -> NestLoop:
     """A loop over words of this axis as a loop over its terms."""
-    key, separator, words = item.partition("=")
-    name, hash, size = key.partition("#")
-    if name != axis or not size:
-        return item
-    return f"{name}{hash}{int(size) * terms}{separator}{words}"
+    if loop.axis != axis or loop.tile is None:
+        return loop
+    return replace(loop, tile=loop.tile * terms, name="")

@@ -11,10 +11,12 @@ channels would push each other out of the first-level cache.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, even_part, is_used
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, StringAttr
+from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._processor import Processor
 
 _ACCUMULATORS = 8  # vectors of the register tile
@@ -24,7 +26,7 @@ _SMALL_WORK = 16384  # taps of all positions below which loops as they are do as
 _PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
 
 
-def window_nest(nest: Structured, processor: Processor) -> list[str] | None:
+def window_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a window that slides, outermost first; None for what is none, or is small."""
     channel = nest.vector_loop
     if channel is None or not _slides_over_channels(nest, channel):
@@ -56,7 +58,7 @@ def _slides(nest: Structured, loop: int) -> bool:
     )
 
 
-def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> list[str]:
+def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> list[NestLoop]:
     names = [StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS])]
     extents = nest.extents
     lanes = processor.lanes(element_bits(nest.op.operands[nest.destination]))
@@ -65,16 +67,17 @@ def _items(nest: Structured, processor: Processor, channel: int, slide: int) -> 
     positions = even_part(extents[slide], min(extents[slide], _ACCUMULATORS // vectors))
     shared = processor.parallel and math.prod(extents) >= _PARALLEL_WORK
     outer = [loop for loop in nest.out if loop not in (channel, slide) and extents[loop] > 1]
-    items = [f"{names[loop]}=parallelize" if shared else names[loop] for loop in outer]
-    steps = [names[slide]] * (extents[slide] > positions)
-    blocks = [names[channel]] * (extents[channel] > width)
+    items = [NestLoop(names[loop], parallelize=shared) for loop in outer]
+    steps = [NestLoop(names[slide])] * (extents[slide] > positions)
+    blocks = [NestLoop(names[channel])] * (extents[channel] > width)
     items += blocks + steps if _filters(nest, slide) > processor.l1_bytes // 2 else steps + blocks
     taps = [loop for loop in nest.reductions if extents[loop] > 1]
-    items += [names[loop] for loop in taps[:-1]]
-    items += [names[loop] + "=unroll" * (extents[loop] <= _FEW_TAPS) for loop in taps[-1:]]
+    items += [NestLoop(names[loop]) for loop in taps[:-1]]
+    few = [ALL if extents[loop] <= _FEW_TAPS else 0 for loop in taps[-1:]]
+    items += [NestLoop(names[loop], unroll=all) for loop, all in zip(taps[-1:], few, strict=True)]
     if positions > 1:
-        items.append(f"{_tile(names[slide], extents[slide], positions)}=unroll")
-    return [*items, f"{_tile(names[channel], extents[channel], width)}=vectorize"]
+        items.append(replace(_tile(names[slide], extents[slide], positions), unroll=ALL))
+    return [*items, replace(_tile(names[channel], extents[channel], width), vectorize=True)]
 
 
 def _run(channels: int, lanes: int, most: int) -> int:
@@ -92,5 +95,5 @@ def _filters(nest: Structured, slide: int) -> int:
     return sum(nest.touched_bytes(number, ()) for number in still)
 
 
-def _tile(name: str, extent: int, size: int) -> str:
-    return name if extent == size else f"{name}#{size}"
+def _tile(name: str, extent: int, size: int) -> NestLoop:
+    return NestLoop(name, None if extent == size else size)

@@ -11,19 +11,18 @@ from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.linalg_ops import dict_of, graph_node, operations_with
 from xtc.ir.analysis.structured import Structured
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
-from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
+from xtc.ir.mlir import Operation
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
+from xtc.loops import NestLoop
+from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import fused_nodes, schedule_line
 from xtc_targets.host.passes._default_contraction import product_nest
 from xtc_targets.host.passes._default_narrow import narrow_nest
 from xtc_targets.host.passes._default_window import window_nest
 from xtc_targets.host.passes._processor import Processor
 
-Items = list[str]
-"""A nest, outermost loop first, each as the data form has it: `j`, `k=pack:1`, `i#8=unroll`."""
-
-_RULES: tuple[Callable[[Structured, Processor], Items | None], ...] = (
+_RULES: tuple[Callable[[Structured, Processor], list[NestLoop] | None], ...] = (
     product_nest,
     narrow_nest,
     window_nest,
@@ -42,7 +41,9 @@ class AddDefaultSchedules(SchedulingPass):
         linalg.matmul {loop.dims = ["i", "j", "k"]} ...
     After:
         linalg.matmul {loop.dims = ["i", "j", "k"],
-                       loop.schedule = ["j", "i", "k", "i#8=unroll", "j#32=vectorize"]} ...
+                       loop.schedule = [{axis = "j"}, {axis = "i"}, {axis = "k"},
+                         {axis = "i", tile = 8, unroll = -1},
+                         {axis = "j", tile = 32, vectorize}]} ...
 
     Attributes:
         vector_bits: width of a vector register.
@@ -86,8 +87,7 @@ def _choose(nest: Structured, processor: Processor) -> None:
     if LOOP_DIMS not in dict_of(nest.op):
         return
     for rule in _RULES:
-        items = rule(nest, processor)
-        if items is not None:
-            texts = [StringAttr.get(item) for item in items]
-            nest.op.attributes[LOOP_SCHEDULE] = ArrayAttr.get(texts)
+        loops = rule(nest, processor)
+        if loops is not None:
+            write_loops(nest.op, loops)
             return

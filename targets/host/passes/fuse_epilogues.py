@@ -13,7 +13,8 @@ from xtc.ir.analysis.structured import Structured, body_operations, element_bits
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, NEIGHBOUR, SCHEDULED_PREFIX, loop_path
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.passes import Pass
-from xtc.loops import Nest, NestLoop, nest_data
+from xtc.loops import ALL, Nest, NestLoop
+from xtc.loops.nest_attribute import write_loops, write_nest
 from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_passes.tensor._scheduled import Scheduled, fused_nodes
 from xtc_passes.tensor._tile import Member, TileGroup
@@ -169,7 +170,7 @@ def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
         sizes = dict(zip(nest.space.names, linalg.trip_counts(op), strict=True))
         left = inside(nest, peeled, sizes)
         if left is not None:
-            op.attributes[LOOP_SCHEDULE] = StringAttr.get(nest_data(left))
+            write_nest(op, left)
         give_buffers(op, peeled[-1].pack, result=peeled[-1].buffer)
 
 
@@ -192,13 +193,16 @@ def _vectorize(module: Operation) -> None:
             _read_in_place(nest)
         if nest is not None and _is_row(nest):
             names = [f"d{loop}" for loop in range(len(nest.extents))]
-            items = [f"{name}{_unrolled(nest, loop)}" for loop, name in enumerate(names[:-1])]
-            if nest.extents[-1] > _LANES:
-                items += [names[-1], f"{names[-1]}#{_LANES}=vectorize"]
-            else:
-                items.append(f"{names[-1]}=vectorize")
             op.attributes[LOOP_DIMS] = ArrayAttr.get(list(map(StringAttr.get, names)))
-            op.attributes[LOOP_SCHEDULE] = ArrayAttr.get(list(map(StringAttr.get, items)))
+            write_loops(op, _row_loops(nest, names))
+
+
+def _row_loops(nest: Structured, names: Sequence[str]) -> list[NestLoop]:
+    """Loops with vectors along rows."""
+    loops = [NestLoop(name, unroll=_unrolled(nest, n)) for n, name in enumerate(names[:-1])]
+    if nest.extents[-1] <= _LANES:
+        return [*loops, NestLoop(names[-1], vectorize=True)]
+    return [*loops, NestLoop(names[-1]), NestLoop(names[-1], _LANES, vectorize=True)]
 
 
 def _read_in_place(nest: Structured) -> None:
@@ -211,10 +215,10 @@ def _read_in_place(nest: Structured) -> None:
             arguments[number].replace_all_uses_with(arguments[destination])
 
 
-def _unrolled(nest: Structured, loop: int) -> str:
+def _unrolled(nest: Structured, loop: int) -> int:
     """Written out where it is over the rows of a register tile."""
     is_last = loop == len(nest.extents) - 2
-    return "=unroll" if is_last and 1 < nest.extents[loop] <= _ROWS else ""
+    return ALL if is_last and 1 < nest.extents[loop] <= _ROWS else 0
 
 
 def _is_row(nest: Structured) -> bool:

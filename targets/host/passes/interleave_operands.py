@@ -14,7 +14,8 @@ from xtc.ir.builders.generic import generic
 from xtc.ir.builders.tensors import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
 from xtc.ir.passes import Pass
-from xtc.loops import Nest, nest_data
+from xtc.loops import Nest
+from xtc.loops.nest_attribute import nest_attribute
 from xtc_passes.tensor._dots import Dot, dot_for
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal, with_inner_loop
 from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
@@ -171,7 +172,7 @@ class _Rewrite:
         attributes = labels(nest.op) | {
             DOT: UnitAttr.get(),
             LOOP_DIMS: ArrayAttr.get(names),
-            LOOP_SCHEDULE: StringAttr.get(nest_data(schedule)),
+            LOOP_SCHEDULE: nest_attribute(schedule),
         }
         reductions = (product.term, self._last)
         op = generic(

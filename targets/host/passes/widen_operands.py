@@ -10,9 +10,10 @@ from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, structured
 from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULED_PREFIX
 from xtc.ir.builders.generic import generic
-from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
+from xtc.ir.mlir import InsertionPoint, Operation
 from xtc.ir.passes import Pass
-from xtc.loops import Nest, nest_data
+from xtc.loops import Nest
+from xtc.loops.nest_attribute import nest_attribute
 from xtc_passes.tensor._grouped_reduction import computing, group_loops
 from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
 from xtc_passes.tensor._scheduled import Scheduled
@@ -78,7 +79,7 @@ def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
         sums,
     ]
     rows = [[axis(loop) for loop in row] for row in (*orders, product.loops(2))]
-    schedule = StringAttr.get(nest_data(computing(computing(loops, _PANEL), _FACTOR)))
+    schedule = nest_attribute(computing(computing(loops, _PANEL), _FACTOR))
     op = generic(
         list(zip(operands, rows, strict=True)),
         len(nest.extents),

@@ -98,7 +98,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
     call.virt_func_ptr = command->function;
     call.virt_arg_ptr = device->arguments.address;
     int32_t status = write_to(device, device->arguments.address, command->arguments,
-                              command->count * sizeof *command->arguments);
+                              command->launch.count * sizeof *command->arguments);
     if (status == XTC_OK)
         status = write_to(device, device->call.address, &call, sizeof call);
     return status == XTC_OK ? run_on_clusters(device) : status;
@@ -111,7 +111,7 @@ static int32_t finish(xtc_device *device)
     return XTC_OK;
 }
 
-const xtc_engine_ops vendor_ops = {run, start, finish, 1, VENDOR_MAX_ARGUMENTS};
+const xtc_engine_ops vendor_ops = {run, start, finish, 1, VENDOR_MAX_ARGUMENTS, false};
 
 typedef struct {
     xtc_device *device;

@@ -5,8 +5,9 @@
 
 #include "xtc_driver.h"
 
-// A kernel: its argument words are addresses in device memory, and integers.
-typedef void null_kernel(const uint64_t *words);
+// A kernel, which runs once for each block of the grid: its arguments, each in the low bytes of 64
+// bits, and the block's place in x, y and z.
+typedef void null_kernel(const uint64_t *arguments, const uint32_t *block);
 
 int32_t null_code_load(const void *image, uint64_t nbytes, xtc_module *module);
 void null_code_unload(xtc_module module);

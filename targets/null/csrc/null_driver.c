@@ -58,7 +58,14 @@ static int32_t run(xtc_device *device, const xtc_command *command)
 
 static int32_t start(xtc_device *device, const xtc_command *command)
 {
-    ((null_kernel *)(uintptr_t)command->function)(command->arguments);
+    const xtc_launch *launch = &command->launch;
+    uint32_t grid[3] = {launch->grid[0], launch->grid[1], launch->grid[2]}, block[3];
+    if (!grid[0])
+        grid[0] = grid[1] = grid[2] = 1;
+    for (block[2] = 0; block[2] < grid[2]; block[2]++)
+        for (block[1] = 0; block[1] < grid[1]; block[1]++)
+            for (block[0] = 0; block[0] < grid[0]; block[0]++)
+                ((null_kernel *)(uintptr_t)command->function)(command->arguments, block);
     device->counts[LAUNCHES]++;
     return XTC_OK;
 }
@@ -69,7 +76,8 @@ static int32_t finish(xtc_device *device)
     return XTC_OK;
 }
 
-static const xtc_engine_ops ops = {run, start, finish, .max_started = 1, .max_arguments = UINT32_MAX};
+static const xtc_engine_ops ops = {run, start, finish, .max_started = 1,
+                                   .max_arguments = UINT32_MAX, .has_grid = true};
 
 static int32_t open_device(const void *given, xtc_device **opened)
 {

@@ -4,12 +4,14 @@
 #include "sim_order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gpu_sim.h"
 
 gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running;
 gpu_warp gpu_warps[GPU_MAX_WARPS];
 cuda_shape gpu_shape;
+const uint32_t *gpu_given_grid;
 uint32_t gpu_block_place[3], gpu_thread_count;
 
 static cuda_thread *code;
@@ -138,9 +140,11 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
 {
     if (in_grid)
         sim_fault(0, "cuda_launch called by a thread");
-    require_shape(shape);
-    in_grid = true;
     gpu_shape = *shape;
+    if (gpu_given_grid[0])
+        memcpy(gpu_shape.grid, gpu_given_grid, sizeof gpu_shape.grid);
+    require_shape(&gpu_shape);
+    in_grid = true;
     code = thread;
     code_arguments = arguments;
     gpu_thread_count = shape->block[0] * shape->block[1] * shape->block[2];

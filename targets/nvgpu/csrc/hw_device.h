@@ -14,8 +14,8 @@
 #define HW_MAX_ARGUMENTS 64
 #define HW_MAX_STARTED 64
 
-// What a module's constant `<kernel>_launch` holds: blocks, threads, bytes of dynamic shared memory,
-// and the number of the kernel's parameters, each of 64 bits.
+// What a module's constant `<kernel>_launch` holds: blocks where the launch does not say how many (0:
+// it has to), threads, bytes of dynamic shared memory, and the number of the kernel's parameters.
 typedef struct {
     uint32_t grid[3], block[3], shared_bytes, parameters;
 } hw_shape;

@@ -24,12 +24,12 @@ _LESS_UNSIGNED = 6  # arith.cmpi: ult
 
 def extents(loop: Operation) -> list[range] | None:
     """The values of each index of an scf.parallel; None where they are not known."""
-    numbers = [_known(value) for value in loop.operands]
+    numbers = [known(value) for value in loop.operands]
     rank = len(loop.regions[0].blocks[0].arguments)
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers) or len(loop.results):
+    found = [number for number in numbers if number is not None]
+    if len(found) < len(numbers) or len(loop.results):
         return None
-    return [range(*known[position::rank]) for position in range(rank)]
+    return [range(*found[position::rank]) for position in range(rank)]
 
 
 def count(ranges: Sequence[range]) -> int:
@@ -37,7 +37,8 @@ def count(ranges: Sequence[range]) -> int:
     return math.prod(len(one) for one in ranges)
 
 
-def _known(value: Value) -> int | None:
+def known(value: Value) -> int | None:
+    """The number that `value` is; None where it is no constant."""
     if isinstance(value, OpResult) and value.owner.name == "arith.constant":
         return int(IntegerAttr(value.owner.attributes["value"]).value)
     return None
@@ -54,10 +55,10 @@ def binary(name: str, a: Value, b: Value, ip: InsertionPoint) -> Value:
     return Operation.create(name, [IndexType.get()], [a, b], ip=ip).results[0]
 
 
-def where_below(number: Value, bound: int, ip: InsertionPoint) -> Operation:
+def where_below(number: Value, bound: int | Value, ip: InsertionPoint) -> Operation:
     """The end of a new block that runs where `number` is below `bound`."""
     attributes = {"predicate": IntegerAttr.get(IntegerType.get_signless(64), _LESS_UNSIGNED)}
-    operands = [number, index_constant(bound, ip)]
+    operands = [number, index_constant(bound, ip) if isinstance(bound, int) else bound]
     i1 = IntegerType.get_signless(1)
     inside = Operation.create("arith.cmpi", [i1], operands, attributes, ip=ip).results[0]
     branch = Operation.create("scf.if", operands=[inside], regions=2, ip=ip)
@@ -77,15 +78,21 @@ def _ended(body: Block) -> Operation:
         return Operation.create("scf.yield")
 
 
-def move_body(loop: Operation, ranges: Sequence[range], number: Value, end: Operation) -> None:
-    """Put what iteration `number` of a parallel loop does before `end`."""
+def move_body(
+    loop: Operation, ranges: Sequence[range | None], number: Value, end: Operation
+) -> None:
+    """Put what iteration `number` of a parallel loop does before `end`.
+
+    The first index may have an unknown range, from 0 by steps of 1: None.
+    """
     ip = InsertionPoint(end)
     body = loop.regions[0].blocks[0]
-    sizes = {"static_basis": DenseI64ArrayAttr.get([len(one) for one in ranges])}
+    sizes = {"static_basis": DenseI64ArrayAttr.get([len(one) for one in ranges if one is not None])}
     results = [IndexType.get()] * len(ranges)
     places = Operation.create("affine.delinearize_index", results, [number], sizes, ip=ip).results
     for argument, extent, value in zip(body.arguments, ranges, places, strict=True):
         index: Value = value
+        extent = extent or range(1)
         if extent.step != 1:
             index = binary("arith.muli", index, index_constant(extent.step, ip), ip)
         if extent.start != 0:

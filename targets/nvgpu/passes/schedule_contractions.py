@@ -14,7 +14,8 @@ from xtc.ir.builders.tensors import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
-from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
+from xtc.loops import NestLoop
+from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import schedule_line
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._core_tiles import Product, Tile, product_of, tile_of
@@ -30,8 +31,8 @@ class ScheduleContractions(SchedulingPass):
     Before:
         linalg.matmul ins(%a, %b : tensor<2048x2048xf32>, ..) outs(%c : ..)
     After:
-        linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: {parallelize: true},
-          j: {parallelize: true}, k: {pack: [0, 1]}, i#128: {parallelize: true}, .., j#4: .. }"}
+        linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "i", parallelize},
+          {axis = "j", parallelize}, {axis = "k", pack = array<i64: 0, 1>}, ..]}
 
     Tiles are as large as they may be with all multiprocessors busy. Sizes that they do not divide
     are filled up with zeros first; where this would double the work, or there is too little of it,
@@ -96,9 +97,7 @@ def _write(product: Product, tile: Tile) -> None:
     op = product.nest.op
     names = _names(op, len(product.nest.extents))
     op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
-    space = Space(tuple(map(Axis, names, product.nest.extents)), 2)
-    loops = _loops(product, tile, names)
-    op.attributes[LOOP_SCHEDULE] = StringAttr.get(nest_data(Nest(space, loops)))
+    write_loops(op, _loops(product, tile, names))
 
 
 def _names(op: Operation, loops: int) -> list[str]:

@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
-from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
+from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc.loops import Axis, Nest, NestLoop, Space, nest_data
+from xtc.loops import NestLoop
+from xtc.loops.nest_attribute import write_loops
 from xtc_targets.nvgpu.description import ACCESS_BYTES, H100
 
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency
@@ -27,8 +28,8 @@ class VectorizeElementwise(Pass):
     Before:
         linalg.generic {iterator_types = ["parallel", "parallel"]} ins(%a : tensor<512x1024xf32>)
     After:
-        linalg.generic {loop.dims = ["d0", "d1"], loop.schedule = "{d0: {parallelize: true},
-          d1: {parallelize: true}, d1#4: {vectorize: true}}", ..}
+        linalg.generic {loop.dims = ["d0", "d1"], loop.schedule = [{axis = "d0", parallelize},
+          {axis = "d1", parallelize}, {axis = "d1", tile = 4, vectorize}], ..}
 
     Vectors are of 16 bytes of the widest elements. All operands that walk along the vector have
     neighbouring elements there, and its loop is whole vectors.
@@ -58,13 +59,12 @@ class VectorizeElementwise(Pass):
             return
         names = [f"d{number}" for number in range(len(nest.extents))]
         nest.op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
-        space = Space(tuple(map(Axis, names, nest.extents)), len(nest.indices) - 1)
         steps = [lanes if number == loop else 1 for number in range(len(names))]
         sizes = zip(names, nest.extents, steps, strict=True)
         loops = [NestLoop(name, parallelize=True) for name, size, step in sizes if size > step]
         tile = lanes if nest.extents[loop] > lanes else None
         inner = NestLoop(names[loop], tile, vectorize=True)
-        nest.op.attributes[LOOP_SCHEDULE] = StringAttr.get(nest_data(Nest(space, (*loops, inner))))
+        write_loops(nest.op, [*loops, inner])
 
 
 def _lanes(nest: Structured) -> int:

@@ -33,8 +33,9 @@ enum sim_state {
 typedef struct {
     uint32_t operation;
     int32_t status; // of enum xtc_status
-    uint32_t count;
+    uint32_t count, grid[3]; // of a launch: its arguments, and blocks
     uint64_t arguments[SIM_ARGUMENTS + 1];
+    uint8_t types[SIM_ARGUMENTS]; // of the launch's arguments
     uint64_t result;
     char text[SIM_TEXT]; // in: a name; out: why the status is not XTC_OK
 } sim_request;

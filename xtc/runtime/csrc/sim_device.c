@@ -124,6 +124,8 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
 static void launch(sim_request *request)
 {
     uint64_t function = request->arguments[0];
+    xtc_launch given = {{request->grid[0], request->grid[1], request->grid[2]}, request->count,
+                        request->arguments + 1, request->types};
     const char *name = sim_image_function_name(function);
     if (!name) {
         strcpy(request->text, "the kernel's module is not loaded");
@@ -131,7 +133,7 @@ static void launch(sim_request *request)
         return;
     }
     sim_fault_kernel_begins(name);
-    device->launch(function, name, request->arguments + 1, request->count);
+    device->launch(function, name, &given);
     sim_fault_kernel_ends();
 }
 

@@ -12,7 +12,7 @@
 
 typedef struct {
     // Runs a kernel. Whatever goes wrong ends in sim_fault.
-    void (*launch)(uint64_t function, const char *name, const uint64_t *arguments, uint32_t count);
+    void (*launch)(uint64_t function, const char *name, const xtc_launch *launch);
     // Appends where the processor is at this moment, such as " on cluster 2, PE 5".
     void (*where)(sim_text *text);
 } sim_device_ops;

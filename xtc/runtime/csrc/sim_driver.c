@@ -47,8 +47,7 @@ static int32_t run(xtc_device *device, const xtc_command *command)
 
 static int32_t start(xtc_device *device, const xtc_command *command)
 {
-    return sim_host_start_kernel(&device->sim, command->function, command->arguments,
-                                 command->count);
+    return sim_host_start_kernel(&device->sim, command->function, &command->launch);
 }
 
 static int32_t finish(xtc_device *device)
@@ -56,7 +55,7 @@ static int32_t finish(xtc_device *device)
     return sim_host_finish_kernel(&device->sim);
 }
 
-static const xtc_engine_ops ops = {run, start, finish, SIM_RING, SIM_ARGUMENTS};
+static xtc_engine_ops ops = {run, start, finish, SIM_RING, SIM_ARGUMENTS, false};
 
 static int32_t start_simulator(xtc_device *device, const void *config, const char *executable)
 {
@@ -91,6 +90,7 @@ static int32_t open_device(const void *config, xtc_device **opened)
         return status;
     }
     sim_memory_open(&device->memory, &device->sim);
+    ops.has_grid = sim_driver_target_ops.has_grid;
     xtc_engine_open(&device->engine, &ops);
     *opened = device;
     return XTC_OK;

@@ -215,15 +215,16 @@ static int32_t finish(sim_host *sim, uint64_t *result)
     return XTC_OK;
 }
 
-int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const uint64_t *arguments,
-                              uint32_t count)
+int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const xtc_launch *launch)
 {
     if (sim_host_check(sim))
         return XTC_LOST;
     sim_request *request = next_request(sim, SIM_LAUNCH);
-    request->count = count;
+    request->count = launch->count;
+    memcpy(request->grid, launch->grid, sizeof request->grid);
     request->arguments[0] = function;
-    memcpy(request->arguments + 1, arguments, count * sizeof *arguments);
+    memcpy(request->arguments + 1, launch->arguments, launch->count * sizeof *launch->arguments);
+    memcpy(request->types, launch->types, launch->count);
     post(sim);
     return XTC_OK;
 }

@@ -42,8 +42,7 @@ uint8_t *sim_host_map(const sim_host *sim);
 uint8_t *sim_host_memory(const sim_host *sim);
 
 // Post a launch, without waiting; at most SIM_RING are under way.
-int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const uint64_t *arguments,
-                              uint32_t count);
+int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const xtc_launch *launch);
 // Wait for the kernel that was started first.
 int32_t sim_host_finish_kernel(sim_host *sim);
 

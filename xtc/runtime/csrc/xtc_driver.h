@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XTC_DRIVER_VERSION 1
+#define XTC_DRIVER_VERSION 2
 #define XTC_MESSAGE_BYTES 1024
 
 enum xtc_status {
@@ -37,6 +37,25 @@ typedef uint64_t xtc_queue;
 typedef uint64_t xtc_event;
 typedef uint64_t xtc_module;
 typedef uint64_t xtc_function;
+
+// The types of kernel arguments.
+enum xtc_type {
+    XTC_ADDRESS = 0, // in device memory, 64 bits
+    XTC_INT32 = 1,
+    XTC_INT64 = 2,
+    XTC_FLOAT32 = 3,
+    XTC_FLOAT64 = 4,
+    XTC_TYPE_COUNT,
+};
+
+// What a kernel is started with. The grid is the number of blocks in x, y and z; {0, 0, 0} stands
+// for the grid that the image gives the kernel. A device without grids refuses any other one.
+typedef struct xtc_launch {
+    uint32_t grid[3];
+    uint32_t count;            // of arguments
+    const uint64_t *arguments; // each in the low bytes of 64 bits, the others being 0
+    const uint8_t *types;      // of enum xtc_type, one for each argument
+} xtc_launch;
 
 typedef struct xtc_driver xtc_driver;
 
@@ -87,9 +106,9 @@ struct xtc_driver {
                            xtc_address source, uint64_t nbytes, uint32_t flags, xtc_event *event);
     int32_t (*fill)(xtc_device *device, xtc_queue queue, xtc_address address, uint32_t byte,
                     uint64_t nbytes, xtc_event *event);
-    // The kernel gets `arguments`: addresses and integers, one word each.
+    // `launch` and what it points to are copied.
     int32_t (*launch)(xtc_device *device, xtc_queue queue, xtc_function function,
-                      const uint64_t *arguments, uint32_t count, xtc_event *event);
+                      const xtc_launch *launch, xtc_event *event);
     // Call a host function; a status other than XTC_OK stops the queue. It may use the device, but
     // neither wait for what comes after it nor close the device.
     int32_t (*callback)(xtc_device *device, xtc_queue queue, int32_t (*function)(void *),

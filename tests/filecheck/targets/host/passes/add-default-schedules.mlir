@@ -4,9 +4,9 @@
 // The operand with the vectors is small enough to be read in place.
 
 // CHECK-LABEL: func.func @small
-// CHECK: loop.schedule = ["j=parallelize", "i", "k", "i#8=unroll", "j#32=vectorize"]
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 8 : i64, unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
 // AVX2-LABEL: func.func @small
-// AVX2: loop.schedule = ["j", "i", "k", "i#6=unroll", "j#16=vectorize"]
+// AVX2: loop.schedule = [{axis = "j"}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 6 : i64, unroll = -1 : i64}, {axis = "j", tile = 16 : i64, vectorize}]
 func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<192x128xf32>) -> tensor<192x128xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<192x128xf32>, tensor<128x128xf32>) outs(%c : tensor<192x128xf32>) -> tensor<192x128xf32>
   return %0 : tensor<192x128xf32>
@@ -15,7 +15,7 @@ func.func @small(%a: tensor<192x128xf32>, %b: tensor<128x128xf32>, %c: tensor<19
 // A panel of it is copied, a block of the sum at a time.
 
 // CHECK-LABEL: func.func @large
-// CHECK: loop.schedule = ["j=parallelize,pack:1", "j#64", "i", "k", "i#8=unroll", "j#32=vectorize"]
+// CHECK: loop.schedule = [{axis = "j", pack = array<i64: 1>, parallelize}, {axis = "j", tile = 64 : i64}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 8 : i64, unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
 func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   return %0 : tensor<1024x1024xf32>
@@ -25,14 +25,14 @@ func.func @large(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %c: tenso
 // limit, and long parts of some rows are read side by side.
 
 // CHECK-LABEL: func.func @one_row
-// CHECK: loop.schedule = ["j=parallelize", "k", "j#512", "k#16", "j#128=vectorize"]
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "k"}, {axis = "j", tile = 512 : i64}, {axis = "k", tile = 16 : i64}, {axis = "j", tile = 128 : i64, vectorize}]
 func.func @one_row(%a: tensor<1x2048xf32>, %b: tensor<2048x1024xf32>, %c: tensor<1x1024xf32>) -> tensor<1x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<1x2048xf32>, tensor<2048x1024xf32>) outs(%c : tensor<1x1024xf32>) -> tensor<1x1024xf32>
   return %0 : tensor<1x1024xf32>
 }
 
 // CHECK-LABEL: func.func @few_rows
-// CHECK: loop.schedule = ["j=parallelize", "k", "j#128", "k#16", "i=unroll", "j#32=vectorize"]
+// CHECK: loop.schedule = [{axis = "j", parallelize}, {axis = "k"}, {axis = "j", tile = 128 : i64}, {axis = "k", tile = 16 : i64}, {axis = "i", unroll = -1 : i64}, {axis = "j", tile = 32 : i64, vectorize}]
 func.func @few_rows(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %c: tensor<8x1024xf32>) -> tensor<8x1024xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<8x1024xf32>, tensor<1024x1024xf32>) outs(%c : tensor<8x1024xf32>) -> tensor<8x1024xf32>
   return %0 : tensor<8x1024xf32>
@@ -51,7 +51,7 @@ func.func @left_alone(%a: tensor<16x16xf32>, %b: tensor<512x512xf32>, %c: tensor
 // A convolution: pixels are rows. Filters that are few are read in place, for a row of the image.
 
 // CHECK-LABEL: func.func @few_filters
-// CHECK: loop.schedule = ["h=parallelize", "f=parallelize", "w", "r", "s", "c", "w#8=unroll", "f#32=vectorize"]
+// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "f", parallelize}, {axis = "w"}, {axis = "r"}, {axis = "s"}, {axis = "c"}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
 func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x58x58x16xf32>, tensor<3x3x16x64xf32>) outs(%y : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
   return %0 : tensor<1x56x56x64xf32>
@@ -60,7 +60,7 @@ func.func @few_filters(%x: tensor<1x58x58x16xf32>, %w: tensor<3x3x16x64xf32>, %y
 // Many filters: a panel of them is copied for all pixels, as much of the sum as the caches hold.
 
 // CHECK-LABEL: func.func @many_filters
-// CHECK: loop.schedule = ["f=parallelize", "r=pack:1", "h", "s", "c", "w=unroll", "f#32=vectorize"]
+// CHECK: loop.schedule = [{axis = "f", parallelize}, {axis = "r", pack = array<i64: 1>}, {axis = "h"}, {axis = "s"}, {axis = "c"}, {axis = "w", unroll = -1 : i64}, {axis = "f", tile = 32 : i64, vectorize}]
 func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>, %y: tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32> {
   %0 = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, loop.dims = ["n", "h", "w", "f", "r", "s", "c"]} ins(%x, %w : tensor<1x29x29x512xf32>, tensor<3x3x512x256xf32>) outs(%y : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
   return %0 : tensor<1x14x14x256xf32>
@@ -69,9 +69,9 @@ func.func @many_filters(%x: tensor<1x29x29x512xf32>, %w: tensor<3x3x512x256xf32>
 // Each channel has a window of its own: vectors are along the channels.
 
 // CHECK-LABEL: func.func @depthwise
-// CHECK: loop.schedule = ["h=parallelize", "w", "c", "r", "s=unroll", "w#2=unroll", "c#64=vectorize"]
+// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 2 : i64, unroll = -1 : i64}, {axis = "c", tile = 64 : i64, vectorize}]
 // AVX2-LABEL: func.func @depthwise
-// AVX2: loop.schedule = ["h", "w", "c", "r", "s=unroll", "w#2=unroll", "c#32=vectorize"]
+// AVX2: loop.schedule = [{axis = "h"}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 2 : i64, unroll = -1 : i64}, {axis = "c", tile = 32 : i64, vectorize}]
 func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x58x58x128xf32>, tensor<3x3x128xf32>) outs(%y : tensor<1x56x56x128xf32>) -> tensor<1x56x56x128xf32>
   return %0 : tensor<1x56x56x128xf32>
@@ -80,7 +80,7 @@ func.func @depthwise(%x: tensor<1x58x58x128xf32>, %w: tensor<3x3x128xf32>, %y: t
 // All filters would fill the first-level cache: those of some channels serve a row of positions.
 
 // CHECK-LABEL: func.func @wide_depthwise
-// CHECK: loop.schedule = ["h", "c", "w", "r", "s=unroll", "c#64=vectorize"]
+// CHECK: loop.schedule = [{axis = "h"}, {axis = "c"}, {axis = "w"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "c", tile = 64 : i64, vectorize}]
 func.func @wide_depthwise(%x: tensor<1x9x9x1024xf32>, %w: tensor<3x3x1024xf32>, %y: tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x9x9x1024xf32>, tensor<3x3x1024xf32>) outs(%y : tensor<1x7x7x1024xf32>) -> tensor<1x7x7x1024xf32>
   return %0 : tensor<1x7x7x1024xf32>
@@ -89,21 +89,21 @@ func.func @wide_depthwise(%x: tensor<1x9x9x1024xf32>, %w: tensor<3x3x1024xf32>, 
 // Few channels leave vectors for more positions; three vectors have no remainder, where four do.
 
 // CHECK-LABEL: func.func @narrow_depthwise
-// CHECK: loop.schedule = ["h=parallelize", "w", "r", "s=unroll", "w#8=unroll", "c=vectorize"]
+// CHECK: loop.schedule = [{axis = "h", parallelize}, {axis = "w"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 8 : i64, unroll = -1 : i64}, {axis = "c", vectorize}]
 func.func @narrow_depthwise(%x: tensor<1x114x114x16xf32>, %w: tensor<3x3x16xf32>, %y: tensor<1x112x112x16xf32>) -> tensor<1x112x112x16xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x114x114x16xf32>, tensor<3x3x16xf32>) outs(%y : tensor<1x112x112x16xf32>) -> tensor<1x112x112x16xf32>
   return %0 : tensor<1x112x112x16xf32>
 }
 
 // CHECK-LABEL: func.func @odd_depthwise
-// CHECK: loop.schedule = ["h", "w", "c", "r", "s=unroll", "w#2=unroll", "c#48=vectorize"]
+// CHECK: loop.schedule = [{axis = "h"}, {axis = "w"}, {axis = "c"}, {axis = "r"}, {axis = "s", unroll = -1 : i64}, {axis = "w", tile = 2 : i64, unroll = -1 : i64}, {axis = "c", tile = 48 : i64, vectorize}]
 func.func @odd_depthwise(%x: tensor<1x30x30x96xf32>, %w: tensor<3x3x96xf32>, %y: tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32> {
   %0 = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x30x30x96xf32>, tensor<3x3x96xf32>) outs(%y : tensor<1x28x28x96xf32>) -> tensor<1x28x28x96xf32>
   return %0 : tensor<1x28x28x96xf32>
 }
 
 // CHECK-LABEL: func.func @pool
-// CHECK: loop.schedule = ["c", "r", "s", "c#128=vectorize"]
+// CHECK: loop.schedule = [{axis = "c"}, {axis = "r"}, {axis = "s"}, {axis = "c", tile = 128 : i64, vectorize}]
 func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32> {
   %0 = linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x7x7x512xf32>, tensor<7x7xf32>) outs(%y : tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32>
   return %0 : tensor<1x1x1x512xf32>

@@ -8,11 +8,11 @@
 // CHECK-LABEL: func.func @product
 // CHECK:       %[[MAIN:.*]] = scf.for %[[I:.*]] = %{{.*}} to %c16{{.*}} step %c8{{.*}} iter_args(%[[INTO:.*]] = %{{.*}})
 // CHECK:         scf.for %[[J:.*]] = %{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[ROWS:.*]] = %{{.*}})
-// CHECK:           %[[ZERO:.*]] = linalg.fill {{.*}}["d0=unroll", "d1=vectorize"]{{.*}} outs(%{{.*}} : tensor<8x16xf32>)
+// CHECK:           %[[ZERO:.*]] = linalg.fill {{.*}}[{axis = "d0", unroll = -1 : i64}, {axis = "d1", vectorize}]{{.*}} outs(%{{.*}} : tensor<8x16xf32>)
 // CHECK:           %[[SUM:.*]] = linalg.generic {{.*}} outs(%[[ZERO]] : tensor<8x16xf32>)
-// CHECK-SAME:        loop.schedule = "{k: {}, i: {unroll: 8}, j: {vectorize: true}}"
+// CHECK-SAME:        loop.schedule = [{axis = "k"}, {axis = "i", unroll = 8 : i64}, {axis = "j", vectorize}]
 // CHECK:           %[[TILE:.*]] = linalg.generic {{.*}} ins(%[[SUM]] : tensor<8x16xf32>)
-// CHECK-SAME:        loop.schedule = ["d0=unroll", "d1=vectorize"]
+// CHECK-SAME:        loop.schedule = [{axis = "d0", unroll = -1 : i64}, {axis = "d1", vectorize}]
 // CHECK-NEXT:      ^bb0(%{{.*}}: f32, %[[WRITTEN:.*]]: f32):
 // CHECK-NEXT:        arith.maximumf %[[WRITTEN]], %{{.*}}
 // CHECK:           tensor.insert_slice %[[TILE]] into %[[ROWS]][0, %[[J]]]
@@ -20,7 +20,7 @@
 // CHECK:         tensor.insert_slice %{{.*}} into %[[INTO]][%[[I]], 0]
 // CHECK:       } {"./i"}
 // CHECK:       linalg.generic {{.*}} outs(%{{.*}} : tensor<4x16xf32>)
-// CHECK-SAME:    loop.schedule = "{k: {}, i: {unroll: 4}, j: {vectorize: true}}"
+// CHECK-SAME:    loop.schedule = [{axis = "k"}, {axis = "i", unroll = 4 : i64}, {axis = "j", vectorize}]
 // CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<4x16xf32>)
 // CHECK:         arith.maximumf
 // CHECK:       tensor.insert_slice %{{.*}} into %[[MAIN]][16, 0]
@@ -47,7 +47,7 @@ func.func @product(%a: tensor<20x64xf32>, %b: tensor<64x32xf32>) -> tensor<20x32
 // CHECK:         %[[PANEL:.*]] = bufferization.alloc_tensor() copy(%{{.*}}) : tensor<64x16xf32>
 // CHECK:         scf.for
 // CHECK:           linalg.generic {{.*}} ins(%{{.*}}, %[[PANEL]] : tensor<1x64xf32>, tensor<64x16xf32>)
-// CHECK-SAME:        loop.schedule = "{k: {}, j: {vectorize: true}}"
+// CHECK-SAME:        loop.schedule = [{axis = "k"}, {axis = "j", vectorize}]
 // CHECK:             math.exp
 // CHECK:         } {"./i"}
 // CHECK:         tensor.parallel_insert_slice %{{.*}}[0, %{{.*}}] [20, 16]

@@ -10,7 +10,7 @@
 // CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[B]] : tensor<32x2x64xbf16>) outs({{.*}} : tensor<32x64x2xbf16>)
 // CHECK: linalg.generic {{.*}}"parallel", "parallel", "reduction", "reduction"{{.*}} ins(%[[A]], %[[P]] :
 // CHECK-SAME: loop.dims = ["i", "j", "k", "t"]
-// CHECK-SAME: loop.schedule = "{j: {fuse: [1]}, i: {}, k: {}, i#4: {unroll: 4}, j#32: {vectorize: true}, t: {vectorize: true}}"
+// CHECK-SAME: loop.schedule = [{axis = "j", fuse = array<i64: 1>}, {axis = "i"}, {axis = "k"}, {axis = "i", tile = 4 : i64, unroll = 4 : i64}, {axis = "j", tile = 32 : i64, vectorize}, {axis = "t", vectorize}]
 // CHECK-SAME: xtc.dot
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 func.func @pairs(%a: tensor<8x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> {

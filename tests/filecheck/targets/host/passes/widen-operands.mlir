@@ -9,7 +9,7 @@
 // CHECK: %[[B:.*]] = linalg.generic {{.*}} ins(%arg1 : tensor<64x64xf16>) outs(%{{.*}} : tensor<64x64xf32>)
 // CHECK: arith.extf %{{.*}} : f16 to f32
 // CHECK: linalg.generic {{.*}} ins(%[[A]], %[[B]] : tensor<8x64xf32>, tensor<64x64xf32>)
-// CHECK-SAME: loop.schedule = "{j: {fuse: [1]}, i: {}, k: {}, j#32: {vectorize: true}}"
+// CHECK-SAME: loop.schedule = [{axis = "j", fuse = array<i64: 1>}, {axis = "i"}, {axis = "k"}, {axis = "j", tile = 32 : i64, vectorize}]
 // CHECK-NOT: arith.extf
 func.func @halves(%a: tensor<8x64xf16>, %b: tensor<64x64xf16>, %c: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize"]}

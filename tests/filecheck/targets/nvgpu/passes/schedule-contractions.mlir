@@ -4,9 +4,9 @@
 
 // Enough for all multiprocessors by large tiles; a smaller machine takes them for smaller products.
 // CHECK-LABEL: func.func @large(
-// CHECK:       linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: {parallelize: true}, j: {parallelize: true}, k: {pack: [0, 1]}, i#128: {parallelize: true}, j#128: {parallelize: true}, k#16: {unroll: 4}, i#16: {unroll: 16}, j#4: {vectorize: true}}"}
+// CHECK:       linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "i", parallelize}, {axis = "j", parallelize}, {axis = "k", pack = array<i64: 0, 1>}, {axis = "i", parallelize, tile = 128 : i64}, {axis = "j", parallelize, tile = 128 : i64}, {axis = "k", tile = 16 : i64, unroll = 4 : i64}, {axis = "i", tile = 16 : i64, unroll = 16 : i64}, {axis = "j", tile = 4 : i64, vectorize}]}
 // SMALL-LABEL: func.func @large(
-// SMALL:       i#128: {parallelize: true}, j#128: {parallelize: true}
+// SMALL:       {axis = "i", parallelize, tile = 128 : i64}, {axis = "j", parallelize, tile = 128 : i64}
 func.func @large(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>, %c: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<2048x2048xf32>, tensor<2048x2048xf32>)
     outs(%c : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
@@ -14,9 +14,9 @@ func.func @large(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>, %c: tenso
 }
 
 // CHECK-LABEL: func.func @small(
-// CHECK:       i#32: {parallelize: true}, j#32: {parallelize: true}
+// CHECK:       {axis = "i", parallelize, tile = 32 : i64}, {axis = "j", parallelize, tile = 32 : i64}
 // SMALL-LABEL: func.func @small(
-// SMALL:       i#64: {parallelize: true}, j#64: {parallelize: true}
+// SMALL:       {axis = "i", parallelize, tile = 64 : i64}, {axis = "j", parallelize, tile = 64 : i64}
 func.func @small(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<256x256xf32>, tensor<256x256xf32>)
     outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -25,7 +25,7 @@ func.func @small(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<25
 
 // A single tile along the sum is packed by the block.
 // CHECK-LABEL: func.func @thin(
-// CHECK:       loop.schedule = "{i: {parallelize: true}, j: {parallelize: true, pack: [0, 1]}, i#{{[0-9]+}}: {parallelize: true}, j#{{[0-9]+}}: {parallelize: true}, k: {unroll: 4}
+// CHECK:       loop.schedule = [{axis = "i", parallelize}, {axis = "j", pack = array<i64: 0, 1>, parallelize}, {axis = "i", parallelize, tile = {{[0-9]+}} : i64}, {axis = "j", parallelize, tile = {{[0-9]+}} : i64}, {axis = "k", unroll = 4 : i64}
 func.func @thin(%a: tensor<256x16xf32>, %b: tensor<16x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %0 = linalg.matmul {loop.dims = ["i", "j", "k"]} ins(%a, %b : tensor<256x16xf32>, tensor<16x256xf32>)
     outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -37,7 +37,7 @@ func.func @thin(%a: tensor<256x16xf32>, %b: tensor<16x256xf32>, %c: tensor<256x2
 #bc = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
 #cc = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
 // CHECK-LABEL: func.func @batched(
-// CHECK:       loop.dims = ["d0", "d1", "d2", "d3"], loop.schedule = "{d0: {parallelize: true}, d1: {parallelize: true}, d2: {parallelize: true}, d3: {pack: [1, 0]}
+// CHECK:       loop.dims = ["d0", "d1", "d2", "d3"], loop.schedule = [{axis = "d0", parallelize}, {axis = "d1", parallelize}, {axis = "d2", parallelize}, {axis = "d3", pack = array<i64: 1, 0>}
 func.func @batched(%a: tensor<64x256xf32>, %b: tensor<5x64x256xf32>, %c: tensor<5x256x256xf32>) -> tensor<5x256x256xf32> {
   %0 = linalg.generic {indexing_maps = [#ac, #bc, #cc], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
     ins(%a, %b : tensor<64x256xf32>, tensor<5x64x256xf32>) outs(%c : tensor<5x256x256xf32>) {

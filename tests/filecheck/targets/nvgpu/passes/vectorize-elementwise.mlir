@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @sum(
 // CHECK:       linalg.generic
 // CHECK-SAME:    loop.dims = ["d0", "d1"]
-// CHECK-SAME:    loop.schedule = "{d0: {parallelize: true}, d1: {parallelize: true}, d1#4: {vectorize: true}}"
+// CHECK-SAME:    loop.schedule = [{axis = "d0", parallelize}, {axis = "d1", parallelize}, {axis = "d1", tile = 4 : i64, vectorize}]
 // Each multiprocessor would have too few threads.
 // BUSY-LABEL:  func.func @sum(
 // BUSY-NOT:    loop.schedule
@@ -27,7 +27,7 @@ func.func @sum(%a: tensor<512x1024xf16>, %b: tensor<512xf32>, %r: tensor<512x102
 
 // A row of one vector.
 // CHECK-LABEL: func.func @short(
-// CHECK:         loop.schedule = "{d0: {parallelize: true}, d1: {vectorize: true}}"
+// CHECK:         loop.schedule = [{axis = "d0", parallelize}, {axis = "d1", vectorize}]
 func.func @short(%a: tensor<65536x4xf32>, %r: tensor<65536x4xf32>) -> tensor<65536x4xf32> {
   %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
     ins(%a : tensor<65536x4xf32>) outs(%r : tensor<65536x4xf32>) {
