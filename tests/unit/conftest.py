@@ -41,6 +41,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The reports of simulators, which stay for their readers, go with the other files of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("reports")))
+        yield
+
+
 @pytest.fixture
 def is_long(request: pytest.FixtureRequest) -> bool:
     """Whether the tests were asked to take long: `make unit-long`."""

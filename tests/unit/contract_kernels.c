@@ -65,7 +65,7 @@ typedef struct {
 #endif
 #endif
 
-int64_t table[4] = {1, 2, 3, 4}; // data, no function
+int64_t table[4] = {1, 2, 3, 4}; // data, no function; 32 bytes
 
 KERNEL(empty, 1, 0)
 {
@@ -101,6 +101,14 @@ KERNEL(blocks, 1, 1)
 KERNEL(needs_grid, 0, 1)
 {
     ARGUMENT(int32_t *, 0)[block.x] = (int32_t)block.x + 1;
+}
+
+// out[i] = table[i], of int64.
+KERNEL(read_table, 1, 1)
+{
+    (void)block;
+    for (int i = 0; i < 4; i++)
+        ARGUMENT(int64_t *, 0)[i] = table[i];
 }
 
 // Ends when the first word is not 0 any more.

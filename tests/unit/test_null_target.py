@@ -181,11 +181,11 @@ class TestCode:
         np.testing.assert_array_equal(c.numpy(), 32)
 
     def test_what_is_not_there(self, device: NullDevice, image: bytes) -> None:
-        with pytest.raises(LaunchError, match="the image has no function 'other'"):
+        with pytest.raises(LaunchError, match="the module has no function 'other'"):
             device.get_module_function(device.load_module(image), "other")
 
     def test_what_is_no_code_is_refused(self, device: NullDevice) -> None:
-        with pytest.raises(ArtifactError, match="the image is no code"):
+        with pytest.raises(ArtifactError, match="the image cannot be loaded"):
             device.load_module(b"no code")
 
     def test_unloaded_code_cannot_be_launched(self, device: NullDevice, image: bytes) -> None:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every accelerator that is reached through a driver table has in common.
 
-A target's device derives from `DriverDevice` first and from
-`xtc.interfaces.runtime.AcceleratorDevice` second, and says how to open its driver.
+A target's device derives from `DriverDevice` and says how to open its driver.
 """
 
 from __future__ import annotations
@@ -10,15 +9,16 @@ from __future__ import annotations
 import operator
 import threading
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from xtc.core.errors import DeviceLost, DeviceMemoryError, LaunchError, UserError
 from xtc.core.numbering import Numbering
+from xtc.interfaces.runtime import AcceleratorDevice
 from xtc.runtime.array import DeviceArray, from_values
 from xtc.runtime.driver import OpenDevice
 from xtc.runtime.launch import KernelArgument, launch_of
@@ -27,7 +27,6 @@ from xtc.runtime.queue import DriverQueue
 from xtc.runtime.table import NOW, ArgumentType, Launch
 
 _WORD = 1 << 64
-AnyQueue = TypeVar("AnyQueue", bound=DriverQueue)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,17 @@ class DeviceFunction:
     address: int
 
 
-class DriverDevice(ABC):
+@dataclass(frozen=True)
+class DeviceData:
+    """Data of an image that has a name: where it is and how many bytes it has."""
+
+    image: DeviceImage
+    name: str
+    address: int
+    nbytes: int
+
+
+class DriverDevice(AcceleratorDevice):
     """A device that is opened at its first use and numbered among those of its target.
 
     After `close`, or once the device is gone, everything raises DeviceLost until `init_device`
@@ -130,6 +139,12 @@ class DriverDevice(ABC):
             image, name, self.opened().number("symbol", image.number, name.encode())
         )
 
+    def get_module_data(self, module: Any, name: str) -> DeviceData:
+        """Data of a loaded module, for copies. Raises LaunchError where there is none."""
+        image = self._loaded(module)
+        address, nbytes = self.opened().two_numbers("data", image.number, name.encode())
+        return DeviceData(image, name, address, nbytes)
+
     def unload_module(self, module: Any) -> None:
         if module in self._images:
             self._images.remove(module)
@@ -162,11 +177,13 @@ class DriverDevice(ABC):
         """Bytes allocated and bytes in all, by the device's own count."""
         return self.opened().two_numbers("memory")
 
-    def new_queue(self, kind: type[AnyQueue]) -> AnyQueue:
-        """A new command queue, of a target's own class."""
-        queue = kind(self, self.opened())
+    def queue(self) -> DriverQueue:
+        queue = DriverQueue(self, self.opened())
         self._queues.add(queue)
         return queue
+
+    def counters(self) -> Mapping[str, float]:
+        return {name: float(count) for name, count in self.opened().counters().items()}
 
     def launch(
         self, function: Any, arguments: Sequence[Any] = (), grid: Sequence[int] = ()

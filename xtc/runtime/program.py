@@ -160,7 +160,7 @@ class DeviceProgram:
 
     def _open_queue(self, name: str) -> None:
         opened = self._opened[name]
-        queue = self._devices[name].new_queue(DriverQueue)
+        queue = self._devices[name].queue()
         self._queues[name] = queue
         binding = self._bindings[list(self._devices).index(name)]
         binding.driver = opened.driver.table_address

@@ -103,15 +103,7 @@ class DriverTable(ctypes.Structure):
                 c_void_p,
             ),
         ),
-    )
-
-
-class Binding(ctypes.Structure):
-    """`struct xtc_binding`."""
-
-    _fields_ = (
-        ("driver", c_void_p),
-        ("device", c_void_p),
-        ("queue", c_uint64),
-        ("module", c_uint64),
+        ("data", _function(c_void_p, c_uint64, c_char_p, _address_out, _address_out)),
+        ("memories", _function(c_void_p, ctypes.POINTER(c_uint32))),
+        ("alloc_sharded", _function(*_command, c_uint64, c_uint64, _address_out)),
     )

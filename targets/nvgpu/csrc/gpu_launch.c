@@ -14,6 +14,9 @@ cuda_shape gpu_shape;
 const uint32_t *gpu_given_grid;
 uint32_t gpu_block_place[3], gpu_thread_count;
 
+#define STACK_BYTES (128 << 10) // of a thread
+
+static sim_stack_pool stacks = {.stack_bytes = STACK_BYTES};
 static cuda_thread *code;
 static const uint64_t *code_arguments;
 static bool in_grid;
@@ -28,7 +31,7 @@ void gpu_wait(gpu_state state)
 {
     gpu_thread *thread = gpu_running;
     thread->state = state;
-    gpu_fiber_leave(&thread->fiber);
+    sim_fiber_leave(&thread->fiber);
 }
 
 static void run_thread(void)
@@ -36,7 +39,7 @@ static void run_thread(void)
     code(code_arguments);
     gpu_running->state = GPU_ENDED;
     gpu_warp_lane_ended();
-    gpu_fiber_end(&gpu_running->fiber);
+    sim_fiber_end(&gpu_running->fiber, &stacks);
 }
 
 static void begin_block(void)
@@ -78,7 +81,7 @@ static uint32_t take_turns(void)
         if (thread->state != GPU_READY)
             continue;
         gpu_running = thread;
-        gpu_fiber_enter(&thread->fiber, run_thread);
+        sim_fiber_enter(&thread->fiber, &stacks, run_thread);
         gpu_running = NULL;
         ended += thread->state == GPU_ENDED;
         ran = true;

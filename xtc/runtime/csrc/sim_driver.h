@@ -5,6 +5,7 @@
 
 #include "sim_host.h"
 #include "xtc_copies.h"
+#include "xtc_device.h"
 
 typedef struct {
     uint32_t count;

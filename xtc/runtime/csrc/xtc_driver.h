@@ -127,18 +127,20 @@ struct xtc_driver {
     // The number of counters; their names, which stay valid while the device is open; their values.
     int32_t (*counters)(xtc_device *device, uint32_t *count, const char *const **names,
                         uint64_t *values);
-};
 
-// What generated host code uses a device by. Its library exports `const char *const
-// xtc_device_names[]`, the devices' names ended by NULL, and `xtc_binding xtc_bindings[]`, one for
-// each, which the runtime fills in when it loads the library. Commands go to `queue`, for which the
-// runtime waits after each call of the library's entry point.
-typedef struct xtc_binding {
-    const xtc_driver *driver;
-    xtc_device *device;
-    xtc_queue queue;
-    xtc_module module; // the device code of the same artefact
-} xtc_binding;
+    // Data of an image by its name: an address for copies, valid while the module is loaded, and a
+    // size. Such copies are no parallel ones.
+    int32_t (*data)(xtc_device *device, xtc_module module, const char *name, xtc_address *address,
+                    uint64_t *nbytes);
+
+    // The memories of the device: every allocation is in all of them, at the same offset. One that
+    // alloc() makes is replicated: the same bytes in each. One of alloc_sharded() is in shards of
+    // `shard_bytes`, the first in the first memory; the last shards may be padded, or empty. Copies
+    // take `nbytes` bytes in either case, and a kernel finds its memory's shard at the address.
+    int32_t (*memories)(xtc_device *device, uint32_t *count);
+    int32_t (*alloc_sharded)(xtc_device *device, xtc_queue queue, uint64_t nbytes,
+                             uint64_t shard_bytes, xtc_address *address);
+};
 
 // A driver library exports this function alone.
 __attribute__((visibility("default"))) const xtc_driver *xtc_driver_table(void);

@@ -106,15 +106,7 @@ int32_t xtc_engine_stop(xtc_device *device, xtc_queue queue, int32_t status);
 // Call a function when all commands given so far are done, and return its status.
 int32_t xtc_engine_call(xtc_device *device, int32_t (*function)(void *), void *data);
 
-// The members of a driver table that the functions below are for.
-#define XTC_ENGINE_MEMBERS                                                                         \
-    .message = xtc_message, .fail = xtc_fail_with, .queue_open = xtc_engine_queue_open,            \
-    .queue_close = xtc_engine_queue_close, .copy_to = xtc_engine_copy_to,                          \
-    .copy_from = xtc_engine_copy_from, .copy_within = xtc_engine_copy_within,                      \
-    .fill = xtc_engine_fill, .launch = xtc_engine_launch, .callback = xtc_engine_callback,         \
-    .after = xtc_engine_after, .event = xtc_engine_event, .done = xtc_engine_done,                 \
-    .wait = xtc_engine_wait
-
+// Functions of a driver table.
 int32_t xtc_engine_queue_open(xtc_device *, xtc_queue *);
 int32_t xtc_engine_queue_close(xtc_device *, xtc_queue);
 int32_t xtc_engine_copy_to(xtc_device *, xtc_queue, xtc_address, const void *, uint64_t, uint32_t,

@@ -2,30 +2,30 @@
 // A switch saves the registers that a call keeps on the stack that is left, and takes them from the
 // stack that is entered.
 #define _GNU_SOURCE
-#include "gpu_fiber.h"
+#include "sim_fiber.h"
 
-#include <stddef.h>
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "sim_device.h"
 
-#define STACK_BYTES (128 << 10)
-
-struct gpu_stack {
+struct sim_stack {
     char *bytes;
-    gpu_stack *next; // that is free
+    sim_stack *next; // that is free
 };
 
 // Save this stack's pointer in `*from` and go on at `to`.
-void gpu_fiber_switch(void **from, void *to);
+void sim_fiber_switch(void **from, void *to);
 
 #if defined(__x86_64__)
 __asm__(".text\n"
-        ".type gpu_fiber_switch, @function\n"
-        "gpu_fiber_switch:\n"
+        ".type sim_fiber_switch, @function\n"
+        "sim_fiber_switch:\n"
         "  pushq %rbp\n"
         "  pushq %rbx\n"
         "  pushq %r12\n"
@@ -41,13 +41,13 @@ __asm__(".text\n"
         "  popq %rbx\n"
         "  popq %rbp\n"
         "  ret\n"
-        ".size gpu_fiber_switch, . - gpu_fiber_switch\n");
+        ".size sim_fiber_switch, . - sim_fiber_switch\n");
 #define FRAME_WORDS 8 // six registers, the address to go to, and one for the ABI's alignment
 #define FRAME_ENTRY 6
 #elif defined(__aarch64__)
 __asm__(".text\n"
-        ".type gpu_fiber_switch, %function\n"
-        "gpu_fiber_switch:\n"
+        ".type sim_fiber_switch, %function\n"
+        "sim_fiber_switch:\n"
         "  sub sp, sp, #160\n"
         "  stp x19, x20, [sp]\n"
         "  stp x21, x22, [sp, #16]\n"
@@ -74,61 +74,79 @@ __asm__(".text\n"
         "  ldp d14, d15, [sp, #144]\n"
         "  add sp, sp, #160\n"
         "  ret\n"
-        ".size gpu_fiber_switch, . - gpu_fiber_switch\n");
+        ".size sim_fiber_switch, . - sim_fiber_switch\n");
 #define FRAME_WORDS 20
 #define FRAME_ENTRY 11 // x30
 #else
 #error "fibers are written for x86-64 and AArch64"
 #endif
 
-static gpu_stack *unused;
-static void *outside; // where fibers are entered
+static _Thread_local void *outside; // where fibers are entered
+
+static _Noreturn void no_stack(int error)
+{
+    char reason[160];
+    snprintf(reason, sizeof reason,
+             "no memory for the stack of another fiber: %s (vm.max_map_count limits mappings, of "
+             "which a stack takes two)",
+             strerror(error));
+    sim_give_up(reason);
+}
 
 // The page below a stack is no memory: using up a stack is a fault.
-static gpu_stack *new_stack(void)
+static sim_stack *new_stack(size_t nbytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    gpu_stack *stack = malloc(sizeof *stack);
-    char *memory = mmap(NULL, STACK_BYTES + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!stack || memory == MAP_FAILED ||
-        mprotect(memory + page, STACK_BYTES, PROT_READ | PROT_WRITE))
-        sim_give_up("no memory for the threads' stacks");
+    sim_stack *stack = malloc(sizeof *stack);
+    char *memory = mmap(NULL, nbytes + page, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (!stack || memory == MAP_FAILED || mprotect(memory + page, nbytes, PROT_READ | PROT_WRITE))
+        no_stack(errno);
     stack->bytes = memory + page;
     return stack;
 }
 
-static void begin(gpu_fiber *fiber, void (*function)(void))
+void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void))
 {
-    gpu_stack *stack = unused;
-    if (stack)
-        unused = stack->next;
-    else
-        stack = new_stack();
-    void **frame = (void **)(stack->bytes + STACK_BYTES) - FRAME_WORDS;
+    uintptr_t end = ((uintptr_t)stack + nbytes) / 16 * 16; // as both ABIs want it
+    void **frame = (void **)end - FRAME_WORDS;
     for (int word = 0; word < FRAME_WORDS; word++)
         frame[word] = NULL;
     frame[FRAME_ENTRY] = (void *)(uintptr_t)function;
-    fiber->stack = stack;
     fiber->pointer = frame;
 }
 
-void gpu_fiber_enter(gpu_fiber *fiber, void (*function)(void))
+static sim_stack *take(sim_stack_pool *pool)
 {
-    if (!fiber->stack)
-        begin(fiber, function);
-    gpu_fiber_switch(&outside, fiber->pointer);
+    sim_stack *stack = pool->unused;
+    if (!stack)
+        return new_stack(pool->stack_bytes);
+    pool->unused = stack->next;
+    return stack;
 }
 
-void gpu_fiber_leave(gpu_fiber *fiber)
+void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(void))
 {
-    gpu_fiber_switch(&fiber->pointer, outside);
+    if (!fiber->pointer) {
+        fiber->stack = take(pool);
+        sim_fiber_begin(fiber, fiber->stack->bytes, pool->stack_bytes, function);
+    }
+    sim_fiber_switch(&outside, fiber->pointer);
 }
 
-void gpu_fiber_end(gpu_fiber *fiber)
+void sim_fiber_leave(sim_fiber *fiber)
 {
-    fiber->stack->next = unused; // nobody writes on it before this one has left
-    unused = fiber->stack;
-    fiber->stack = NULL;
-    gpu_fiber_leave(fiber);
+    sim_fiber_switch(&fiber->pointer, outside);
+}
+
+void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
+{
+    void *left;
+    if (fiber->stack) {
+        fiber->stack->next = pool->unused; // nobody writes on it before this one has left
+        pool->unused = fiber->stack;
+    }
+    *fiber = (sim_fiber){NULL, NULL};
+    sim_fiber_switch(&left, outside);
     abort();
 }
