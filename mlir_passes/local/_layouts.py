@@ -94,7 +94,7 @@ def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
     begin = sum(segments[:segment])
     dynamic = iter(list(op.operands)[begin : begin + segments[segment]])
     static = DenseI64ArrayAttr(op.attributes[name])
-    return [numbers.known(next(dynamic)) if one == DYNAMIC else one for one in static]
+    return [numbers.known(next(dynamic)) if number == DYNAMIC else number for number in static]
 
 
 def sizes(view: Value) -> tuple[Offset, ...]:

@@ -34,8 +34,8 @@ def dimensions(loop: Operation) -> list[Dimension]:
     operands = iter(loop.operands)
     lower, upper, step = (
         [
-            next(operands) if one == _DYNAMIC else one
-            for one in DenseI64ArrayAttr(loop.attributes[n])
+            next(operands) if bound == _DYNAMIC else bound
+            for bound in DenseI64ArrayAttr(loop.attributes[n])
         ]
         for n in _BOUNDS
     )
@@ -59,19 +59,19 @@ def move_body(
     """Move the body before `end`, for the iteration of that number; the last index is fastest."""
     block = loop.regions[0].blocks[0]
     with InsertionPoint(end):
-        places = _places(dims, iteration)
-        for argument, place in zip(block.arguments, places, strict=True):
-            argument.replace_all_uses_with(numbers.as_value(place))
+        positions = _positions(dims, iteration)
+        for argument, position in zip(block.arguments, positions, strict=True):
+            argument.replace_all_uses_with(numbers.as_value(position))
     for op in list(block.operations)[:-1]:
         op.operation.move_before(end)
 
 
-def _places(dims: Sequence[Dimension], iteration: Offset) -> list[Offset]:
-    places: list[Offset] = []
+def _positions(dims: Sequence[Dimension], iteration: Offset) -> list[Offset]:
+    positions: list[Offset] = []
     for position, dim in reversed(list(enumerate(dims))):
         number = iteration
         if position > 0:
             number = numbers.remainder(iteration, dim.count)
             iteration = numbers.divide(iteration, dim.count)
-        places.append(numbers.add(numbers.multiply(number, dim.step), dim.lower))
-    return places[::-1]
+        positions.append(numbers.add(numbers.multiply(number, dim.step), dim.lower))
+    return positions[::-1]

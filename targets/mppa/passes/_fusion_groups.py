@@ -139,16 +139,16 @@ def _reached(
 
 def _loops(view: FunctionView, nest: Structured, loops: Mapping[Operation, Loops]) -> Loops | None:
     """The loops of `nest` over the tiled dimensions, where members alone read its result."""
-    places = set()
+    positions = set()
     for op, number in view.uses[nest.result]:
         if op not in loops:
             return None
         reader = view.nests[op]
-        places.add(tuple(reader.position(number, loop) for loop in loops[op]))
-    place = places.pop()
-    if places or None in place:
+        positions.add(tuple(reader.position(number, loop) for loop in loops[op]))
+    position = positions.pop()
+    if positions or None in position:
         return None
-    return tuple(nest.out[dimension] for dimension in place if dimension is not None)
+    return tuple(nest.out[dimension] for dimension in position if dimension is not None)
 
 
 def _window(view: FunctionView, root: Structured) -> Operation | None:

@@ -26,7 +26,11 @@ class Nest:
     @property
     def arithmetic(self) -> list[Operation]:
         """What the body computes for one iteration."""
-        return [one for one in body_operations(self.op) if one.name not in _NOT_COUNTED]
+        return [
+            body_operation
+            for body_operation in body_operations(self.op)
+            if body_operation.name not in _NOT_COUNTED
+        ]
 
     def extents(self) -> list[Offset] | None:
         """Iterations of each loop, computed at the insertion point; None where not to be told."""
@@ -38,23 +42,23 @@ class Nest:
         return [found[loop] for loop in range(self.loops)] if len(found) == self.loops else None
 
     @property
-    def factors(self) -> tuple[int, int] | None:
-        """The operands whose products are added to the last one; None for another operation."""
+    def contracted(self) -> tuple[int, int] | None:
+        """The operands of a contraction onto the last operand; None for other operations."""
         if len(self.op.operands) != 3:
             return None
         *ops, end = body_operations(self.op)
-        ops = [one for one in ops if one.name not in _CASTS]
-        if [one.name[:-1] for one in ops] != ["arith.mul", "arith.add"]:
+        ops = [op for op in ops if op.name not in _CASTS]
+        if [op.name[:-1] for op in ops] != ["arith.mul", "arith.add"]:
             return None
         product, total = ops
         block = self.op.regions[0].blocks[0].arguments
-        factors = [_argument(one) for one in product.operands]
+        multiplied = [_argument(operand) for operand in product.operands]
         addends = list(total.operands)
         sums = end.operands[0] == total.results[0] and product.results[0] in addends
-        others = [one for one in addends if one != product.results[0]]
-        if not sums or others != [block[2]] or {*factors} != {block[0], block[1]}:
+        others = [addend for addend in addends if addend != product.results[0]]
+        if not sums or others != [block[2]] or {*multiplied} != {block[0], block[1]}:
             return None
-        return (0, 1) if factors[0] == block[0] else (1, 0)
+        return (0, 1) if multiplied[0] == block[0] else (1, 0)
 
 
 def _argument(value: Value) -> Value:
@@ -72,7 +76,7 @@ def nest(op: Operation) -> Nest | None:
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):
         return None
-    rows = [tuple(map(index_of, one.value.results)) for one in maps]
+    rows = [tuple(map(index_of, index_map.value.results)) for index_map in maps]
     if any(index is None for row in rows for index in row):
         return None
     return Nest(op, tuple(rows), maps[0].value.n_dims)  # type: ignore[arg-type]

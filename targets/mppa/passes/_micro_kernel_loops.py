@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of products as matrix products: which loops are rows, columns and the sum, and all strides.
+"""Contractions as contractions: which loops are rows, columns and the sum, and all strides.
 
 A convolution is one as well: its columns are channels or pixels, its other loops go around.
 """
@@ -16,7 +16,7 @@ from xtc_passes.local import _layouts as layouts
 from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
 
 _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}
-"""Types of factors and sums that there are micro-kernels for."""
+"""Types of operands and sums that there are micro-kernels for."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Contraction:
 
     Attributes:
         nest: the operation.
-        a, b: which of its operands the factors are; the sums are the last one.
+        a, b: which of its operands the operands are; the sums are the last one.
         rows: the loop over m; None where there is a single row.
         columns, depth: the loops over n and k.
     """
@@ -39,7 +39,7 @@ class Contraction:
 
     @property
     def dtype(self) -> str:
-        """The type of the factors, as in the names of micro-kernels."""
+        """The type of the operands, as in the names of micro-kernels."""
         return element(self.nest.op.operands[self.a])
 
     @property
@@ -60,12 +60,12 @@ def _stride(found: Nest, operand: int, loop: int) -> int:
 
 
 def contraction(op: Operation) -> Contraction | None:
-    """The operation as a matrix product; None where micro-kernels cannot compute it.
+    """The operation as a contraction; None where micro-kernels cannot compute it.
 
-    Both the sums and one of the factors need neighbouring elements along the columns.
+    Both the sums and one of the operands need neighbouring elements along the columns.
     """
     found = nest(op)
-    if found is None or found.factors is None:
+    if found is None or found.contracted is None:
         return None
     if any(index.offset for row in found.indices for index in row):
         return None
@@ -75,8 +75,8 @@ def contraction(op: Operation) -> Contraction | None:
     if not all(map(layouts.has_layout, operands)):
         return None
     for a, b in ((0, 1), (1, 0)):
-        if (one := _as_product(found, a, b)) is not None:
-            return one
+        if (piece := _as_contraction(found, a, b)) is not None:
+            return piece
     return None
 
 
@@ -84,7 +84,7 @@ def _mixes_types(operands: Sequence[Value]) -> bool:
     return element(operands[0]) != element(operands[1])
 
 
-def _as_product(found: Nest, a: int, b: int) -> Contraction | None:
+def _as_contraction(found: Nest, a: int, b: int) -> Contraction | None:
     def used(operand: int) -> set[int]:
         return {loop for loop in range(found.loops) if _stride(found, operand, loop)}
 
@@ -132,4 +132,4 @@ def parts(extent: Offset, most: int) -> list[tuple[Offset, Offset, int]]:
     found: list[tuple[Offset, Offset, int]] = [(0, whole, most)]
     # A known rest is one smaller piece; what is known at run time only is done one by one.
     found.append((start, 1, rest) if isinstance(rest, int) else (start, rest, 1))
-    return [one for one in found if one[1] != 0 and one[2] != 0]
+    return [piece for piece in found if piece[1] != 0 and piece[2] != 0]

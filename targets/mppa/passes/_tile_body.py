@@ -13,7 +13,7 @@ from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._fusion_groups import Group
 from xtc_targets.mppa.passes._pe_loop import PeLoop
 from xtc_targets.mppa.passes._smem_tiles import Tile, load
-from xtc_targets.mppa.passes._tile_operands import Key, TileParts
+from xtc_targets.mppa.passes._tile_operands import Key, TileOperands
 from xtc_targets.mppa.passes._tile_plan import Plan, Strip
 
 
@@ -35,7 +35,7 @@ class TileBody:
     def load_invariants(self) -> None:
         """Copy what every tile needs whole."""
         nowhere = Tile((0,) * len(self.plan.tiles), self.plan.tiles)
-        parts = TileParts(self.group, self.plan, nowhere, self.ip, self._invariant)
+        parts = TileOperands(self.group, self.plan, nowhere, self.ip, self._invariant)
         for position, member in enumerate(self.group.members):
             for number in range(member.nest.destination):
                 if self._is_invariant(position, number):
@@ -53,7 +53,7 @@ class TileBody:
 
     def write(self, tile: Tile, ip: InsertionPoint) -> Value:
         """Compute the tile; returns it in SMEM, whole even where it sticks out."""
-        parts = TileParts(self.group, self.plan, tile, ip, dict(self._invariant))
+        parts = TileOperands(self.group, self.plan, tile, ip, dict(self._invariant))
         members, strip = self.group.members, self.plan.strip
         if self.group.is_copy:
             return parts.part(members[0], 0)
@@ -66,7 +66,7 @@ class TileBody:
         return parts.values[self.group.root.result]
 
 
-def _compute(parts: TileParts, members: Sequence[Member]) -> None:
+def _compute(parts: TileOperands, members: Sequence[Member]) -> None:
     """Compute members one after the other, each PE its part of all of them."""
     if members:
         loop = PeLoop(parts, members)
@@ -78,7 +78,7 @@ def _compute(parts: TileParts, members: Sequence[Member]) -> None:
 class _Strips:
     """A sum that is computed strip by strip."""
 
-    parts: TileParts
+    parts: TileOperands
     member: Member
     strip: Strip
 

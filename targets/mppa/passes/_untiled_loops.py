@@ -25,7 +25,7 @@ from xtc_targets.mppa.passes._tile_cost import part_sizes
 
 
 @dataclass(frozen=True)
-class PlainNest:
+class UntiledLoops:
     """The nest of a group of one member, one element of the tiled dimensions at a time.
 
     for each cluster, at the same time
@@ -74,19 +74,19 @@ class PlainNest:
 
         return for_each(first, count, step, [into], body, ip)[0]
 
-    def _element(self, places: Sequence[Offset], into: Value, ip: InsertionPoint) -> Value:
+    def _element(self, positions: Sequence[Offset], into: Value, ip: InsertionPoint) -> Value:
         """The operation on one element of each tiled dimension."""
         member = self.group.members[0]
         nest = member.nest
         operands = [
-            self._part(member, number, into if number == nest.destination else value, places, ip)
+            self._part(member, number, into if number == nest.destination else value, positions, ip)
             for number, value in enumerate(nest.op.operands)
         ]
         op = nest.op.clone(ip=ip)
         for number, value in enumerate(operands):
             op.operands[number] = value
         op.results[0].set_type(operands[nest.destination].type)
-        offsets = part_offsets(member, nest.destination, places, ip)
+        offsets = part_offsets(member, nest.destination, positions, ip)
         return insert_slice(op.results[0], into, offsets, ip)
 
     def _part(
@@ -94,10 +94,10 @@ class PlainNest:
         member: Member,
         number: int,
         value: Value,
-        places: Sequence[Offset],
+        positions: Sequence[Offset],
         ip: InsertionPoint,
     ) -> Value:
         if not member.nest.indices[number]:
             return value
-        sizes = part_sizes(member, number, [1] * len(places))
-        return extract_slice(value, part_offsets(member, number, places, ip), sizes, ip)
+        sizes = part_sizes(member, number, [1] * len(positions))
+        return extract_slice(value, part_offsets(member, number, positions, ip), sizes, ip)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count-operations: device code says how much it computes, for the modelled cycles."""
+"""count-operations: device code reports how much it computes, for the modelled cycles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMED = ("memref.dma_start", "memref.dma_wait")
 
 @dataclass(frozen=True)
 class CountOperations(Pass):
-    """Put calls of `dev_count_macs` into device code.
+    """Insert calls of `dev_count_macs` into device code.
 
     Before:
         scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }     // 4 x 8 x 16 of f32
@@ -33,13 +33,13 @@ class CountOperations(Pass):
         scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }
         call @dev_count_macs(%f32, %c4096) : (i32, i64) -> ()
 
-    A sum of products counts its multiply-adds by the type of the factors. Everything else counts
-    as "other", which the machine's description lets a PE do once in a cycle: each arithmetic
-    operation of a linalg body, once per iteration. What only moves data, as fill and copy, counts
-    one for each 32 bytes that it writes, the width of a PE's stores. Loops over scalars and vectors
-    that a schedule made count the same; addresses are free. Numbers are added up to the end of a
-    block, and of the loops around it, but not past a transfer or a loop over PEs, which take their
-    own time. Operations whose number of iterations cannot be told from operands count nothing.
+    A contraction counts its multiply-adds under the type of its operands. All other work counts as
+    "other", of which a PE does one per cycle: each arithmetic operation of a linalg body, once per
+    iteration. Data movement, such as a fill or a copy, counts one per 32 bytes that it writes, the
+    width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
+    address arithmetic is free. Counts are added up to the end of a block and of the loops around
+    it, but not across a transfer or a loop over PEs, which take time of their own. An operation
+    whose number of iterations does not follow from its operands counts nothing.
     """
 
     name: ClassVar[str] = "count-operations"
@@ -62,7 +62,7 @@ def _counts(block: Block) -> Counter[int]:
     """What is left to be said of one execution of a block, by type; says the rest inside."""
     found: Counter[int] = Counter()
     stored = 0
-    for op in [one.operation for one in block.operations]:
+    for op in [operation.operation for operation in block.operations]:
         linalg = nest(op)
         if linalg is not None:
             found += _linalg_counts(linalg)
@@ -88,7 +88,10 @@ def _counts(block: Block) -> Counter[int]:
 
 def _takes_time(op: Operation) -> bool:
     """Whether transfers, or loops over PEs, are in an operation or are it."""
-    return any(one.name in _TIMED or has_mapping(one, "thread") for one in all_operations(op))
+    return any(
+        operation.name in _TIMED or has_mapping(operation, "thread")
+        for operation in all_operations(op)
+    )
 
 
 def _count_regions(op: Operation) -> None:
@@ -123,7 +126,7 @@ def _linalg_counts(found: Nest) -> Counter[int]:
         for extent in extents:
             count = numbers.multiply(count, extent)
         kind, arithmetic = OTHER, found.arithmetic
-        if found.factors is not None:
+        if found.contracted is not None:
             kind = TYPES.get(element(found.op.operands[0]), OTHER)
         elif arithmetic:
             count = numbers.multiply(count, len(arithmetic))

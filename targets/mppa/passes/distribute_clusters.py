@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-clusters: each cluster runs its share of a kernel's outer loop."""
+"""distribute-clusters: each cluster runs its share of the outer loop of a kernel."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PURE = (
 
 @dataclass(frozen=True)
 class DistributeClusters(Pass):
-    """Make the forall over clusters code that every cluster runs, with its own number.
+    """Replace the loop over clusters by code that every cluster runs, with its own number.
 
     Before:
         scf.forall (%i) in (12) { body(%i) } {mapping = [#gpu.block<linear_dim_0>]}
@@ -43,11 +43,12 @@ class DistributeClusters(Pass):
         %id = call @dev_cluster_id() : () -> i32
         scf.for %i = %id to 12 step 5 { body(%i) }      // where 5 are enough: scf.if %id < 3
 
-    A kernel without such a loop runs on cluster 0. All functions that have a body when this pass
-    begins are marked as kernels; their arguments are `llvm.noalias`, as they are on the host.
+    A kernel without such a loop runs on cluster 0. The pass marks every function with a body as a
+    kernel; arguments of a kernel are `llvm.noalias`, as they are on the host. Raises CompileError
+    where clusters would have to wait for each other.
 
     Attributes:
-        clusters: how many run a kernel.
+        clusters: clusters that run a kernel.
     """
 
     name: ClassVar[str] = "distribute-clusters"

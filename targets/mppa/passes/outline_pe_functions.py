@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-pe-functions: what PEs run becomes functions of the PE's number and of what they use."""
+"""outline-pe-functions: the code of PEs moves to functions of the PE's number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from xtc_targets.mppa.passes._forall import Dimension, dimensions, move_body, to
 
 @dataclass(frozen=True)
 class OutlinePeFunctions(Pass):
-    """Give the body of each forall over PEs a function of its own.
+    """Outline the body of each loop over PEs.
 
     Before:
         scf.forall (%p) in (40) { body(%p, %a) } {mapping = [#gpu.thread<linear_dim_0>]}
@@ -44,12 +44,11 @@ class OutlinePeFunctions(Pass):
         func.func private @k.pe0(%pe: index, %a: memref<..>) {
           scf.for %p = %pe to 40 step 16 { body(%p, %a) } }    // no loop where PEs are enough
 
-    The marked call stands for a launch on so many PEs, each of which gets its number in place of
-    the first operand, and the other operands by way of the stack of control code, which all PEs
-    can read.
+    The marked call stands for a launch on `xtc.units` PEs. Each PE receives its number as the first
+    operand; the other operands are on the stack of control code, which all PEs can read.
 
     Attributes:
-        pes: how many a cluster has.
+        pes: PEs of a cluster.
     """
 
     name: ClassVar[str] = "outline-pe-functions"
@@ -108,7 +107,7 @@ def _isolated(loop: Operation, dims: Sequence[Dimension], count: Offset, pes: in
 
 
 def _unwrap(scope: Operation, pe: Value) -> None:
-    """Put what is in the scope in its place, for the PE of that number."""
+    """Put what is in the scope in its position, for the PE of that number."""
     scope.regions[0].blocks[0].arguments[0].replace_all_uses_with(pe)
     *ops, _ = body(scope)
     for op in ops:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of products, and the tiles that blocks and threads compute of them."""
+"""Contractions without tensor cores, and the tiles that blocks and threads compute of them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from xtc_targets.nvgpu.description import ACCESS_BYTES
 
 _ADDS, _MULTIPLIES = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
 _WIDENS = ("arith.extf", "arith.extsi", "arith.extui")
-_ROW_BYTES = 64  # of a tile along the sum: two sectors of 32 bytes
+_ROW_BYTES = 64  # of a tile along K: two sectors of 32 bytes
 _SUMS = 64  # of a thread, in registers
 _THREADS = (128, 256)  # of a block: four warps hide each other's latency, more take no more tile
 _SIDES = (16, 32, 64, 128)  # of a block's tile
-_LOAD_COST = 32  # of an element of either factor that a block loads, in multiply-adds
+_LOAD_COST = 32  # of an element of either operand that a block loads, in multiply-adds
 _STEP_COST = 8192  # of two barriers, and of what is waited for there
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class Contraction:
     """c[.., m, n] += a[.., m, k] * b[.., k, n], neighbouring n side by side in b and c.
 
     Attributes:
         nest: the operation.
-        a, b: the numbers of its factors.
+        a, b: the numbers of its operands.
         m, n, k: its loops.
         batch: its other loops.
     """
@@ -48,12 +48,12 @@ class Product:
 
 @dataclass(frozen=True)
 class Tile:
-    """What a block computes, and a thread of it.
+    """The parts of the result that a block and a thread compute.
 
     Attributes:
         rows, columns: of the result, by a block.
         own_rows, own_columns: by a thread.
-        depth: terms of each sum that are in shared memory at once.
+        depth: extent of K that is in shared memory at once.
     """
 
     rows: int
@@ -69,7 +69,7 @@ class Tile:
 
     @property
     def cost(self) -> int:
-        """How long a block takes for the terms of one tile, in multiply-adds of the machine.
+        """The time of a block for one tile of K, in multiply-adds of the machine.
 
         The shared memory gives 32 words while 128 multiply-adds are done: a warp reads a vector
         of b in four such steps, and a vector of a, which all its threads share and which has four
@@ -80,8 +80,8 @@ class Tile:
         return self.depth * (self.threads * self.own_columns * busy + loads) + _STEP_COST
 
 
-def product_of(nest: Structured) -> Product | None:
-    """The operation as a sum of products; None for another, or where rows are not contiguous."""
+def contraction_of(nest: Structured) -> Contraction | None:
+    """The operation as a contraction; None for another, or where rows are not contiguous."""
     if len(nest.indices) != 3 or len(nest.reductions) != 1 or not _is_multiply_add(nest):
         return None
     if any(index.loop is None for row in nest.indices for index in row):
@@ -92,45 +92,45 @@ def product_of(nest: Structured) -> Product | None:
         is_sum = nest.uses_loop(a, k) and nest.uses_loop(b, k)
         if n is not None and rows and is_sum and _alone(nest, b, a, n):
             batch = tuple(loop for loop in nest.out if loop not in (rows[-1], n))
-            return Product(nest, a, b, rows[-1], n, k, batch)
+            return Contraction(nest, a, b, rows[-1], n, k, batch)
     return None
 
 
 def _alone(nest: Structured, operand: int, other: int, loop: int) -> bool:
-    """Whether a loop walks one factor and not the other."""
+    """Whether a loop indexes one operand and not the other."""
     return nest.uses_loop(operand, loop) and not nest.uses_loop(other, loop)
 
 
 def _is_multiply_add(nest: Structured) -> bool:
-    """Whether the body is `c + a * b`, of factors that may be widened first."""
-    total = _maker(nest, body_operations(nest.op)[-1].operands[0])
+    """Whether the body is `c + a * b`, with operands that may be widened first."""
+    total = _producer(nest, body_operations(nest.op)[-1].operands[0])
     if total is None or total.name not in _ADDS:
         return False
     a, b, c = nest.body.arguments
     terms = [value for value in total.operands if value != c]
-    factors = _maker(nest, terms[0]) if len(terms) == 1 else None
-    if factors is None or factors.name not in _MULTIPLIES:
+    operands = _producer(nest, terms[0]) if len(terms) == 1 else None
+    if operands is None or operands.name not in _MULTIPLIES:
         return False
-    return {_narrow(nest, value) for value in factors.operands} == {a, b}
+    return {_narrow(nest, value) for value in operands.operands} == {a, b}
 
 
 def _narrow(nest: Structured, value: Value) -> Value:
-    maker = _maker(nest, value)
-    return maker.operands[0] if maker is not None and maker.name in _WIDENS else value
+    producer = _producer(nest, value)
+    return producer.operands[0] if producer is not None and producer.name in _WIDENS else value
 
 
-def _maker(nest: Structured, value: Value) -> Operation | None:
+def _producer(nest: Structured, value: Value) -> Operation | None:
     return next((op for op in body_operations(nest.op) if value in op.results), None)
 
 
-def tile_of(product: Product, sms: int) -> Tile | None:
-    """The tile with which a GPU of so many multiprocessors is busy for the shortest time.
+def tile_of(contraction: Contraction, sms: int) -> Tile | None:
+    """The tile of the shortest time on a GPU with `sms` multiprocessors.
 
     None where there is too little to do for a tile to pay. Tiles that do not divide the result
     count whole.
     """
-    m, n, k = (product.size(loop) for loop in (product.m, product.n, product.k))
-    batch = math.prod(product.size(loop) for loop in product.batch)
+    m, n, k = (contraction.size(loop) for loop in (contraction.m, contraction.n, contraction.k))
+    batch = math.prod(contraction.size(loop) for loop in contraction.batch)
 
     def blocks(tile: Tile) -> int:
         return batch * -(-m // tile.rows) * -(-n // tile.columns)
@@ -141,18 +141,18 @@ def tile_of(product: Product, sms: int) -> Tile | None:
         return blocks(tile) > 1 and done <= 2 * m * n * k
 
     def cost(tile: Tile) -> tuple[int, int]:
-        turns = -(-blocks(tile) // sms)
-        return turns * -(-k // tile.depth) * tile.cost, -tile.threads
+        iterations = -(-blocks(tile) // sms)
+        return iterations * -(-k // tile.depth) * tile.cost, -tile.threads
 
-    return min(filter(pays, _tiles(product)), key=cost, default=None)
+    return min(filter(pays, _tiles(contraction)), key=cost, default=None)
 
 
-def _tiles(product: Product) -> Iterator[Tile]:
-    operands = product.nest.op.operands
-    factor = max(_bytes(operands[product.a]), _bytes(operands[product.b]))
+def _tiles(contraction: Contraction) -> Iterator[Tile]:
+    operands = contraction.nest.op.operands
+    factor = max(_bytes(operands[contraction.a]), _bytes(operands[contraction.b]))
     depths = [depth for depth in (64, 32, 16, 8, 4) if depth * factor <= _ROW_BYTES]
-    lanes = max(1, ACCESS_BYTES // _bytes(operands[product.nest.destination]))
-    words = max(1, _bytes(operands[product.nest.destination]) // 4)
+    lanes = max(1, ACCESS_BYTES // _bytes(operands[contraction.nest.destination]))
+    words = max(1, _bytes(operands[contraction.nest.destination]) // 4)
     for rows, columns, own in itertools.product(_SIDES, _SIDES, (16, 8, 4, 2)):
         several = rows > own and columns > lanes
         for depth in depths if several and own * lanes * words <= _SUMS else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products that tensor cores can compute, found among linalg operations."""
+"""Contractions that tensor cores can compute."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.mlir import Operation, Value
 
 STEP_BYTES = 32
-"""What an mma takes of a row of A, and of a column of B: 16 elements of 16 bits, or 8 of 32."""
+"""Bytes of a row of A, and of a column of B, in an mma: 16 elements of 16 bits, or 8 of 32."""
 
 _SMALLEST = 16
-"""Rows, columns and terms that a product needs: a tile would be mostly zeros, or its pipeline
-filled for a single step."""
+"""The least extent of M, N and K: below it a tile is mostly zeros, or its pipeline is filled for a
+single step."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Kind:
 
     @property
     def step(self) -> int:
-        """Terms of the sum that one mma adds: K of its shape."""
+        """The extent of K of one mma."""
         return STEP_BYTES // self.nbytes
 
 
@@ -42,14 +42,14 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
-    """C[.., m, n] = sum over k of A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
+class Contraction:
+    """C[.., m, n] += A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
 
-    The factors are operands 0 and 1 of the operation.
+    The operands are operands 0 and 1 of the operation.
 
     Attributes:
         nest: the operation.
-        kind: how its factors are taken.
+        kind: how its operands are taken.
         m, n, k: numbers of its loops.
         batch: the others, outermost first. A factor may do without some of them.
     """
@@ -65,11 +65,11 @@ class Product:
         return self.nest.extents[loop]
 
 
-def product_of(op: Operation, tf32: bool) -> Product | None:
-    """The product that `op` adds to its destination, where tensor cores shall compute it.
+def contraction_of(op: Operation, tf32: bool) -> Contraction | None:
+    """The contraction that `op` accumulates onto its destination, if tensor cores can compute it.
 
-    float32 is taken where `tf32` says so. Products of fewer than 16 rows, columns or terms are
-    left to the general path.
+    float32 is taken where `tf32` says so. Products with an extent of M, N or K below 16
+    take the general path.
     """
     nest = structured(op)
     if nest is None or len(nest.indices) != 3 or len(nest.reductions) != 1 or len(nest.out) < 2:
@@ -78,7 +78,7 @@ def product_of(op: Operation, tf32: bool) -> Product | None:
     (*batch, m, n), (k,) = nest.out, nest.reductions
     if kind is None or not _is_multiply_add(nest) or min(_sizes(nest, m, n, k)) < _SMALLEST:
         return None
-    found = Product(nest, kind, m, n, k, tuple(batch))
+    found = Contraction(nest, kind, m, n, k, tuple(batch))
     uses = [_walks(nest, operand, loop) for operand in (0, 1) for loop in (m, n, k)]
     return found if uses == [True, False, True, False, True, True] and _is_plain(nest) else None
 
@@ -100,7 +100,7 @@ def _walks(nest: Structured, operand: int, loop: int) -> bool:
 
 
 def _is_plain(nest: Structured) -> bool:
-    """Whether each dimension of each operand is walked by one loop, and by each loop one."""
+    """Whether one loop indexes each dimension of each operand, and each loop one dimension."""
     for row in nest.indices:
         loops = [index.loop for index in row]
         if None in loops or len(set(loops)) < len(loops):
@@ -110,7 +110,7 @@ def _is_plain(nest: Structured) -> bool:
 
 def _is_multiply_add(nest: Structured) -> bool:
     """Whether the body is `c + a * b`, in float32."""
-    total = _maker(nest, body_operations(nest.op)[-1].operands[0])
+    total = _producer(nest, body_operations(nest.op)[-1].operands[0])
     if total is None or total.name != "arith.addf":
         return False
     a, b, c = nest.body.arguments
@@ -118,27 +118,27 @@ def _is_multiply_add(nest: Structured) -> bool:
     if c not in terms:
         return False
     terms.remove(c)
-    product = _maker(nest, terms[0])
-    if product is None or product.name != "arith.mulf":
+    contraction = _producer(nest, terms[0])
+    if contraction is None or contraction.name != "arith.mulf":
         return False
-    factors = [_narrow(nest, value) for value in product.operands]
-    return factors in ([a, b], [b, a])
+    operands = [_narrow(nest, value) for value in contraction.operands]
+    return operands in ([a, b], [b, a])
 
 
 def _narrow(nest: Structured, value: Value) -> Value:
-    """What `value` was before it was extended."""
-    maker = _maker(nest, value)
-    return maker.operands[0] if maker is not None and maker.name == "arith.extf" else value
+    """The value that `value` extends; `value` itself where it extends none."""
+    producer = _producer(nest, value)
+    return producer.operands[0] if producer is not None and producer.name == "arith.extf" else value
 
 
-def _maker(nest: Structured, value: Value) -> Operation | None:
+def _producer(nest: Structured, value: Value) -> Operation | None:
     return next((op for op in body_operations(nest.op) if value in list(op.results)), None)
 
 
 def epilogue_of(nest: Structured | None, value: Value) -> bool:
-    """Whether an operation does no more than change each element of `value` where it is.
+    """Whether an operation computes each element of its result from that element of `value`.
 
-    It may read other operands beside, as a bias.
+    It may read other operands too, such as a bias.
     """
     if nest is None or nest.reductions or nest.op.name != "linalg.generic":
         return False

@@ -47,7 +47,7 @@ llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 
 @dataclass(frozen=True)
 class CallSimulator(Pass):
-    """Replace what only a GPU has by calls of `csrc/cuda_sim.h`, and add the functions to launch.
+    """Replace GPU instructions by calls of `csrc/cuda_sim.h`, and add the functions to launch.
 
     Before:
         llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>) attributes {nvgpu.grid = .., nvgpu.block = ..} {
