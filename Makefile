@@ -21,10 +21,12 @@ READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
 PYTEST := $(PY) -m pytest -n $(JOBS)
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
-TYPED := $(sort $(dir $(wildcard tools/*.py tools/*/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
+TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
 # The checkout itself is what runs, whichever environment runs it.
 export PYTHONPATH := $(CURDIR):$(CURDIR)/.types
+# A process that may not keep what it compiles compiles every module that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 title = @printf '== %s\n' '$@'
 
 .DEFAULT_GOAL := help
@@ -103,7 +105,7 @@ unit: $(READY) ## unit tests, and the rules of the house (pytest)
 	$(title)
 	@$(PYTEST)
 
-unit-fast: $(READY) ## unit tests that take well under a second each
+unit-fast: $(READY) ## unit tests that take less than a tenth of a second each
 	$(title)
 	@$(PYTEST) -m 'not slow'
 

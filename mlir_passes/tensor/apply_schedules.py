@@ -20,6 +20,7 @@ from xtc.ir.attributes import (
     VECTORIZE,
 )
 from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
+from xtc.ir.builders.unit_loops import without_unit_loops
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -228,7 +229,7 @@ def _vectorize(module: Operation) -> None:
 
     What an instruction adds up stays a linalg.generic, for `use-dot-products`.
     """
-    marked = [linalg.without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
+    marked = [without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
     dots = [op for op in marked if DOT in op.attributes and "reduction" in linalg.iterators(op)]
     for op in dots:
         del op.attributes[VECTORIZE]

@@ -30,6 +30,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.getoption("--long") else "default")
 
 
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # tests that look for what was forgotten need not look through what pytest keeps
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing of an earlier run is found again, and nothing is left in the user's own cache."""

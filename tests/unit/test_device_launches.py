@@ -13,7 +13,7 @@ __all__ = ["kernels", "kind"]
 
 GPUS = [one for one in KINDS if one.name.startswith("nvgpu")]
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 def test_arguments_have_types(kernels: Kernels) -> None:

@@ -19,6 +19,8 @@ from tools.forks.client import ForkedProcess, ForkServer
 from tools.forks.command import Command, can_run
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
 Ended = tuple[int, str, str]
 ENVIRONMENT = {
     "PATH": os.defpath,

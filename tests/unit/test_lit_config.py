@@ -23,6 +23,7 @@ def lit(suite: Path, text: str, *options: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [
@@ -45,6 +46,7 @@ def test_what_a_test_may_say(lit_suite: Path, lines: str) -> None:
     assert "Passed: 1" in report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [
@@ -60,6 +62,7 @@ def test_what_fails(lit_suite: Path, lines: str) -> None:
     assert code == 1, report
 
 
+@pytest.mark.slow
 def test_output_and_messages_come_in_the_order_of_writing(lit_suite: Path) -> None:
     program = "import sys; print(1); print(2, file=sys.stderr); print(3)"
     checks = "CHECK: 1\nCHECK-NEXT: 2\nCHECK-NEXT: 3"
@@ -67,12 +70,14 @@ def test_output_and_messages_come_in_the_order_of_writing(lit_suite: Path) -> No
     assert code == 0, report
 
 
+@pytest.mark.slow
 def test_an_absent_feature_leaves_a_test_out(lit_suite: Path) -> None:
     code, report = lit(lit_suite, "REQUIRES: target-nowhere\nRUN: false")
     assert code == 0
     assert "Unsupported: 1" in report
 
 
+@pytest.mark.slow
 def test_real_devices_are_named_on_the_command_line(lit_suite: Path) -> None:
     text = "REQUIRES: device-null\nRUN: echo"
     assert "Unsupported: 1" in lit(lit_suite, text)[1]
@@ -102,6 +107,7 @@ def test_commands_are_forked_where_a_new_interpreter_would_start_alike(
     assert code == 0, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("started", ["", "not ", "env A=1 "])
 def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
     text = f"RUN: {started}%python %S/endless.py | FileCheck %s"
@@ -112,6 +118,7 @@ def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
     assert_ended(lit_suite)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> None:
     write_endless(lit_suite)

@@ -30,7 +30,7 @@ from xtc_targets.mppa.device import MppaDevice
 CLUSTERS = 5
 
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.unit.mppa_code_support import KERNELS, Array, Run, run, stage_text
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.mppa.description import COOLIDGE_V2
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 def launch(name: str, kernel: str, shapes: list[tuple[int, ...]], **how: Any) -> Run:

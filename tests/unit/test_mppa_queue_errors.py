@@ -23,7 +23,7 @@ from xtc_targets.mppa.device import MppaDevice
 
 PATIENCE = 60  # seconds until a test that hangs fails
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

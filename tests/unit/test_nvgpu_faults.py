@@ -17,7 +17,7 @@ from xtc_targets.nvgpu.device import NvgpuDevice
 
 SHARED = H100.shared_address
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

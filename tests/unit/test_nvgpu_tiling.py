@@ -67,6 +67,7 @@ def test_chunks_have_places_of_their_own(tiling: Tiling, along_k: bool, nbytes: 
     assert sorted(found) == list(range(0, tiling.m * tiling.k_bytes, CHUNK))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nbytes", [2, 4])
 @pytest.mark.parametrize("along_k", [True, False])
 @pytest.mark.parametrize("tiling", TILES)

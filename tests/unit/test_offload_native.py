@@ -73,6 +73,7 @@ def test_without_the_cache_each_process_compiles(
         said(unit)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("artifact_cache")
 def test_what_changes_is_compiled_again(unit: NativeUnit, tmp_path: Path) -> None:
     assert said(unit) == "one"

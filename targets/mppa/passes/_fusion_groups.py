@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from xtc.ir.analysis.function_view import FunctionView
 from xtc.ir.analysis.structured import Structured, body_operations, is_shaped, is_used, shape_of
 from xtc.ir.mlir import Operation, Value
+from xtc_passes.tensor._fusion_planner import FusionLimits, FusionPlanner, Members
 from xtc_passes.tensor._tile import Member
 
 FILL = "linalg.fill"
@@ -78,15 +79,37 @@ class Group:
 
 def groups(view: FunctionView) -> list[Group]:
     """Groups that share no operation and have all that can be tiled, in the function's order."""
-    taken: set[Operation] = set()
+    planner = FusionPlanner(view, LargestGroups())
     found = []
-    for op in reversed(view.ops):
-        root = view.nests.get(op)
-        if root is not None and op not in taken:
-            members = _members(view, root, taken)
-            taken |= {member.nest.op for member in members}
+    for root in planner.roots():
+        if root.op not in planner.taken:
+            members = planner.members(root)
+            planner.take(members)
             found.append(Group(view, members, _window(view, root)))
     return found[::-1]
+
+
+class LargestGroups(FusionLimits):
+    """The largest group of a root; of those as large, that with most tiled dimensions.
+
+    At most one contraction is a member, and only where all dimensions of its result are tiled: the
+    tiles of its operands are the smallest then.
+    """
+
+    def depths(self, root: Structured) -> Sequence[int]:
+        if not root.out:
+            return (0,)
+        depths = range(len(root.out), 0, -1)
+        return depths[:1] if is_contraction(root) else depths
+
+    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+        if not is_contraction(producer.nest):
+            return True
+        is_whole = set(producer.loops) == set(producer.nest.out)
+        return is_whole and not any(is_contraction(member.nest) for member in members)
+
+    def best(self, plans: Sequence[Members]) -> Members:
+        return max(plans, key=len)
 
 
 def is_contraction(nest: Structured) -> bool:
@@ -99,56 +122,6 @@ def is_contraction(nest: Structured) -> bool:
     return len(several) > 1 and any(
         not nest.uses_loop(number, loop) for number in several for loop in loops
     )
-
-
-def _members(view: FunctionView, root: Structured, taken: set[Operation]) -> tuple[Member, ...]:
-    """The largest group of `root`; of those as large, that with most tiled dimensions."""
-    depths = range(len(root.out), 0, -1) if root.out else (0,)
-    if is_contraction(root):
-        depths = depths[:1]
-    plans = [_reached(view, root, depth, taken) for depth in depths]
-    return max(plans, key=len)
-
-
-def _reached(
-    view: FunctionView, root: Structured, depth: int, taken: set[Operation]
-) -> tuple[Member, ...]:
-    """The root and what can be computed with it where `depth` dimensions are tiled.
-
-    One contraction joins at most, and only where all dimensions of its result are tiled: the tiles
-    of its operands are the smallest then.
-    """
-    loops = {root.op: root.out[:depth]}
-    contracted = is_contraction(root)
-    pending = [root]
-    while pending:
-        for value in pending.pop().op.operands:
-            nest = view.nest_of(value)
-            if nest is None or nest.op in loops or nest.op in taken or nest.device != root.device:
-                continue
-            own = _loops(view, nest, loops)
-            contraction = is_contraction(nest)
-            if own is None or (contraction and (contracted or set(own) != set(nest.out))):
-                continue
-            contracted |= contraction
-            loops[nest.op] = own
-            pending.append(nest)
-    ordered = sorted(loops, key=view.positions.__getitem__)
-    return tuple(Member(view.nests[op], loops[op]) for op in ordered)
-
-
-def _loops(view: FunctionView, nest: Structured, loops: Mapping[Operation, Loops]) -> Loops | None:
-    """The loops of `nest` over the tiled dimensions, where members alone read its result."""
-    positions = set()
-    for op, number in view.uses[nest.result]:
-        if op not in loops:
-            return None
-        reader = view.nests[op]
-        positions.add(tuple(reader.position(number, loop) for loop in loops[op]))
-    position = positions.pop()
-    if positions or None in position:
-        return None
-    return tuple(nest.out[dimension] for dimension in position if dimension is not None)
 
 
 def _window(view: FunctionView, root: Structured) -> Operation | None:

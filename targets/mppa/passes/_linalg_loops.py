@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xtc.ir.analysis.contractions import multiply_add
 from xtc.ir.analysis.indices import Index, index_of
 from xtc.ir.analysis.structured import body_operations
 from xtc.ir.builders.tensors import Offset
@@ -12,7 +13,6 @@ from xtc.ir.mlir import MemRefType, Operation, Value, get_indexing_maps
 from xtc_passes.local import _layouts as layouts
 
 _NOT_COUNTED = ("linalg.yield", "linalg.index", "arith.constant")
-_CASTS = ("arith.extf", "arith.extsi", "arith.extui")
 
 
 @dataclass(frozen=True)
@@ -42,31 +42,9 @@ class Nest:
         return [found[loop] for loop in range(self.loops)] if len(found) == self.loops else None
 
     @property
-    def contracted(self) -> tuple[int, int] | None:
-        """The operands of a contraction onto the last operand; None for other operations."""
-        if len(self.op.operands) != 3:
-            return None
-        *ops, end = body_operations(self.op)
-        ops = [op for op in ops if op.name not in _CASTS]
-        if [op.name[:-1] for op in ops] != ["arith.mul", "arith.add"]:
-            return None
-        product, total = ops
-        block = self.op.regions[0].blocks[0].arguments
-        multiplied = [_argument(operand) for operand in product.operands]
-        addends = list(total.operands)
-        sums = end.operands[0] == total.results[0] and product.results[0] in addends
-        others = [addend for addend in addends if addend != product.results[0]]
-        if not sums or others != [block[2]] or {*multiplied} != {block[0], block[1]}:
-            return None
-        return (0, 1) if multiplied[0] == block[0] else (1, 0)
-
-
-def _argument(value: Value) -> Value:
-    """What a value was before it was widened."""
-    owner = getattr(value, "owner", None)
-    if owner is not None and getattr(owner, "name", "") in _CASTS:
-        return owner.operands[0]
-    return value
+    def is_multiply_add(self) -> bool:
+        """Whether products of elements of the first two operands are added to the last one."""
+        return len(self.op.operands) == 3 and multiply_add(self.op) is not None
 
 
 def nest(op: Operation) -> Nest | None:

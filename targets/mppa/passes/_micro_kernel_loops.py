@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xtc.ir.analysis.contractions import Roles, contraction_roles
 from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation, Value
@@ -20,7 +21,7 @@ _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32",
 
 
 @dataclass(frozen=True)
-class Contraction:
+class MatmulLoops:
     """`c[m, n] += a[m, k] * b[k, n]` for each iteration of the other loops.
 
     Attributes:
@@ -59,13 +60,13 @@ def _stride(found: Nest, operand: int, loop: int) -> int:
     return sum(step * index.factor(loop) for step, index in zip(strides, row, strict=True))
 
 
-def contraction(op: Operation) -> Contraction | None:
+def matmul_loops(op: Operation) -> MatmulLoops | None:
     """The operation as a contraction; None where micro-kernels cannot compute it.
 
     Both the sums and one of the operands need neighbouring elements along the columns.
     """
     found = nest(op)
-    if found is None or found.contracted is None:
+    if found is None or not found.is_multiply_add:
         return None
     if any(index.offset for row in found.indices for index in row):
         return None
@@ -74,39 +75,35 @@ def contraction(op: Operation) -> Contraction | None:
         return None
     if not all(map(layouts.has_layout, operands)):
         return None
-    for a, b in ((0, 1), (1, 0)):
-        if (piece := _as_contraction(found, a, b)) is not None:
-            return piece
-    return None
+    with op.context:
+        roles = contraction_roles(found.indices, found.loops)
+    if roles is None:
+        return None
+    swapped = Roles(roles.batch, roles.n, roles.m, roles.k)
+    return _as_matmul(found, 0, 1, roles) or _as_matmul(found, 1, 0, swapped)
 
 
 def _mixes_types(operands: Sequence[Value]) -> bool:
     return element(operands[0]) != element(operands[1])
 
 
-def _as_contraction(found: Nest, a: int, b: int) -> Contraction | None:
-    def used(operand: int) -> set[int]:
-        return {loop for loop in range(found.loops) if _stride(found, operand, loop)}
-
-    in_a, in_b, in_c = used(a), used(b), used(2)
-    columns = [n for n in in_c & in_b - in_a if _stride(found, 2, n) == _stride(found, b, n) == 1]
-    depths = (in_a & in_b) - in_c
-    if not columns or not depths or any(_walks(found, loop) > 1 for loop in columns):
+def _as_matmul(found: Nest, a: int, b: int, roles: Roles) -> MatmulLoops | None:
+    columns = [n for n in roles.n if _stride(found, 2, n) == _stride(found, b, n) == 1]
+    if not columns or any(_walks(found, loop) > 1 for loop in columns):
         return None
     sizes = _sizes(found)
-    rows = (in_c & in_a) - in_b
 
     def worth(loop: int) -> tuple[float, int]:
         """The longest loop, and of equal ones the innermost."""
         return sizes[loop], loop
 
-    return Contraction(
+    return MatmulLoops(
         found,
         a,
         b,
-        max(rows, key=worth, default=None),
+        max(roles.m, key=worth, default=None),
         max(columns, key=worth),
-        max(depths, key=worth),
+        max(roles.k, key=worth),
     )
 
 

@@ -13,8 +13,8 @@ from xtc.ir.builders.numbers import linear_offset
 from xtc.ir.builders.tensors import Offset, extract_slice
 from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._tile import Member
+from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
 from xtc_targets.mppa.passes._smem_tiles import allocate, load, part_offsets
-from xtc_targets.mppa.passes._tile_cost import Cut, part_sizes
 from xtc_targets.mppa.passes._tile_operands import TileOperands
 
 

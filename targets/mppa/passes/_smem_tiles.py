@@ -16,7 +16,7 @@ from xtc.ir.mlir import (
     bufferization,
 )
 from xtc_passes.tensor._tile import Member
-from xtc_targets.mppa.passes._tile_cost import Cut, part_sizes
+from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
 
 SMEM = 2
 """The memory space of a cluster's own memory."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._fusion_groups import Group
+from xtc_targets.mppa.passes._part_costs import part_sizes
 from xtc_targets.mppa.passes._smem_tiles import Tile, allocate, load
-from xtc_targets.mppa.passes._tile_cost import part_sizes
 from xtc_targets.mppa.passes._tile_plan import Plan
 
 Key = tuple[Value, tuple[object, ...]]

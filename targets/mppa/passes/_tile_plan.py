@@ -11,7 +11,8 @@ from itertools import product
 
 from xtc.ir.analysis.structured import Structured
 from xtc_targets.mppa.passes._fusion_groups import Group
-from xtc_targets.mppa.passes._tile_cost import Cost, Machine
+from xtc_targets.mppa.passes._part_costs import Machine
+from xtc_targets.mppa.passes._tile_cost import Cost, Workload
 
 STRIPS = (32, 64, 128, 256, 512)
 """Lengths of a strip of a sum that are tried, beside all of it."""
@@ -65,10 +66,12 @@ def plan_group(group: Group, machine: Machine) -> Plan | None:
     best: tuple[float, Plan] | None = None
     strips = (None, *_strips(group))
     contracts = group.root.reductions or len(group.members) > 1
-    for tiles in _tilings(group.extents):
-        parts = _parts(tiles, 1 if group.is_copy else machine.pes, bool(contracts))
+    work = Workload.of(group, machine)
+    pes = machine.pes if work.members else 1
+    for tiles in _tilings(work.extents):
+        parts = _parts(tiles, pes, bool(contracts))
         rounded = tuple(part * -(-tile // part) for tile, part in zip(tiles, parts, strict=True))
-        cost = Cost(group, machine, rounded, parts)
+        cost = Cost(work, rounded, parts)
         for strip in strips:
             plan = Plan(rounded, parts, strip)
             step = None if strip is None else (strip.member, strip.loop, strip.size)

@@ -19,9 +19,9 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc_targets.mppa.passes._fusion_groups import Group
+from xtc_targets.mppa.passes._part_costs import Machine
 from xtc_targets.mppa.passes._smem_tiles import Tile
 from xtc_targets.mppa.passes._tile_body import TileBody
-from xtc_targets.mppa.passes._tile_cost import Machine
 from xtc_targets.mppa.passes._tile_plan import Plan
 
 

@@ -20,8 +20,8 @@ from xtc.ir.mlir import (
 )
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._fusion_groups import Group
+from xtc_targets.mppa.passes._part_costs import part_sizes
 from xtc_targets.mppa.passes._smem_tiles import part_offsets
-from xtc_targets.mppa.passes._tile_cost import part_sizes
 
 
 @dataclass(frozen=True)

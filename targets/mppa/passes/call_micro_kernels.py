@@ -16,7 +16,7 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.local import _layouts as layouts
 from xtc_passes.local._functions import declare, functions
-from xtc_targets.mppa.passes._micro_kernel_loops import Contraction, contraction, parts
+from xtc_targets.mppa.passes._micro_kernel_loops import MatmulLoops, matmul_loops, parts
 
 PREFIX = "uk_mma_"
 """How the names of micro-kernels begin; `uk_mma_4x16_f32` has 4 rows and 16 columns."""
@@ -54,7 +54,7 @@ class CallMicroKernels(Pass):
         with module.context:
             for function in functions(module):
                 for op in all_operations(function):
-                    found = contraction(op)
+                    found = matmul_loops(op)
                     if found is not None:
                         with op.location, InsertionPoint(op):
                             _Tiling(self, module, found).build()
@@ -64,7 +64,7 @@ class CallMicroKernels(Pass):
 class _Tiling:
     """Makes the calls of one operation."""
 
-    def __init__(self, owner: CallMicroKernels, module: Operation, found: Contraction) -> None:
+    def __init__(self, owner: CallMicroKernels, module: Operation, found: MatmulLoops) -> None:
         self._owner, self._module, self._found = owner, module, found
         operands = list(found.nest.op.operands)
         self._numbers = (found.a, found.b, 2)

@@ -126,7 +126,7 @@ def _linalg_counts(found: Nest) -> Counter[int]:
         for extent in extents:
             count = numbers.multiply(count, extent)
         kind, arithmetic = OTHER, found.arithmetic
-        if found.contracted is not None:
+        if found.is_multiply_add:
             kind = TYPES.get(element(found.op.operands[0]), OTHER)
         elif arithmetic:
             count = numbers.multiply(count, len(arithmetic))

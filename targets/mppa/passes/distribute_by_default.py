@@ -15,7 +15,7 @@ from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
 from xtc_targets.mppa.passes._data_movement import compute_data_movement, own_fills, wrap_the_rest
 from xtc_targets.mppa.passes._fusion_groups import Group, groups
-from xtc_targets.mppa.passes._tile_cost import Machine
+from xtc_targets.mppa.passes._part_costs import Machine
 from xtc_targets.mppa.passes._tile_plan import Plan, plan_group
 from xtc_targets.mppa.passes._tiled_loops import TiledLoops
 from xtc_targets.mppa.passes._untiled_loops import UntiledLoops

@@ -8,13 +8,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xtc.ir.analysis.structured import Structured, body_operations
-from xtc.ir.mlir import Operation, Value
+from xtc.ir.analysis.contractions import contraction
+from xtc.ir.analysis.structured import Structured
+from xtc.ir.mlir import Value
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 
-_ADDS, _MULTIPLIES = ("arith.addf", "arith.addi"), ("arith.mulf", "arith.muli")
-_WIDENS = ("arith.extf", "arith.extsi", "arith.extui")
-_ROW_BYTES = 64  # of a tile along K: two sectors of 32 bytes
+_ROW_BYTES = 64  # of a tile along the sum: two sectors of 32 bytes
 _SUMS = 64  # of a thread, in registers
 _THREADS = (128, 256)  # of a block: four warps hide each other's latency, more take no more tile
 _SIDES = (16, 32, 64, 128)  # of a block's tile
@@ -23,7 +22,7 @@ _STEP_COST = 8192  # of two barriers, and of what is waited for there
 
 
 @dataclass(frozen=True, eq=False)
-class Contraction:
+class CoreContraction:
     """c[.., m, n] += a[.., m, k] * b[.., k, n], neighbouring n side by side in b and c.
 
     Attributes:
@@ -80,51 +79,23 @@ class Tile:
         return self.depth * (self.threads * self.own_columns * busy + loads) + _STEP_COST
 
 
-def contraction_of(nest: Structured) -> Contraction | None:
+def core_contraction(nest: Structured) -> CoreContraction | None:
     """The operation as a contraction; None for another, or where rows are not contiguous."""
-    if len(nest.indices) != 3 or len(nest.reductions) != 1 or not _is_multiply_add(nest):
+    found = contraction(nest)
+    if found is None or len(found.roles.k) != 1:
         return None
     if any(index.loop is None for row in nest.indices for index in row):
         return None
-    (k,), n = nest.reductions, nest.vector_loop
-    for a, b in ((0, 1), (1, 0)):
-        rows = [loop for loop in nest.out if _alone(nest, a, b, loop)]
-        is_sum = nest.uses_loop(a, k) and nest.uses_loop(b, k)
-        if n is not None and rows and is_sum and _alone(nest, b, a, n):
-            batch = tuple(loop for loop in nest.out if loop not in (rows[-1], n))
-            return Contraction(nest, a, b, rows[-1], n, k, batch)
-    return None
+    found, n = found.with_columns(nest.vector_loop), nest.vector_loop
+    if found is None or n is None or not found.roles.m:
+        return None
+    m = next(loop for loop in reversed(nest.out) if loop in found.roles.m)
+    batch = tuple(loop for loop in nest.out if loop not in (m, n))
+    return CoreContraction(nest, found.a, found.b, m, n, found.roles.k[0], batch)
 
 
-def _alone(nest: Structured, operand: int, other: int, loop: int) -> bool:
-    """Whether a loop indexes one operand and not the other."""
-    return nest.uses_loop(operand, loop) and not nest.uses_loop(other, loop)
-
-
-def _is_multiply_add(nest: Structured) -> bool:
-    """Whether the body is `c + a * b`, with operands that may be widened first."""
-    total = _producer(nest, body_operations(nest.op)[-1].operands[0])
-    if total is None or total.name not in _ADDS:
-        return False
-    a, b, c = nest.body.arguments
-    terms = [value for value in total.operands if value != c]
-    operands = _producer(nest, terms[0]) if len(terms) == 1 else None
-    if operands is None or operands.name not in _MULTIPLIES:
-        return False
-    return {_narrow(nest, value) for value in operands.operands} == {a, b}
-
-
-def _narrow(nest: Structured, value: Value) -> Value:
-    producer = _producer(nest, value)
-    return producer.operands[0] if producer is not None and producer.name in _WIDENS else value
-
-
-def _producer(nest: Structured, value: Value) -> Operation | None:
-    return next((op for op in body_operations(nest.op) if value in op.results), None)
-
-
-def tile_of(contraction: Contraction, sms: int) -> Tile | None:
-    """The tile of the shortest time on a GPU with `sms` multiprocessors.
+def tile_of(contraction: CoreContraction, sms: int) -> Tile | None:
+    """The tile with which a GPU of so many multiprocessors is busy for the shortest time.
 
     None where there is too little to do for a tile to pay. Tiles that do not divide the result
     count whole.
@@ -147,7 +118,7 @@ def tile_of(contraction: Contraction, sms: int) -> Tile | None:
     return min(filter(pays, _tiles(contraction)), key=cost, default=None)
 
 
-def _tiles(contraction: Contraction) -> Iterator[Tile]:
+def _tiles(contraction: CoreContraction) -> Iterator[Tile]:
     operands = contraction.nest.op.operands
     factor = max(_bytes(operands[contraction.a]), _bytes(operands[contraction.b]))
     depths = [depth for depth in (64, 32, 16, 8, 4) if depth * factor <= _ROW_BYTES]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.mlir import Operation, Value
 
@@ -42,7 +43,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
 
 
 @dataclass(frozen=True, eq=False)
-class Contraction:
+class MmaContraction:
     """C[.., m, n] += A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
 
     The operands are operands 0 and 1 of the operation.
@@ -65,22 +66,23 @@ class Contraction:
         return self.nest.extents[loop]
 
 
-def contraction_of(op: Operation, tf32: bool) -> Contraction | None:
+def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
     """The contraction that `op` accumulates onto its destination, if tensor cores can compute it.
 
-    float32 is taken where `tf32` says so. Products with an extent of M, N or K below 16
-    take the general path.
+    float32 is taken where `tf32` says so. Contractions with fewer than 16 iterations of m, n or k
+    are left to the general path.
     """
     nest = structured(op)
-    if nest is None or len(nest.indices) != 3 or len(nest.reductions) != 1 or len(nest.out) < 2:
+    found = None if nest is None else contraction(nest)
+    if nest is None or found is None or len(found.roles.k) != 1 or len(nest.out) < 2:
         return None
     kind = _kind(op, tf32)
-    (*batch, m, n), (k,) = nest.out, nest.reductions
-    if kind is None or not _is_multiply_add(nest) or min(_sizes(nest, m, n, k)) < _SMALLEST:
+    (*batch, m, n), (k,) = nest.out, found.roles.k
+    if kind is None or not set(found.widenings) <= {"arith.extf", ""} or not found.is_plain:
         return None
-    found = Contraction(nest, kind, m, n, k, tuple(batch))
-    uses = [_walks(nest, operand, loop) for operand in (0, 1) for loop in (m, n, k)]
-    return found if uses == [True, False, True, False, True, True] and _is_plain(nest) else None
+    if m not in found.roles.m or n not in found.roles.n or min(_sizes(nest, m, n, k)) < _SMALLEST:
+        return None
+    return MmaContraction(nest, kind, m, n, k, tuple(batch))
 
 
 def _sizes(nest: Structured, *loops: int) -> list[int]:
@@ -93,46 +95,6 @@ def _kind(op: Operation, tf32: bool) -> Kind | None:
     if kind is None or (kind.name == "tf32" and not tf32):
         return None
     return kind if str(op.operands[2].type.element_type) == "f32" else None
-
-
-def _walks(nest: Structured, operand: int, loop: int) -> bool:
-    return nest.uses_loop(operand, loop)
-
-
-def _is_plain(nest: Structured) -> bool:
-    """Whether one loop indexes each dimension of each operand, and each loop one dimension."""
-    for row in nest.indices:
-        loops = [index.loop for index in row]
-        if None in loops or len(set(loops)) < len(loops):
-            return False
-    return True
-
-
-def _is_multiply_add(nest: Structured) -> bool:
-    """Whether the body is `c + a * b`, in float32."""
-    total = _producer(nest, body_operations(nest.op)[-1].operands[0])
-    if total is None or total.name != "arith.addf":
-        return False
-    a, b, c = nest.body.arguments
-    terms = list(total.operands)
-    if c not in terms:
-        return False
-    terms.remove(c)
-    contraction = _producer(nest, terms[0])
-    if contraction is None or contraction.name != "arith.mulf":
-        return False
-    operands = [_narrow(nest, value) for value in contraction.operands]
-    return operands in ([a, b], [b, a])
-
-
-def _narrow(nest: Structured, value: Value) -> Value:
-    """The value that `value` extends; `value` itself where it extends none."""
-    producer = _producer(nest, value)
-    return producer.operands[0] if producer is not None and producer.name == "arith.extf" else value
-
-
-def _producer(nest: Structured, value: Value) -> Operation | None:
-    return next((op for op in body_operations(nest.op) if value in list(op.results)), None)
 
 
 def epilogue_of(nest: Structured | None, value: Value) -> bool:

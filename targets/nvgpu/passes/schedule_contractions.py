@@ -18,7 +18,7 @@ from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import schedule_line
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._core_tiles import Contraction, Tile, contraction_of, tile_of
+from xtc_targets.nvgpu.passes._core_tiles import CoreContraction, Tile, core_contraction, tile_of
 from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _K_UNROLL = 4  # of a sum that a thread adds before it looks whether there are more
@@ -63,7 +63,7 @@ class ScheduleContractions(SchedulingPass):
         }
 
     def _schedule(self, nest: Structured) -> None:
-        contraction = contraction_of(nest)
+        contraction = core_contraction(nest)
         tile = None if contraction is None else tile_of(contraction, self.sms)
         if contraction is None or tile is None:
             return
@@ -72,7 +72,7 @@ class ScheduleContractions(SchedulingPass):
         _write(filled, tile)
 
 
-def _filled_up(contraction: Contraction, tile: Tile) -> Contraction:
+def _filled_up(contraction: CoreContraction, tile: Tile) -> CoreContraction:
     """The contraction of operands that tiles divide, in the place of `contraction`."""
     nest = contraction.nest
     steps = {contraction.m: tile.rows, contraction.n: tile.columns, contraction.k: tile.depth}
@@ -93,7 +93,7 @@ def _filled_up(contraction: Contraction, tile: Tile) -> Contraction:
     return replace(contraction, nest=replace(nest, extents=tuple(sizes)))
 
 
-def _write(contraction: Contraction, tile: Tile) -> None:
+def _write(contraction: CoreContraction, tile: Tile) -> None:
     op = contraction.nest.op
     names = _names(op, len(contraction.nest.extents))
     op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
@@ -106,7 +106,7 @@ def _names(op: Operation, loops: int) -> list[str]:
     return [f"d{loop}" for loop in range(loops)]
 
 
-def _loops(contraction: Contraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
+def _loops(contraction: CoreContraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
     """Loops over blocks, over terms, over threads, and those of a thread."""
     m, n, k = (names[loop] for loop in (contraction.m, contraction.n, contraction.k))
     grid = [

@@ -27,7 +27,7 @@ from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._kernels import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
-from xtc_targets.nvgpu.passes._mma_contraction import Contraction, contraction_of, epilogue_of
+from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 from xtc_targets.nvgpu.passes._mma_loop import MmaLoop, ThreadPosition
 from xtc_targets.nvgpu.passes._mma_result import Result, store_accumulators, write_result
 from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, Tiling, choose_tiling
@@ -104,7 +104,7 @@ class UseTensorCores(Pass):
 class _Work:
     """A kernel's contraction; `ops` is all that it does, to be replaced."""
 
-    contraction: Contraction
+    contraction: MmaContraction
     ops: list[Operation]
     result: Value
     epilogue: tuple[Structured, int] | None
@@ -116,7 +116,7 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     if len(acting) not in (2, 3) or acting[0].name != "linalg.fill":
         return None
     fill, op = acting[:2]
-    contraction = contraction_of(op, tf32)
+    contraction = mma_contraction(op, tf32)
     sums = op.operands[len(op.operands) - 1]
     if contraction is None or fill.operands[1] != sums or not is_zero(fill.operands[0]):
         return None
@@ -189,7 +189,7 @@ def _thread_position(code: Code, tiling: Tiling, thread: Value) -> ThreadPositio
 
 
 def _tile(
-    code: Code, contraction: Contraction, tiling: Tiling, block: Value
+    code: Code, contraction: MmaContraction, tiling: Tiling, block: Value
 ) -> tuple[tuple[Number, ...], Number, Number]:
     """Indices of the batch, first row and first column of a block's part of the result.
 
@@ -211,7 +211,7 @@ def _tile(
 
 
 def _strided(
-    code: Code, contraction: Contraction, operand: int, batch: Sequence[Number]
+    code: Code, contraction: MmaContraction, operand: int, batch: Sequence[Number]
 ) -> Strided:
     """A factor as this block sees it."""
     memref = contraction.nest.op.operands[operand]

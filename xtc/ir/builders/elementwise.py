@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes arith operations on scalars, or alike on each element of vectors."""
+"""Arithmetic on scalars, or alike on each element of vectors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xtc.ir.mlir import (
@@ -13,28 +14,27 @@ from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
     IntegerType,
-    Operation,
     Type,
     Value,
     VectorType,
+    arith,
 )
 
 
 @dataclass(frozen=True)
-class ArithWriter:
+class ElementwiseWriter:
     """Appends arith operations on values of the shape of `like`, a scalar or a vector."""
 
     ip: InsertionPoint
     like: Type
 
-    def op(self, name: str, result: int | Type, *operands: Value, **attributes: int) -> Value:
-        """An operation whose result is an integer of so many bits, or of the type given."""
-        numbers: dict[str, Attribute] = {
-            key: IntegerAttr.get(IntegerType.get_signless(64), value)
-            for key, value in attributes.items()
-        }
-        type = self._type(result)
-        return Operation.create(f"arith.{name}", [type], operands, numbers, ip=self.ip).results[0]
+    def op(self, make: Callable[..., Value], *operands: object) -> Value:
+        """The result of one of the dialect's constructors, such as `arith.addf`."""
+        return make(*operands, ip=self.ip)
+
+    def cast(self, make: Callable[..., Value], element: int | Type, value: Value) -> Value:
+        """A conversion, such as `arith.bitcast`, to an integer of so many bits or to a type."""
+        return make(self._type(element), value, ip=self.ip)
 
     def number(self, value: int, bits: int) -> Value:
         """An integer constant, the same in every element."""
@@ -47,11 +47,8 @@ class ArithWriter:
     def _constant(self, element: Attribute) -> Value:
         type = self._type(element.type)
         content = DenseElementsAttr.get_splat(type, element) if type != element.type else element
-        attributes = {"value": content}
-        return Operation.create("arith.constant", [type], (), attributes, ip=self.ip).results[0]
+        return arith.constant(type, content, ip=self.ip)
 
-    def _type(self, result: int | Type) -> Type:
-        element = IntegerType.get_signless(result) if isinstance(result, int) else result
-        if isinstance(self.like, VectorType):
-            return VectorType.get(self.like.shape, element)
-        return element
+    def _type(self, element: int | Type) -> Type:
+        type = IntegerType.get_signless(element) if isinstance(element, int) else element
+        return VectorType.get(self.like.shape, type) if isinstance(self.like, VectorType) else type

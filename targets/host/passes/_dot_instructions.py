@@ -62,11 +62,6 @@ DOTS: dict[str, tuple[Dot, ...]] = {
 }
 """The instructions by the feature, in LLVM's spelling, of the processors that have them."""
 
-INTRINSICS = frozenset(
-    name for dots in DOTS.values() for dot in dots for name in dot.intrinsics.values()
-)
-"""All of LLVM's names; none of them touches memory."""
-
 
 def dot_for(features: Sequence[str], element: str) -> Dot | None:
     """The instruction for factors of this type, which may be widened first; None without one.

@@ -6,26 +6,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from xtc.core.types import dot_terms
-from xtc.ir.analysis.structured import Structured, body_operations, structured
-from xtc.ir.attributes import DOT
-from xtc.ir.mlir import Operation, Value
-from xtc_passes.tensor._dots import Dot
+from xtc.ir.analysis.contractions import narrow_contraction
+from xtc.ir.analysis.structured import Structured, body_operations
+from xtc_targets.host.passes._dot_instructions import Dot
 
 SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
 FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
 FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
 
-_WIDENINGS = (
-    ["arith.extf", "arith.extf"],
-    ["arith.extsi", "arith.extsi"],
-    ["arith.extui", "arith.extsi"],
-)
-_ARITHMETIC = (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
-
 
 @dataclass(frozen=True)
-class NarrowProduct:
+class NarrowContraction:
     """result[..., row, column] += wide(factor[..., row, term]) * wide(panel[..., term, column]).
 
     Attributes:
@@ -86,52 +77,7 @@ class NarrowProduct:
         return [loop for loop in self.loops(operand) if loop not in inner] + list(inner)
 
 
-def narrow_product(nest: Structured) -> NarrowProduct | None:
-    """The operation as a product of narrow numbers; None for every other one."""
-    if nest.destination != 2 or len(nest.reductions) != 1 or not nest.out:
-        return None
-    product = NarrowProduct(nest, nest.out[-1], nest.reductions[0])
-    plain = all(index.loop is not None for row in nest.indices for index in row)
-    return product if plain and _is_product(nest.op) and _has_shape(product) else None
-
-
-def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
-    """The loops whose neighbouring terms an instruction may add up, with how many at once."""
-    nest = structured(op)
-    if nest is None or not nest.reductions:
-        return {}
-    if DOT in op.attributes:
-        last = nest.reductions[-1]
-        return {last: (nest.extents[last],)}
-    product = narrow_product(nest)
-    return {} if product is None else {product.term: dot_terms(product.element, product.terms)}
-
-
-def _has_shape(product: NarrowProduct) -> bool:
-    factor, panel = product.loops(0), product.loops(1)
-    distinct = len(set(factor)) == len(factor) and len(set(panel)) == len(panel)
-    both = product.term in factor and product.term in panel
-    return distinct and both and product.column in panel and product.column not in factor
-
-
-def _is_product(op: Operation) -> bool:
-    """Whether the body adds the product of its widened factors to the sum."""
-    ops = body_operations(op)
-    if len(ops) != 5 or [one.name for one in ops[2:4]] not in _ARITHMETIC:
-        return False
-    first, second, product, total, last = ops
-    factors = [first.results[0], second.results[0]]
-    arguments = list(op.regions[0].blocks[0].arguments)
-    return (
-        [first.name, second.name] in _WIDENINGS
-        and [first.operands[0], second.operands[0]] == arguments[:2]
-        and arguments[0].type == arguments[1].type
-        and _same(list(product.operands), factors)
-        and _same(list(total.operands), [arguments[2], product.results[0]])
-        and list(last.operands) == [total.results[0]]
-    )
-
-
-def _same(values: list[Value], others: list[Value]) -> bool:
-    """Whether the two are equal, in this order or the other."""
-    return values in (others, others[::-1])
+def host_contraction(nest: Structured) -> NarrowContraction | None:
+    """The operation as a contraction of narrow numbers; None for every other one."""
+    found = narrow_contraction(nest)
+    return None if found is None else NarrowContraction(nest, nest.out[-1], found.roles.k[0])
