@@ -47,8 +47,9 @@ class CoolidgeDescription:
         load_bytes_per_cycle: of a PE [M].
         register_bits: of a PE's coprocessor, 48 registers of 256 bits [M].
         macs_per_cycle: of a PE, by element type of operands; see `COOLIDGE_V1`.
-        dma_word_bytes: what a DMA thread moves per cycle; the rest of a row goes byte by byte [L:
-            the loops of `mppa_dma_mem2mem_stride2stride`; one iteration per cycle is an assumption].
+        dma_word_bytes: bytes that a DMA thread copies per cycle; the rest of a row goes byte by
+            byte [L: the loops of `mppa_dma_mem2mem_stride2stride`; one iteration per cycle is an
+            assumption].
         dma_alignment: of addresses, strides and row sizes: the DMA copies single bytes [L].
         dma_in_flight: transfers of a cluster that have not ended (KVX_DMA_MAX_REQUESTS of [L]).
         dma_issue_cycles: to write a descriptor of ten words (`kvx_dma_tx_job_desc` of [L]) to the
