@@ -17,7 +17,7 @@ import pytest
 import xtc.ops as O
 from tests.unit.graph_support import two_layers
 from xtc.core.errors import UserError
-from xtc.graph import yaml_file
+from xtc.graph import yaml_file, yaml_read
 from xtc.graph.graph import Graph
 
 
