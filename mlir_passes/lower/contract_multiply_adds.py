@@ -13,7 +13,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class ContractMultiplyAdds(Pass):
-    """Mark `mulf` and the `addf` that is its only use as contractible.
+    """Mark a `mulf` and the `addf` that is its only user as contractible.
 
     Before:
         %p = arith.mulf %a, %b : f32
@@ -22,7 +22,7 @@ class ContractMultiplyAdds(Pass):
         %p = arith.mulf %a, %b fastmath<contract> : f32
         %s = arith.addf %t, %p fastmath<contract> : f32
 
-    A fused multiply-add rounds once where the pair rounds twice; no other freedom is given.
+    A fused multiply-add rounds once, the pair rounds twice. The flag allows nothing else.
     """
 
     name: ClassVar[str] = "contract-multiply-adds"

@@ -28,13 +28,13 @@ _ROWS = 16  # of a register tile, which stays in registers where all of it is wr
 
 @dataclass(frozen=True)
 class FuseEpilogues(Pass):
-    """Move what is before and after a scheduled sum into the loops around its terms.
+    """Move initial values and elementwise consumers of a scheduled reduction into its outer loops.
 
-    The schedule begins with loops over axes of the result; one iteration leaves a part that no
-    other changes, so that the initial values come just before, and bias, activation or rounding
-    follow while it is in a cache, or in registers. What is left of the schedule stays with the
-    operation, and its first loops are looked at in the same way. What follows must be elementwise
-    and the only reader, run on the same device, and have no schedule of its own.
+    Where a schedule begins with loops over axes of the result, each iteration finishes a part of
+    it. The initial values of that part are computed just before; bias, activation or rounding
+    follow while the part is in a cache or in registers. The rest of the schedule stays with the
+    operation, and its first loops are treated in the same way. The consumer must be elementwise,
+    the only reader, on the same device, and without a schedule.
 
     Before:
         %m = linalg.matmul {loop.schedule = ["i", "k", "i#4=unroll", "j"]} ins(%a, %b) outs(%zero)

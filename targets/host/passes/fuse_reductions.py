@@ -24,11 +24,11 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class FuseReductions(Pass):
-    """Make one operation with two results of an elementwise one and a reduction of its result.
+    """Fuse an elementwise operation and a reduction of its result into one with two results.
 
-    For terms that others read too, as the exponentials of a softmax; those that only the sum reads
-    are fused before. The reduction may be done in any order (`relax-reductions`), so that vectors
-    of terms stay vectors.
+    The elementwise result has other readers too, as the exponentials of a softmax have; where the
+    reduction is the only reader, `fuse-elementwise` has fused them before. The reduction's order
+    must be free (`relax-reductions`), so that it works on vectors.
 
     Before:
         %e = linalg.generic ins(%x) outs(%d) { math.exp }

@@ -32,13 +32,13 @@ _PANEL = 1  # the operand with the columns
 
 @dataclass(frozen=True)
 class InterleaveOperands(Pass):
-    """Put the terms that one instruction adds up side by side, in a loop of their own.
+    """Put the elements of K that one instruction adds up side by side, with a loop over them.
 
-    For products whose schedule vectorizes some terms of the sum. Those of the first factor are
-    neighbours as they are, or it is copied; the second factor, the panel, is, where the schedule
-    packs it. Sums that do not come out even get terms of zero, and a last column some more beside
-    it. Where the instruction takes the first factor as unsigned, 128 is added to one that is
-    signed, and 128 times the sum of a column taken off the sums to begin with.
+    The pass is for contractions whose schedule vectorizes some iterations of K. Elements of operand
+    a are neighbours already, or a is copied; operand b, the panel, is copied where the schedule
+    packs it. K is padded with zeros to a multiple of the group, and the columns to whole vectors.
+    Where the instruction takes a as unsigned, 128 is added to a signed a, and 128 times the
+    column's sum is subtracted from the initial values.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize", "k#2=vectorize"]}
@@ -48,8 +48,8 @@ class InterleaveOperands(Pass):
           ["j=fuse:1", "i", "k", "j#32=vectorize", "t=vectorize"]} ins(%a : 8x32x2xbf16, %p)
 
     Attributes:
-        features: of the processor, in LLVM's spelling, with instructions of the wanted kind: the
-            first that suits a product is used.
+        features: the processor's features with such instructions, in LLVM's spelling: the first
+            that suits a contraction is used.
     """
 
     name: ClassVar[str] = "interleave-operands"

@@ -19,11 +19,11 @@ from xtc_targets.host.passes._row_reductions import RowSum, row_sum
 
 @dataclass(frozen=True)
 class TransposeRowReductions(Pass):
-    """Give each lane of a vector a row to sum, and turn square blocks of the rows into columns.
+    """Reduce one row per vector lane, transposing square blocks of the rows in registers.
 
-    The terms of a row are added in their order, so no result changes: rows are what runs side by
-    side. A block is read row by row and transposed in registers, as many rows as a register of
-    `bits` has elements or fewer; then each column is one step of all the sums.
+    Each row is added up in order, so no result changes: different rows run side by side. A block of
+    at most as many rows as a register of `bits` has elements is read row by row and transposed;
+    each of its columns is then one step of all the reductions.
 
     Before:
         linalg.generic ins(%a : memref<8x64xf32>) outs(%s : memref<8xf32>) { s + a }
@@ -32,7 +32,7 @@ class TransposeRowReductions(Pass):
           %row0 = vector.load %a[0, %k] ... ; %column0 = vector.shuffle ... ; arith.addf ...
         }
 
-    What is left of rows or terms stays an operation of its own.
+    Remaining rows and columns stay a separate operation.
     """
 
     name: ClassVar[str] = "transpose-row-reductions"

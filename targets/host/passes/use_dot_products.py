@@ -42,10 +42,10 @@ class UseDotProducts(Pass):
         %sums = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %terms, %b)
         vector.store %sums, %c[%0] : memref<16xf32>, vector<16xf32>
 
-    What is not dense in memory, or does not come out even, stays as it is, for loops.
+    Operations on strided memory, or with a remainder, stay for loops.
 
     Attributes:
-        features: those that `interleave-operands` was given.
+        features: the features given to `interleave-operands`.
     """
 
     name: ClassVar[str] = "use-dot-products"

@@ -28,10 +28,10 @@ _WIDE = "f32"
 
 @dataclass(frozen=True)
 class WidenOperands(Pass):
-    """Convert each operand of a scheduled product once, not each time that it is read.
+    """Convert each operand of a scheduled contraction once, not at each read.
 
-    For float16, and for bfloat16 that no instruction is for, where a schedule makes vectors. An
-    operand is converted where the schedule packs it, or else before all loops.
+    The pass is for float16, and for bfloat16 without an instruction, where a schedule makes
+    vectors. An operand is converted where the schedule packs it, or else before all loops.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize"]}
