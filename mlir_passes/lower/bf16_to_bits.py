@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bf16-to-bits: bfloat16 values that are only moved become 16-bit integers."""
+"""bf16-to-bits: bfloat16 values without arithmetic become 16-bit integers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contract-multiply-adds: lets a product and the sum that takes it become one instruction."""
+"""contract-multiply-adds: a multiplication and its addition may become one instruction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy-by-loops: copies of strided memory become linalg.copy, so that loops are made of them."""
+"""copy-by-loops: copies of strided memory become linalg.copy, which is lowered to loops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hoist-accumulators: what a loop adds up in memory is kept in registers while the loop runs."""
+"""hoist-accumulators: accumulators in memory stay in registers while a loop runs."""
 
 from __future__ import annotations
 

@@ -141,9 +141,11 @@ class _Cluster:
 
     def _splat(self, nest: Structured, value: Value) -> Attribute | None:
         """The one value of a constant's elements; named operations keep their tensors."""
-        if nest.op.name != "linalg.generic" or not self.view.is_made_by(value, "arith.constant"):
+        if nest.op.name != "linalg.generic" or not self.view.is_produced_by(
+            value, "arith.constant"
+        ):
             return None
-        content = self.view.makers[value].attributes["value"]
+        content = self.view.producers[value].attributes["value"]
         if not isinstance(content, DenseElementsAttr) or not content.is_splat:
             return None
         return content.get_splat_value()

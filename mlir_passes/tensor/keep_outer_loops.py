@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keep-outer-loops: LLVM does not unroll loops that have loops inside."""
+"""keep-outer-loops: LLVM must not unroll loops that contain loops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-loops: writes out the copies of loop bodies that a schedule asked for."""
+"""unroll-loops: loops are unrolled as their schedule asks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-reductions: several steps of a sum in one body, which stores the total once."""
+"""unroll-reductions: several iterations of a reduction share one body and one store."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""add-default-schedules: products, convolutions and pools get schedules that suit the processor."""
+"""add-default-schedules: contractions and poolings get schedules that suit the processor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-allocations: a function that finds no memory frees what it has and returns a status."""
+"""check-allocations: a function that runs out of memory frees its buffers and returns a status."""
 
 from __future__ import annotations
 

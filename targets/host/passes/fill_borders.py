@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fill-borders: of a padded tensor only the border is filled; threads share large insides."""
+"""fill-borders: only the border of a padded tensor is filled; threads share large insides."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fill-by-vectors: buffers are filled with other values than zero one vector at a time."""
+"""fill-by-vectors: buffers are filled with values other than zero one vector at a time."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def _is_for_vectors(fill: Operation) -> bool:
 
 def _is_zero(value: Value) -> bool:
     """True for a constant whose bytes are all zero, which minus zero's are not."""
-    maker = owner(value)
-    if maker is None or maker.name != "arith.constant":
+    producer = owner(value)
+    if producer is None or producer.name != "arith.constant":
         return False
-    attribute = maker.attributes["value"]
+    attribute = producer.attributes["value"]
     if isinstance(value.type, IntegerType):
         return bool(IntegerAttr(attribute).value == 0)
     number = FloatAttr(attribute).value

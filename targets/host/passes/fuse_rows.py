@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-rows: an operation and those that lead to it alone are computed a few rows at a time."""
+"""fuse-rows: an operation and the producers that only it reads run a few rows at a time."""
 
 from __future__ import annotations
 

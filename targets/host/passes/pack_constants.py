@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pack-constants: packed tiles of constants are in memory as they are read, from the beginning."""
+"""pack-constants: constants that a loop packs are stored packed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""relax-reductions: long reductions of floats along rows may be done in any order."""
+"""relax-reductions: long contiguous reductions of floats may run in any order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serialize-parallel-loops: parallel loops that one thread runs become loops of the same name."""
+"""serialize-parallel-loops: parallel loops become sequential loops with the same path."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transpose-row-reductions: sums along rows of a buffer run on vectors of several rows."""
+"""transpose-row-reductions: reductions along rows of a buffer run on vectors of several rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xtc.ir.builders.tensors import subview
 from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes._row_reductions import RowSum, row_sum
+from xtc_targets.host.passes._row_reductions import RowReduction, row_reduction
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,21 @@ class TransposeRowReductions(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for nest in unscheduled_reductions(module):
-                found = row_sum(nest, self.bits)
+                found = row_reduction(nest, self.bits)
                 if found is not None:
                     with nest.op.location:
                         _rewrite(found)
 
 
-def _rewrite(found: RowSum) -> None:
+def _rewrite(found: RowReduction) -> None:
     nest, lanes = found.nest, found.lanes
-    rows, terms = found.rows, found.terms
-    whole_rows, whole_terms = (nest.extents[loop] // lanes * lanes for loop in (rows, terms))
+    rows, reduction = found.rows, found.reduction
+    whole_rows = nest.extents[rows] // lanes * lanes
+    whole_reduction = nest.extents[reduction] // lanes * lanes
     with InsertionPoint(nest.op):
-        found.write(whole_rows, whole_terms)
-    _part(nest, {rows: (0, whole_rows), terms: (whole_terms, nest.extents[terms])})
-    _part(nest, {rows: (whole_rows, nest.extents[rows]), terms: (0, nest.extents[terms])})
+        found.write(whole_rows, whole_reduction)
+    _part(nest, {rows: (0, whole_rows), reduction: (whole_reduction, nest.extents[reduction])})
+    _part(nest, {rows: (whole_rows, nest.extents[rows]), reduction: (0, nest.extents[reduction])})
     nest.op.erase()
 
 
