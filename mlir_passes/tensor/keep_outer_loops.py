@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keep-outer-loops: LLVM does not unroll loops that have loops inside."""
+"""keep-outer-loops: LLVM must not unroll loops that contain loops."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class KeepOuterLoops(Pass):
-    """Ask LLVM to leave alone each loop that has a loop inside, unless a user's schedule made it.
+    """Forbid LLVM to unroll a loop that contains another loop, unless a user's schedule made it.
 
-    LLVM unrolls loops of few iterations before it vectorises: a loop over eight rows becomes eight
-    copies of all that is in it, each vectorised anew, which costs most of the compilation and gains
-    nothing. `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
+    LLVM unrolls loops of few iterations before it vectorizes: a loop over eight rows becomes eight
+    copies of its body, each vectorized anew. This takes most of the compile time and gains nothing.
+    `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
 
     Before:
         scf.for %i = %c0 to %c8 step %c1 { scf.for ... }
