@@ -23,8 +23,9 @@ from xtc.ir.mlir import (
     get_indexing_maps,
 )
 from xtc.loops import Axis, Nest, Space, check_nest, nest_data, parse_nest
-from xtc.loops.descript import nest_line
 from xtc.loops.nest_attribute import is_nest, nest_of
+from xtc.loops.nest_yaml import nest_line
+from xtc.loops.normalize import normalized
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
 from xtc_passes.tensor._meshes import mesh_around
@@ -112,7 +113,7 @@ def _written(op: Operation, title: str, space: Space) -> Nest:
     """The nest that the schedule describes, of a pass or as people write it. Raises UserError."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if is_nest(attribute):
-        return nest_of(attribute).fitted(space).with_factors()
+        return normalized(nest_of(attribute).fitted(space))
     return parse_nest(_schedule_data(op, title), space, title)
 
 

@@ -46,7 +46,7 @@ def seed() -> Schedule:
 
 def refused(call: Callable[[], object], message: str, hint: str = "") -> None:
     with pytest.raises(UserError) as caught:
-        call()
+        str(call())
     assert message in str(caught.value)
     assert hint in "\n".join(caught.value.hints)
 
@@ -288,6 +288,7 @@ def test_a_part_in_another_memory_is_refused() -> None:
         "operand 0 of C is distributed over 'mx', but no loop over 'px'",
         "distribute the loop that indexes it over 'px'",
     )
+    schedule = meshed(product(), (2, 1))
     schedule["C"].distribute("i", "px").distributed_buffer_at("i", 0, ["*", "mx"])
     refused(
         lambda: applied(schedule),

@@ -210,9 +210,11 @@ class _Planner:
         return Loops(outer, extents, shares, inner, "processors", places, before)
 
     def _segments(self, nest: Nest, sizes: Mapping[str, int]) -> Plan:
-        first = nest.segments[0]
-        bounds = (first.start, *(segment.stop for segment in nest.segments))
-        return self._split(first.axis, bounds, [(s.nest, 0) for s in nest.segments], sizes)
+        """The segments; where a remainder has fewer elements than they divide, the first ones."""
+        axis = nest.segments[0].axis
+        parts = [part for part in nest.segments if part.start < sizes[axis]]
+        bounds = (0, *(min(part.stop, sizes[axis]) for part in parts))
+        return self._split(axis, bounds, [(part.nest, 0) for part in parts], sizes)
 
     def _split(
         self,
