@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix product on an accelerator, where B and C live; A is the host's. See docs/offload.md."""
+"""A matmul on an accelerator where B and C live; A lives on the host. See docs/offload.md."""
 
 import xtc.ops as O
 
 a = O.tensor((4, 16), "float32", name="A")
 b = O.tensor((16, 8), "float32", name="B", device="mppa0")
-with O.graph(name="product") as graph:
+with O.graph(name="matmul") as graph:
     O.matmul(a, b, name="C", device="mppa0")

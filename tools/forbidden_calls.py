@@ -30,7 +30,10 @@ ATTRIBUTES = {
 }  # fmt: skip
 UNSAFE_ARGUMENTS = {"shell", "allow_pickle"}
 EXCEPTIONS = {
-    ("xtc/cli/common.py", "runpy"): "a graph may be written in Python: it is the user's own program"
+    ("xtc/cli/common.py", "runpy"): "a graph may be written in Python: the user's own program",
+    ("tools/forks/command.py", "compile"): "it stands for the interpreter in tests",
+    ("tools/forks/command.py", "exec"): "it stands for the interpreter in tests",
+    ("tools/forks/lit_format.py", "multiprocessing"): "it asks whether lit lives",
 }
 FOLDERS = (*CODE, "tools", "examples", "benchmarks")
 

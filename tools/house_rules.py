@@ -38,7 +38,6 @@ OPS_INFRASTRUCTURE = {
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
-    ("xtc/loops/yaml_text.py", "null"): "YAML's own tag",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}

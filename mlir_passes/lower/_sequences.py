@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences of passes that pipelines have in common."""
 
+from xtc.ir.passes import Pass
 from xtc_passes.lower.bf16_to_bits import Bf16ToBits
 from xtc_passes.lower.expand_bf16 import ExpandBf16
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
+from xtc_passes.lower.set_index_width import SetIndexWidth
 
 TO_MEMREFS = (
     # Results are computed where the caller wants them, not in one more buffer and a copy.
@@ -47,7 +49,24 @@ TO_LLVM = (
     "canonicalize",
     "cse",
 )
-"""Branches, vectors and buffers become the llvm dialect."""
+"""Branches, vectors and buffers become the llvm dialect, with indices of 64 bits."""
+
+
+def to_llvm(index_bits: int) -> tuple[str | Pass, ...]:
+    """As TO_LLVM, for machines whose indices have another width, such as 32-bit controllers."""
+    calls = f"use-bare-ptr-memref-call-conv=1 index-bitwidth={index_bits}"
+    return (
+        SetIndexWidth(index_bits),
+        "convert-math-to-llvm",
+        "convert-math-to-libm",
+        f"convert-func-to-llvm{{{calls}}}",
+        # One pass for all dialects: it alone asks the data layout.
+        "convert-to-llvm{dynamic=1}",
+        "reconcile-unrealized-casts",
+        "canonicalize",
+        "cse",
+    )
+
 
 TO_ARRAYS = (
     # Views become indices of the buffers that they look at, so that C has plain arrays.

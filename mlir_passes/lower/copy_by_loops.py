@@ -71,19 +71,10 @@ def _is_dense(memref: Value) -> bool:
 
 
 def _rewrite(copy: Operation) -> None:
-    from xtc.ir.mlir import Attribute, InsertionPoint, MemRefType, Operation
+    from xtc.ir.builders import generic
+    from xtc.ir.mlir import InsertionPoint
 
-    source, target = copy.operands
-    with copy.context, copy.location, InsertionPoint(copy):
-        segments = Attribute.parse("array<i32: 1, 1>")
-        new = Operation.create(
-            "linalg.copy",
-            operands=[source, target],
-            attributes={"operandSegmentSizes": segments},
-            regions=1,
-        )
-        elements = [MemRefType(value.type).element_type for value in (source, target)]
-        body = new.regions[0].blocks.append(*elements)
-        with InsertionPoint(body):
-            Operation.create("linalg.yield", operands=[body.arguments[0]])
+    with copy.context, copy.location:
+        source, target = copy.operands
+        generic.copy(source, target, ip=InsertionPoint(copy))
     copy.erase()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from xtc.ir.builders.arith import ArithWriter
+from xtc.ir.builders.elementwise import ElementwiseWriter
 from xtc.ir.mlir import (
     BF16Type,
     F32Type,
@@ -15,11 +15,11 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     all_operations,
+    arith,
 )
 from xtc.ir.passes import Pass
 
 _QUIET_NAN = 0x7FC0
-_PREDICATE_UNE = 13  # arith.cmpf: unordered or not equal
 
 
 @dataclass(frozen=True)
@@ -69,24 +69,25 @@ def _elements(op: Operation) -> tuple[type, type]:
 
 def _replace(op: Operation, expansion: Any) -> None:
     with op.location:
-        writer = ArithWriter(InsertionPoint(op), op.operands[0].type)
+        writer = ElementwiseWriter(InsertionPoint(op), op.operands[0].type)
         op.results[0].replace_all_uses_with(expansion(writer, op.operands[0]))
     op.erase()
 
 
-def _widened(write: ArithWriter, value: Value) -> Value:
-    bits = write.op("extui", 32, write.op("bitcast", 16, value))
-    return write.op("bitcast", F32Type.get(), write.op("shli", 32, bits, write.number(16, 32)))
+def _widened(write: ElementwiseWriter, value: Value) -> Value:
+    bits = write.cast(arith.extui, 32, write.cast(arith.bitcast, 16, value))
+    shifted = write.op(arith.shli, bits, write.number(16, 32))
+    return write.cast(arith.bitcast, F32Type.get(), shifted)
 
 
-def _rounded(write: ArithWriter, value: Value) -> Value:
+def _rounded(write: ElementwiseWriter, value: Value) -> Value:
     """Add just below half of the last place that is kept, and one more where that place is odd."""
-    bits = write.op("bitcast", 32, value)
+    bits = write.cast(arith.bitcast, 32, value)
     sixteen = write.number(16, 32)
-    odd = write.op("andi", 32, write.op("shrui", 32, bits, sixteen), write.number(1, 32))
-    half = write.op("addi", 32, odd, write.number(0x7FFF, 32))
-    upper = write.op("shrui", 32, write.op("addi", 32, bits, half), sixteen)
-    short = write.op("trunci", 16, upper)
-    is_nan = write.op("cmpf", 1, value, value, predicate=_PREDICATE_UNE)
-    chosen = write.op("select", 16, is_nan, write.number(_QUIET_NAN, 16), short)
-    return write.op("bitcast", BF16Type.get(), chosen)
+    odd = write.op(arith.andi, write.op(arith.shrui, bits, sixteen), write.number(1, 32))
+    half = write.op(arith.addi, odd, write.number(0x7FFF, 32))
+    upper = write.op(arith.shrui, write.op(arith.addi, bits, half), sixteen)
+    short = write.cast(arith.trunci, 16, upper)
+    is_nan = write.op(arith.cmpf, arith.CmpFPredicate.UNE, value, value)
+    chosen = write.op(arith.select, is_nan, write.number(_QUIET_NAN, 16), short)
+    return write.cast(arith.bitcast, BF16Type.get(), chosen)

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
-from xtc.ir.analysis.linalg_ops import dict_of
+from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.mlir import (
     Block,
     BlockArgument,
     InsertionPoint,
     MemRefType,
     Operation,
-    StringAttr,
     Value,
+    VectorType,
     all_operations,
+    scf,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import INTRINSICS
 
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (
@@ -141,27 +141,23 @@ def _is_inside(value: Value, loop: Operation) -> bool:
 def _is_harmless(op: Operation) -> bool:
     """Whether it touches no memory."""
     pure = op.name.startswith(("arith.", "math.", "affine.", "scf.", "ub."))
-    return pure or op.name in _HARMLESS or _is_dot(op)
+    return pure or op.name in _HARMLESS or _is_on_vectors(op)
 
 
-def _is_dot(op: Operation) -> bool:
-    """Whether it is an instruction on vectors that touches no memory."""
-    if op.name != "llvm.call_intrinsic":
-        return False
-    return StringAttr(op.attributes["intrin"]).value in INTRINSICS
+def _is_on_vectors(op: Operation) -> bool:
+    """Whether it is an instruction on vectors alone; one that touches memory takes an address."""
+    values = [*op.operands, *op.results]
+    return op.name == "llvm.call_intrinsic" and all(
+        isinstance(value.type, VectorType) for value in values
+    )
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
     with loop.context, loop.location:
         with InsertionPoint(loop):
             first = [read.op.clone().results[0] for read, _ in pairs]
-            new = Operation.create(
-                "scf.for",
-                results=[value.type for value in [*loop.results, *first]],
-                operands=[*loop.operands, *first],
-                attributes=dict_of(loop),
-                regions=1,
-            )
+            types = [value.type for value in [*loop.results, *first]]
+            new = rebuilt(loop, [*loop.operands, *first], types)
         block = loop.regions[0].blocks[0]
         block.append_to(new.regions[0])
         _yield(block, [write.value for _, write in pairs])
@@ -181,7 +177,7 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
 def _yield(block: Block, values: Sequence[Value]) -> None:
     """Let the loop's last operation hand on `values` too."""
     last = list(block.operations)[-1].operation
-    Operation.create("scf.yield", operands=[*last.operands, *values], ip=InsertionPoint(last))
+    scf.yield_([*last.operands, *values], ip=InsertionPoint(last))
     last.erase()
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.ir.analysis.linalg_ops import dict_of
 from xtc.ir.builders import vectors
+from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.builders.vectors import Access, Cut, Pieces
 from xtc.ir.diagnostics import first_line, user_line
 from xtc.ir.mlir import (
@@ -21,6 +21,7 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     all_operations,
+    arith,
 )
 from xtc.ir.passes import Pass
 
@@ -116,15 +117,14 @@ def _elementwise(splitter: _Splitter, op: Operation) -> None:
     element = VectorType(result.type).element_type
     operands = [splitter.pieces.get(operand) for operand in op.operands]
     splitter.pieces[result] = [
-        vectors.create(
-            op.name,
-            [vectors.piece_type(element, cut.lanes)],
+        rebuilt(
+            op,
             [
                 value if pieces is None else pieces[number]
                 for value, pieces in zip(op.operands, operands, strict=True)
             ],
-            dict_of(op),
-        )
+            [vectors.piece_type(element, cut.lanes)],
+        ).results[0]
         for number, cut in enumerate(splitter.cuts(result))
     ]
 
@@ -134,12 +134,7 @@ def _constant(splitter: _Splitter, op: Operation) -> None:
     attribute = op.attributes["value"]
     if not isinstance(attribute, DenseElementsAttr) or not attribute.is_splat:
         raise _refusal(op, "has elements that differ")
-    value = vectors.create(
-        "arith.constant",
-        [VectorType(result.type).element_type],
-        [],
-        {"value": attribute.get_splat_value()},
-    )
+    value = arith.constant(VectorType(result.type).element_type, attribute.get_splat_value())
     splitter.pieces[result] = [vectors.broadcast(value, cut.lanes) for cut in splitter.cuts(result)]
 
 

@@ -167,7 +167,7 @@ class _Transfers:
         inputs = list(op.operands)[: len(op.operands) - results]
         outputs = list(op.operands)[len(inputs) :]
         ip = InsertionPoint(op)
-        twins = [self._twin(self._buffer(value, ip), device, ip, read=True) for value in inputs]
+        twins = [self._input(value, device, ip) for value in inputs]
         written = [self._buffer(value, ip) for value in outputs]
         twins += [self._twin(buffer, device, ip, read=False) for buffer in written]
         Operation.create(
@@ -181,6 +181,12 @@ class _Transfers:
             if buffer.host != value:
                 self._copy_back_view(buffer, value, InsertionPoint(op))
         op.erase()
+
+    def _input(self, value: Value, device: str, ip: InsertionPoint) -> Value:
+        """What a kernel reads in the place of `value`: a number stays as it is."""
+        if not isinstance(value.type, MemRefType):
+            return value
+        return self._twin(self._buffer(value, ip), device, ip, read=True)
 
     def _twin(self, buffer: _Buffer, device: str, ip: InsertionPoint, *, read: bool) -> Value:
         """The buffer on `device`, allocated where it is not, current where it is read."""
@@ -312,7 +318,8 @@ def _move_arguments(kernel: Operation) -> None:
     block = kernel.regions[0].blocks[0]
     with kernel.location:
         for argument in block.arguments:
-            argument.set_type(on_device(argument.type))
+            if isinstance(argument.type, MemRefType):
+                argument.set_type(on_device(argument.type))
         for op in all_operations(kernel):
             if is_view(op):
                 source, view = op.operands[0], op.results[0]

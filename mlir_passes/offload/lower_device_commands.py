@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from xtc.core.errors import CompileError
+from xtc.interfaces.target import kernel_symbol
 from xtc.ir.analysis.effects import is_view, memrefs_of
 from xtc.ir.analysis.views import root
-from xtc.ir.attributes import BEFORE_FAILURE, KERNELS, OVERLAP, RESIDENTS
+from xtc.ir.attributes import BEFORE_FAILURE, KERNELS, LAUNCH_GRID, OVERLAP, RESIDENTS
 from xtc.ir.mlir import (
+    AffineMap,
+    AffineMapAttr,
     ArrayAttr,
     Block,
     DenseI32ArrayAttr,
@@ -31,11 +35,13 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.partition import device_of, symbol_of, top_level
+from xtc.ir.partition import device_module, device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import DEVICE_MEMORY
 from xtc_passes.offload._element_bytes import element_bytes
 
+INTEGERS = ("i32", "i64", "index")
+"""Types of the kernel arguments from which a grid is computed."""
 SIGNATURES = {
     "xtc_allocate": (2, 1),  # device, bytes -> address
     "xtc_free": (2, 0),  # device, address
@@ -43,7 +49,7 @@ SIGNATURES = {
     "xtc_copy_to": (5, 0),  # device, address, host address, bytes, flags
     "xtc_copy_from": (5, 0),  # device, host address, address, bytes, flags
     "xtc_copy_within": (5, 0),  # device, address, address, bytes, flags
-    "xtc_launch": (3, 0),  # kernel, address of the words, their count
+    "xtc_launch": (5, 0),  # kernel, address of the arguments, blocks in x, y and z
     "xtc_after": (2, 0),  # device, the device it waits for
     "xtc_wait": (1, 0),  # device
     "xtc_abandon": (0, 0),
@@ -58,14 +64,16 @@ class LowerDeviceCommands(Pass):
     Before:
         %0 = memref.alloc() {xtc.device = "npu0"} : memref<4xf32, 1>
         memref.copy %a, %0 {xtc.device = "npu0"} : memref<4xf32> to memref<4xf32, 1>
-        call @f.npu0.0(%0) {xtc.device = "npu0"} : (memref<4xf32, 1>) -> ()
+        call @f.npu0.0(%0, %n) {xtc.device = "npu0"} : (memref<4xf32, 1>, i32) -> ()
     After:
         %0 = call @xtc_allocate(%npu0, %c16) : (i64, i64) -> i64
         call @xtc_copy_to(%npu0, %0, %address_of_a, %c16, %flags) : (i64, i64, i64, i64, i64) -> ()
-        call @xtc_launch(%kernel, %address_of_words, %c1) : (i64, i64, i64) -> ()
+        call @xtc_launch(%kernel, %address_of_arguments, %x, %y, %z) : (i64, ...) -> ()
 
     Devices have the numbers of their names in order. Kernels and constants on devices are numbered
-    in the order of the module's attributes `xtc.kernels` and `xtc.residents`. Commands are
+    in the order of the module's attributes `xtc.kernels` and `xtc.residents`. A kernel takes
+    addresses, integers and floats of 32 and 64 bits, each in the low bytes of 64. Its grid is 0, 0,
+    0, the image's own, unless the device's function has the attribute `xtc.grid`. Commands are
     asynchronous: the host waits before it touches memory that a copy uses, and at its end.
     """
 
@@ -75,7 +83,7 @@ class LowerDeviceCommands(Pass):
         functions = [op for op in top_level(module) if op.name == "func.func"]
         kernels = [op for op in functions if device_of(op) is not None]
         with module.context, Location.unknown():
-            program = _Program(module, [(str(device_of(op)), symbol_of(op)) for op in kernels])
+            program = _Program(module, [_Kernel.of(module, op) for op in kernels])
             for function in functions:
                 if device_of(function) is None and function.regions[0].blocks:
                     _Function(program, function).lower()
@@ -84,12 +92,54 @@ class LowerDeviceCommands(Pass):
             program.finish()
 
 
+@dataclass(frozen=True)
+class _Kernel:
+    """A device function, as the host calls it."""
+
+    device: str
+    symbol: str
+    types: tuple[str, ...]
+    grid: AffineMap | None
+
+    @staticmethod
+    def of(module: Operation, declared: Operation) -> _Kernel:
+        device, symbol = str(device_of(declared)), symbol_of(declared)
+        inputs = FunctionType(TypeAttr(declared.attributes["function_type"]).value).inputs
+        types = tuple(argument_type(type, declared) for type in inputs)
+        return _Kernel(device, symbol, types, _grid_of(module, device, symbol))
+
+
+def argument_type(type: Type, function: Operation) -> str:
+    """The type of a kernel argument by name. Raises CompileError where there is none for `type`."""
+    if isinstance(type, MemRefType):
+        return "address"
+    found = _TYPES.get(str(type))
+    if found is None:
+        raise CompileError(
+            f"kernel '{symbol_of(function)}' takes a {type}",
+            where=str(function.location),
+            notes=[f"a kernel takes buffers and values of type {', '.join(_TYPES)}"],
+        )
+    return found
+
+
+_TYPES = {"i32": "int32", "i64": "int64", "index": "int64", "f32": "float32", "f64": "float64"}
+
+
+def _grid_of(module: Operation, device: str, symbol: str) -> AffineMap | None:
+    own = device_module(module, device)
+    for op in top_level(own) if own is not None else ():
+        if LAUNCH_GRID in op.attributes and kernel_symbol(symbol_of(op)) == kernel_symbol(symbol):
+            return AffineMapAttr(op.attributes[LAUNCH_GRID]).value
+    return None
+
+
 @dataclass
 class _Program:
     """What the functions of a module have in common."""
 
     module: Operation
-    kernels: list[tuple[str, str]]
+    kernels: list[_Kernel]
     residents: list[tuple[str, str]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
@@ -118,9 +168,13 @@ class _Program:
                 regions=1,
                 ip=InsertionPoint.at_block_begin(body),
             )
-        for key, pairs in ((KERNELS, self.kernels), (RESIDENTS, self.residents)):
-            texts = [ArrayAttr.get([StringAttr.get(one) for one in pair]) for pair in pairs]
-            self.module.attributes[key] = ArrayAttr.get(texts)
+        kernels = [(kernel.device, kernel.symbol, *kernel.types) for kernel in self.kernels]
+        self.module.attributes[KERNELS] = _text_lists(kernels)
+        self.module.attributes[RESIDENTS] = _text_lists(self.residents)
+
+
+def _text_lists(lists: Sequence[Sequence[str]]) -> ArrayAttr:
+    return ArrayAttr.get([ArrayAttr.get(list(map(StringAttr.get, texts))) for texts in lists])
 
 
 class _Function:
@@ -194,19 +248,55 @@ class _Function:
 
     def _launch(self, op: Operation, device: str, ip: InsertionPoint) -> None:
         callee = FlatSymbolRefAttr(op.attributes["callee"]).value
-        number = self._program.kernels.index((device, callee))
-        count = len(op.operands)
-        words = Operation.create(
+        names = [(kernel.device, kernel.symbol) for kernel in self._program.kernels]
+        number = names.index((device, callee))
+        arguments = Operation.create(
             "memref.alloca",
-            results=[MemRefType.get([max(count, 1)], self._word)],
+            results=[MemRefType.get([max(len(op.operands), 1)], self._word)],
             attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])},
             ip=InsertionPoint.at_block_begin(self._block),
         ).results[0]
         for position, value in enumerate(op.operands):
-            index = self._index(position, ip)
-            Operation.create("memref.store", operands=[self._words[value], words, index], ip=ip)
-        self._call_words("xtc_launch", [number, self._address(words, ip), count], ip)
+            operands = [self._argument(value, ip), arguments, self._index(position, ip)]
+            Operation.create("memref.store", operands=operands, ip=ip)
+        grid = self._grid(self._program.kernels[number], op, ip)
+        self._call_words("xtc_launch", [number, self._address(arguments, ip), *grid], ip)
         self._busy.add(device)
+
+    def _argument(self, value: Value, ip: InsertionPoint) -> Value:
+        """A kernel argument in the low bytes of 64 bits."""
+        if value in self._words:
+            return self._words[value]
+        type = str(value.type)
+        if type == "index":
+            return _cast("arith.index_cast", value, self._word, ip)
+        if type in ("f32", "f64"):
+            width = IntegerType.get_signless(int(type[1:]))
+            value = _cast("arith.bitcast", value, width, ip)
+        return value if value.type == self._word else _cast("arith.extui", value, self._word, ip)
+
+    def _grid(self, kernel: _Kernel, call: Operation, ip: InsertionPoint) -> list[Value | int]:
+        """Blocks in x, y and z: what the kernel's map gives for the integers of a call."""
+        if kernel.grid is None:
+            return [0, 0, 0]
+        index = IndexType.get()
+        integers = [value for value in call.operands if str(value.type) in INTEGERS]
+        numbers = [
+            value if value.type == index else _cast("arith.index_cast", value, index, ip)
+            for value in integers
+        ]
+        maps = [AffineMap.get(len(numbers), 0, [size]) for size in kernel.grid.results]
+        sizes = [
+            Operation.create(
+                "affine.apply",
+                results=[index],
+                operands=numbers,
+                attributes={"map": AffineMapAttr.get(one)},
+                ip=ip,
+            ).results[0]
+            for one in maps
+        ]
+        return [_cast("arith.index_cast", size, self._word, ip) for size in sizes]
 
     def _run_on_host(self, op: Operation, ip: InsertionPoint) -> None:
         """The host waits for copies of what it is about to touch; at its end, for everything."""
@@ -260,8 +350,7 @@ class _Function:
             operands=[value],
             ip=ip,
         ).results[0]
-        cast = Operation.create("arith.index_cast", results=[self._word], operands=[index], ip=ip)
-        return cast.results[0]
+        return _cast("arith.index_cast", index, self._word, ip)
 
     def _constant(self, number: int, ip: InsertionPoint) -> Value:
         return _constant(number, self._word, ip)
@@ -282,6 +371,10 @@ class _Function:
                 kept.pop("llvm.noalias", None)
                 described[argument.arg_number] = DictAttr.get(kept)
             self._function.attributes["arg_attrs"] = ArrayAttr.get(described)
+
+
+def _cast(name: str, value: Value, type: Type, ip: InsertionPoint) -> Value:
+    return Operation.create(name, results=[type], operands=[value], ip=ip).results[0]
 
 
 def _constant(number: int, type: Type, ip: InsertionPoint) -> Value:

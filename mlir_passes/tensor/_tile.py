@@ -10,17 +10,11 @@ from functools import cached_property
 
 from xtc.ir.analysis.function_view import FunctionView
 from xtc.ir.analysis.structured import Structured, shape_of
-from xtc.ir.builders.tensors import (
-    Offset,
-    empty,
-    extract_slice,
-    index_constant,
-    insert_slice,
-    linear_offset,
-    tensor_type,
-)
-from xtc.ir.mlir import IndexType, InsertionPoint, Operation, UnitAttr, Value
-from xtc_passes.tensor._parallel import digits, forall
+from xtc.ir.builders.affine import digits
+from xtc.ir.builders.control import forall, new_loop
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice, tensor_type
+from xtc.ir.mlir import InsertionPoint, Operation, UnitAttr, Value, scf
 
 
 @dataclass(frozen=True)
@@ -96,11 +90,10 @@ class TileGroup:
         """The loop of the next tiled dimension, with all that is inside."""
         depth = len(offsets)
         extent, size = self.extents[depth], self.sizes[depth]
-        loop = _for_loop(extent - extent % size, size, destination, ip)
-        _name(loop, self.paths[depth : depth + 1])
-        body = loop.regions[0].blocks[0]
-        counter, inside = body.arguments
-        result = loop.results[0]
+        loop = new_loop(0, extent - extent % size, size, [destination], ip)
+        _name(loop.op, self.paths[depth : depth + 1])
+        body = loop.op.regions[0].blocks[0]
+        counter, (inside,), (result,) = loop.index, loop.carried, loop.results
         if extent % size:
             rest = Tile((*offsets, extent - extent % size), (*self.sizes[:-1], extent % size))
             result = self._copy(rest, result, ip)
@@ -113,7 +106,7 @@ class TileGroup:
             value = emission.written(end)
         else:
             value = self._loop((*offsets, counter), inside, end)
-        Operation.create("scf.yield", operands=[value], ip=end)
+        scf.yield_([value], ip=end)
         return result
 
     def _share(self, destination: Value, ip: InsertionPoint) -> None:
@@ -219,14 +212,6 @@ class _Emission:
             index.reach(extents) if any(index.factor(loop) for loop in member.loops) else size
             for index, size in zip(member.nest.indices[number], whole, strict=True)
         ]
-
-
-def _for_loop(end: int, step: int, initial: Value, ip: InsertionPoint) -> Operation:
-    """A loop from 0 that carries one tensor; its body has no end yet."""
-    bounds = [index_constant(value, ip) for value in (0, end, step)]
-    loop = Operation.create("scf.for", [initial.type], [*bounds, initial], regions=1, ip=ip)
-    loop.regions[0].blocks.append(IndexType.get(), initial.type)
-    return loop
 
 
 def _name(loop: Operation, paths: Sequence[str]) -> None:

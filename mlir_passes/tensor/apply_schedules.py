@@ -19,6 +19,8 @@ from xtc.ir.attributes import (
     SCHEDULED_PREFIX,
     VECTORIZE,
 )
+from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
+from xtc.ir.builders.unit_loops import without_unit_loops
 from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -30,7 +32,6 @@ from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._meshes import check_spread, erase_meshes
-from xtc_passes.tensor._parallel import CLUSTERS, PES, wrap
 from xtc_passes.tensor._scheduled import (
     Scheduled,
     check_producers,
@@ -60,16 +61,18 @@ class ApplySchedules(Pass):
     Attributes:
         levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
             ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
+        space: the memory space of packed tiles; None where it is that of the arguments.
     """
 
     name: ClassVar[str] = "apply-schedules"
     levels: int = 1
+    space: int | None = None
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        apply_schedules(module, levels=self.levels)
+        apply_schedules(module, levels=self.levels, space=self.space)
         erase_meshes(module)
 
     def nests(self, module: Operation) -> list[Scheduled]:
@@ -94,7 +97,10 @@ class Distribution:
 
 
 def apply_schedules(
-    module: Operation, distribution: Distribution | None = None, levels: int = 1
+    module: Operation,
+    distribution: Distribution | None = None,
+    levels: int = 1,
+    space: int | None = None,
 ) -> None:
     """Make the loops that operations ask for.
 
@@ -108,7 +114,7 @@ def apply_schedules(
         if group_loops(one.nest):
             raise refusal(one)
     writer = _write_script(found, distribution)
-    _apply(module, writer, distribution.space if distribution else None)
+    _apply(module, writer, distribution.space if distribution else space)
     _vectorize(module)
     if distribution:
         keep_temporaries_local(module, distribution.space)
@@ -195,15 +201,15 @@ def _check_mesh(one: Scheduled, distribution: Distribution | None) -> None:
 
 def _complete(op: Operation, nest: Nest) -> None:
     """Put an operation into the loops over memories and processors that its schedule lacks."""
-    mappings = [] if leading_loops(nest) else [CLUSTERS]
+    mappings = [] if leading_loops(nest) else [BLOCKS]
     if not trailing_loops(nest) and first_parallel(nest) is None:
-        mappings.append(PES)
+        mappings.append(THREADS)
     if not mappings:
         return
-    _, loops = wrap(op, len(op.operands) - len(op.results), mappings)
+    _, loops = in_unit_loops(op, len(op.operands) - len(op.results), mappings)
     mesh = nest.space.mesh
     names = mesh.leading if mesh else ()
-    if mappings[0] == CLUSTERS:
+    if mappings[0] == BLOCKS:
         with loops[0].context:
             loops[0].attributes[AXES] = ArrayAttr.get([StringAttr.get(name) for name in names])
 
@@ -223,7 +229,7 @@ def _vectorize(module: Operation) -> None:
 
     What an instruction adds up stays a linalg.generic, for `use-dot-products`.
     """
-    marked = [linalg.without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
+    marked = [without_unit_loops(op) for op in linalg.operations_with(module, VECTORIZE)]
     dots = [op for op in marked if DOT in op.attributes and "reduction" in linalg.iterators(op)]
     for op in dots:
         del op.attributes[VECTORIZE]

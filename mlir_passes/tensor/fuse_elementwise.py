@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, is_id, labels
-from xtc.ir.builders.tensors import generic
+from xtc.ir.builders.generic import generic
 from xtc.ir.mlir import (
     Attribute,
     Block,
@@ -19,6 +19,7 @@ from xtc.ir.mlir import (
     Operation,
     Type,
     Value,
+    arith,
 )
 from xtc.ir.passes import Pass
 
@@ -217,5 +218,4 @@ class _Merge:
 
     def _constant(self, value: Attribute, type: Type) -> Value:
         ip = InsertionPoint(self.block)
-        attributes = {"value": value}
-        return Operation.create("arith.constant", [type], attributes=attributes, ip=ip).results[0]
+        return arith.constant(type, value, ip=ip)

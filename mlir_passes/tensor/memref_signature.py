@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.mlir import (
     ArrayAttr,
     Block,
@@ -23,6 +23,8 @@ from xtc.ir.mlir import (
     UnitAttr,
     Value,
     all_operations,
+    bufferization,
+    func,
 )
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._scheduled import place_of
@@ -143,27 +145,17 @@ class _Rewriting:
 
     def _temporary(self, op: Operation) -> None:
         _check_array(op.results[0], op)
-        self.held[op.results[0]] = Operation.create(
-            "bufferization.alloc_tensor",
-            results=[_tensor(op.results[0].type)],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0, 0])},
-            ip=InsertionPoint(op),
-        ).results[0]
+        type, ip = _tensor(op.results[0].type), InsertionPoint(op)
+        self.held[op.results[0]] = bufferization.alloc_tensor(type, [], ip=ip)
 
     def _on_tensors(self, op: Operation) -> None:
         """The operation on what its buffers hold; they hold its results from here on."""
         _check_inside(op)
         outputs = _outputs(op)
         operands = [self._value(op, value) for value in op.operands]
-        new = Operation.create(
-            op.name,
-            results=[_tensor(value.type) for value in outputs],
-            operands=operands,
-            attributes=linalg.dict_of(op),
-            regions=len(op.regions),
-            loc=op.location,
-            ip=InsertionPoint(op),
-        )
+        types = [_tensor(value.type) for value in outputs]
+        with op.location:
+            new = rebuilt(op, operands, types, ip=InsertionPoint(op))
         for old, region in zip(op.regions, new.regions, strict=True):
             old.blocks[0].append_to(region)
         for value, result in zip(outputs, new.results, strict=True):
@@ -193,7 +185,7 @@ class _Rewriting:
                 )
             _check_array(value, op)
             _write(value, self.block.add_argument(_memref(value.type), op.location), ip)
-        Operation.create("func.return", ip=ip)
+        func.return_([], ip=ip)
         op.erase()
         self._sign()
 
@@ -258,14 +250,10 @@ def _memref(type: RankedTensorType | MemRefType) -> MemRefType:
 def _to_tensor(
     buffer: Value, type: RankedTensorType, ip: InsertionPoint, *, writable: bool
 ) -> Value:
-    attributes = {"restrict": UnitAttr.get()} | ({"writable": UnitAttr.get()} if writable else {})
-    return Operation.create("bufferization.to_tensor", [type], [buffer], attributes, ip=ip).results[
-        0
-    ]
+    return bufferization.to_tensor(type, buffer, restrict=True, writable=writable, ip=ip)
 
 
 def _write(value: Value, buffer: Value, ip: InsertionPoint) -> None:
-    attributes = {"restrict": UnitAttr.get(), "writable": UnitAttr.get()}
-    Operation.create(
-        "bufferization.materialize_in_destination", [], [value, buffer], attributes, ip=ip
+    bufferization.materialize_in_destination(
+        None, value, buffer, restrict=True, writable=True, ip=ip
     )

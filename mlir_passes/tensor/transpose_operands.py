@@ -12,8 +12,16 @@ from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.linalg_ops import is_constant, node_id
 from xtc.ir.analysis.structured import Structured, shape_of, structured
 from xtc.ir.attributes import DEVICE, LOOP_SCHEDULE, node_id_attribute
-from xtc.ir.builders.tensors import affine_map_attribute, body_of, empty
-from xtc.ir.mlir import ArrayAttr, DenseI64ArrayAttr, InsertionPoint, Operation, UnitAttr, Value
+from xtc.ir.builders.generic import affine_map_attribute, transpose
+from xtc.ir.builders.tensors import empty
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    InsertionPoint,
+    Operation,
+    UnitAttr,
+    Value,
+)
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 
@@ -87,7 +95,7 @@ def _vectorized(view: FunctionView) -> Iterator[Structured]:
 
 def _transposed(nest: Structured, value: Value, axes: list[int]) -> Value:
     """A copy of `value` whose dimension d is its dimension axes[d]."""
-    attributes = {"permutation": DenseI64ArrayAttr.get(axes)}
+    attributes: dict[str, Attribute] = {}
     if (name := node_id(nest.op)) is not None:
         attributes[node_id_attribute(f"{name}.transpose")] = UnitAttr.get()
     if nest.device is not None:
@@ -95,10 +103,4 @@ def _transposed(nest: Structured, value: Value, axes: list[int]) -> Value:
     ip, shape = InsertionPoint(nest.op), shape_of(value)
     with nest.op.location:
         init = empty([shape[axis] for axis in axes], value, ip)
-        op = Operation.create(
-            "linalg.transpose", [init.type], [value, init], attributes, regions=1, ip=ip
-        )
-        body = body_of(op, [value, init])
-        end = InsertionPoint(body)
-        Operation.create("linalg.yield", operands=[body.arguments[0]], ip=end)
-    return op.results[0]
+        return transpose(value, init, axes, attributes, ip).results[0]

@@ -17,7 +17,9 @@ from xtc.ir.analysis.structured import (
     labels,
     shape_of,
 )
-from xtc.ir.builders.tensors import generic, subview
+from xtc.ir.builders.generic import generic, yield_
+from xtc.ir.builders.rebuild import rebuilt
+from xtc.ir.builders.tensors import subview
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -134,13 +136,11 @@ class _Part:
             for op in ops:
                 _copy(op, values, InsertionPoint(block))
             total = values.get(end.operands[0], end.operands[0])
-        Operation.create("linalg.yield", operands=[total], ip=InsertionPoint(block))
+        yield_([total], InsertionPoint(block))
 
 
 def _copy(op: Operation, values: dict[Value, Value], ip: InsertionPoint) -> None:
     """Append a copy of a body's operation, with operands and results renamed by `values`."""
-    attributes = {name: op.attributes[name] for name in op.attributes}
     operands = [values.get(operand, operand) for operand in op.operands]
-    types = [result.type for result in op.results]
-    copy = Operation.create(op.name, types, operands, attributes, ip=ip)
+    copy = rebuilt(op, operands, [result.type for result in op.results], ip=ip)
     values.update(zip(op.results, copy.results, strict=True))

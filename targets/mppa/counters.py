@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xtc.core.errors import UserError, close_match
 
@@ -35,19 +36,25 @@ class MppaCounters(Mapping[str, float]):
 
     def __init__(self, raw: Mapping[str, int], clock_hz: float) -> None:
         self._device: dict[str, float] = {}
-        self._units: dict[str, dict[tuple[int, int], int]] = {}
+        events: dict[str, dict[tuple[int, int], int]] = {}
         for name, value in raw.items():
             match = _UNIT.fullmatch(name)
             if match is None:
                 self._device[name] = float(value)
             else:
                 place = (int(match["cluster"]), int(match["pe"]))
-                self._units.setdefault(match["event"], {})[place] = value
+                events.setdefault(match["event"], {})[place] = value
         if _CYCLES in self._device:
             self._device[_SECONDS] = self._device[_CYCLES] / clock_hz
-        places = [place for event in self._units.values() for place in event]
+        places = [place for event in events.values() for place in event]
         self._clusters = 1 + max((cluster for cluster, _ in places), default=-1)
         self._pes = 1 + max((pe for _, pe in places), default=-1)
+        self._units = {event: self._table(counts) for event, counts in events.items()}
+
+    def _table(self, counts: Mapping[tuple[int, int], int]) -> NDArray[np.int64]:
+        """The counts of an event, a row for each cluster and a column for each PE."""
+        rows = [[counts[c, p] for p in range(self._pes)] for c in range(self._clusters)]
+        return np.array(rows, np.int64)
 
     def __getitem__(self, name: str) -> float:
         if name in self._device:
@@ -55,11 +62,8 @@ class MppaCounters(Mapping[str, float]):
         match = _UNIT.fullmatch(name)
         if match is None or match["event"] not in self._units:
             raise KeyError(name)
-        by_cluster = [
-            self._over_pes(match["event"], cluster, match["pe"], name)
-            for cluster in range(self._clusters)
-        ]
-        return _select(by_cluster, match["cluster"], name)
+        by_cluster = _select(self._units[match["event"]].T, match["pe"], name)
+        return float(_select(by_cluster, match["cluster"], name))
 
     def __iter__(self) -> Iterator[str]:
         yield from self._device
@@ -78,17 +82,17 @@ class MppaCounters(Mapping[str, float]):
             raise UserError(f"there is no counter '{name}'", hints=close_match(name, self))
         return self[name]
 
-    def _over_pes(self, event: str, cluster: int, pe: str, name: str) -> float:
-        return _select([self._units[event][cluster, p] for p in range(self._pes)], pe, name)
-
 
 def _labels(count: int) -> list[str]:
     return [*map(str, range(count)), *_REDUCTIONS]
 
 
-def _select(values: list[Any], label: str, name: str) -> float:
+def _select(values: NDArray[Any], label: str, name: str) -> NDArray[Any]:
+    """One of the values along the first dimension, or what they are reduced to."""
     if label in _REDUCTIONS:
-        return float(_REDUCTIONS[label](values))
+        reduced: NDArray[Any] = _REDUCTIONS[label](values, axis=0)
+        return reduced
     if not label.isdecimal() or int(label) >= len(values):
         raise KeyError(name)
-    return float(values[int(label)])
+    selected: NDArray[Any] = values[int(label)]
+    return selected

@@ -10,8 +10,7 @@ from pathlib import Path
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.types import element_type
-from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
-from xtc.runtime import DriverDevice, DriverQueue, OpenDevice
+from xtc.runtime import DriverDevice, OpenDevice
 from xtc.system.workspace import private_folder
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.counters import MppaCounters
@@ -22,11 +21,7 @@ from xtc_targets.mppa.vendor import open_vendor
 _numbers = Numbering()
 
 
-class MppaQueue(DriverQueue, CommandQueue):
-    """A command queue of an MPPA."""
-
-
-class MppaDevice(DriverDevice, AcceleratorDevice):
+class MppaDevice(DriverDevice):
     """An MPPA, opened at its first use; instances are independent.
 
     Args:
@@ -87,9 +82,6 @@ class MppaDevice(DriverDevice, AcceleratorDevice):
         clusters, pes = self.config.cluster_count, self.config.pe_count
         rate = self.machine.rate(element_type(dtype).name)
         return 2 * rate * clusters * pes * self.config.clock
-
-    def queue(self) -> MppaQueue:
-        return self.new_queue(MppaQueue)
 
     def _connect(self, name: str) -> OpenDevice:
         if self.config.platform == "sim":

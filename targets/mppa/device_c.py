@@ -10,6 +10,7 @@ from xtc.codegen.c import Printer, Rule, c_source
 from xtc.codegen.c.expression import UNARY, Expression, cast
 from xtc.codegen.c.memref import element_type, pointer
 from xtc.codegen.c.types import array_suffix
+from xtc.ir.attributes import UNITS
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
@@ -19,7 +20,9 @@ from xtc.ir.mlir import (
     StringAttr,
     Value,
 )
-from xtc_targets.mppa.passes import _device as device
+from xtc.ir.partition import symbol_of, top_level
+from xtc_passes.local._functions import functions
+from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 from xtc_targets.mppa.passes.define_micro_kernels import SUMS, micro_kernel
 
@@ -34,11 +37,11 @@ def device_source(lowered: Operation) -> str:
     module = lowered.clone()
     with module.context:
         for kernel in device.kernels(module):
-            name = f"{device.symbol(kernel)}.control"
+            name = f"{symbol_of(kernel)}.control"
             kernel.attributes["sym_name"] = StringAttr.get(name)
             kernel.attributes["sym_visibility"] = StringAttr.get("private")
     unit = _Unit()
-    provided = [device.symbol(op) for op in device.top_level(module) if _is_declared(op)]
+    provided = [symbol_of(op) for op in top_level(module) if _is_declared(op)]
     rules: dict[str, Rule] = {
         "func.call": unit.call,
         "memref.view": _view,
@@ -47,7 +50,7 @@ def device_source(lowered: Operation) -> str:
     }
     source = c_source(module, _parameters(module), rules, provided)
     for kernel in device.kernels(module):
-        unit.export(kernel, source.symbols[device.symbol(kernel)])
+        unit.export(kernel, source.symbols[symbol_of(kernel)])
     kernels = [_definition(name) for name in provided if name.startswith(PREFIX)]
     parts = [_HEADERS, *kernels, *unit.heads, source.text, *unit.tails]
     return "\n".join(parts)
@@ -56,11 +59,11 @@ def device_source(lowered: Operation) -> str:
 def _parameters(module: Operation) -> dict[str, list[str]]:
     """What parameters are called; the number of a PE is the first."""
     names = {}
-    for function in device.functions(module):
+    for function in functions(module):
         values = list(function.regions[0].blocks[0].arguments)
         first = [] if device.KERNEL in function.attributes else ["pe"]
         rest = values[len(first) :]
-        names[device.symbol(function)] = [
+        names[symbol_of(function)] = [
             *first,
             *(f"{'buffer' if _is_buffer(one) else 'value'}{n}" for n, one in enumerate(rest)),
         ]
@@ -87,7 +90,7 @@ class _Unit:
     def call(self, printer: Printer, op: Operation) -> None:
         """A call of dev.h, of a micro-kernel, or a launch of PEs."""
         name = FlatSymbolRefAttr(op.attributes["callee"]).value
-        if device.PES in op.attributes:
+        if UNITS in op.attributes:
             self._launch(printer, op, name)
         elif name == device.SMEM:
             variable = printer.names.declare("smem")
@@ -101,7 +104,7 @@ class _Unit:
         printer.flush()
         printer.comment_node(op)
         name, values = printer.symbols[callee], list(op.operands)[1:]
-        pes = int(IntegerAttr(op.attributes[device.PES]).value)
+        pes = int(IntegerAttr(op.attributes[UNITS]).value)
         types = ["void *" if _is_buffer(one) else f"{printer.type_name(one)} " for one in values]
         texts = [_member(printer, one) for one in values]
         if values:
@@ -127,7 +130,7 @@ class _Unit:
     def export(self, kernel: Operation, control: str) -> None:
         """The function that the host launches."""
         count = len(kernel.regions[0].blocks[0].arguments)
-        name = device.exported(device.symbol(kernel).removesuffix(".control"))
+        name = device.exported(symbol_of(kernel).removesuffix(".control"))
         arguments = ", ".join(f"(void *)arguments[{n}]" for n in range(count))
         head = f"void {name}(const uint64_t *arguments)"
         unused = "" if count else "    (void)arguments;\n"

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 from xtc.ir.pipeline import Pipeline, Stage, Step
+from xtc_passes.local.bound_local_buffers import BoundLocalBuffers
+from xtc_passes.local.double_buffer import DoubleBuffer
+from xtc_passes.local.place_local_buffers import PlaceLocalBuffers
+from xtc_passes.local.start_transfers import StartTransfers
 from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
@@ -16,20 +20,17 @@ from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
-from xtc_targets.mppa.passes.bound_local_buffers import BoundLocalBuffers
+from xtc_targets.mppa.passes._device_calls import SMEM
 from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
 from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.passes.distribute_clusters import DistributeClusters
 from xtc_targets.mppa.passes.distribute_schedules import DistributeSchedules
-from xtc_targets.mppa.passes.double_buffer import DoubleBuffer
 from xtc_targets.mppa.passes.drop_meshes import DropMeshes
 from xtc_targets.mppa.passes.export_kernels import ExportKernels
 from xtc_targets.mppa.passes.lower_transfers import LowerTransfers
 from xtc_targets.mppa.passes.outline_pe_functions import OutlinePeFunctions
-from xtc_targets.mppa.passes.place_local_buffers import PlaceLocalBuffers
-from xtc_targets.mppa.passes.start_transfers import StartTransfers
 
 _REGISTER_BITS = 256  # of a vector register of a PE
 
@@ -50,7 +51,7 @@ def offloaded(
     machine: CoolidgeDescription, clusters: int, pes: int, *, double_buffer: bool = True
 ) -> Stage:
     """Each cluster's share of the work, and every transfer between DDR and SMEM."""
-    overlap = (DoubleBuffer(smem_bytes=machine.smem_usable_bytes, pes=pes),)
+    overlap = (DoubleBuffer(machine.smem_usable_bytes, units=pes),)
     return Stage(
         "offloaded",
         (
@@ -82,7 +83,7 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
         OutlinePeFunctions(pes=pes),
         DropMemorySpaces(),
         # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
-        PlaceLocalBuffers(smem_bytes=machine.smem_usable_bytes),
+        PlaceLocalBuffers(machine.smem_usable_bytes, symbol=SMEM),
         LowerTransfers(in_flight=machine.dma_in_flight),
         # Parallel loops that have no mapping, and such inside others.
         "scf-forall-to-for",

@@ -5,27 +5,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
-from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import NativeUnit, OpenDevice, built_driver
+from xtc.runtime.simulator import simulator_unavailable, simulator_units
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 TYPES = ("float32", "float16", "int8", "other")
 """Element types in the order of `dev_type` in `csrc/dev.h`."""
-
-_SHARED_SIMULATOR = (
-    "sim_device.c",
-    "sim_fault.c",
-    "sim_image.c",
-    "sim_order.c",
-    "sim_poison.c",
-)
-_SHARED_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
 
 
 class Machine(ctypes.Structure):
@@ -69,25 +60,13 @@ class Options(ctypes.Structure):
 
 def units() -> tuple[NativeUnit, NativeUnit]:
     """The simulator, and the driver that starts it."""
-    include = (CSRC, OWN_CSRC)
-    own = sorted(OWN_CSRC.glob("mppa_*.c"))
-    simulator = (*own, *(CSRC / name for name in _SHARED_SIMULATOR))
-    driver = (
-        *sorted(OWN_CSRC.glob("driver_*.c")),
-        *sorted(CSRC.glob("xtc_*.c")),
-        *(CSRC / name for name in _SHARED_DRIVER),
-    )
-    return (
-        NativeUnit("mppa_sim", "program", simulator, include, ("dl", "m")),
-        NativeUnit("libmppa_driver_sim.so", "library", driver, include),
-    )
+    own, own_driver = (sorted(OWN_CSRC.glob(name)) for name in ("mppa_*.c", "driver_*.c"))
+    return simulator_units("mppa", own, own_driver, libraries=("m",))
 
 
 def unavailable() -> str | None:
     """Why this machine cannot run the simulator, None where it can."""
-    if sys.platform != "linux":
-        return f"the simulator runs on Linux, not on {sys.platform}"
-    return None
+    return simulator_unavailable()
 
 
 def open_simulator(

@@ -16,7 +16,8 @@ from ctypes import POINTER, c_char_p, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound, ToolError
-from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import NativeUnit, OpenDevice, built_driver
+from xtc.runtime.simulator import driver_unit
 from xtc.system import tool
 from xtc_targets.mppa import commands
 from xtc_targets.mppa.config import MppaConfig
@@ -75,11 +76,13 @@ def open_vendor(
 
 def unit(toolchain: Path) -> NativeUnit:
     """The driver, which the toolchain's headers and libraries are needed for."""
-    sources = (*sorted(OWN_CSRC.glob("vendor_*.c")), *sorted(CSRC.glob("xtc_*.c")))
-    include = (CSRC, OWN_CSRC, toolchain / "include")
-    search = (f"-L{toolchain / 'lib'}", f"-Wl,-rpath,{toolchain / 'lib'}")
-    name = "libmppa_driver_vendor.so"
-    return NativeUnit(name, "library", sources, include, commands.HOST_LIBRARIES, search)
+    return driver_unit(
+        "mppa_driver_vendor",
+        sorted(OWN_CSRC.glob("vendor_*.c")),
+        include=(toolchain / "include",),
+        libraries=commands.HOST_LIBRARIES,
+        flags=(f"-L{toolchain / 'lib'}", f"-Wl,-rpath,{toolchain / 'lib'}"),
+    )
 
 
 def _options(

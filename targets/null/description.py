@@ -12,9 +12,13 @@ class NullDescription:
 
     Attributes:
         memory_bytes: size of the device memory.
+        local_bytes: size of the local memory that a kernel has for the tiles of its schedule.
+        burst_bytes: what one command copies between the two, at most.
     """
 
     memory_bytes: int
+    local_bytes: int
+    burst_bytes: int
 
 
-NULL = NullDescription(memory_bytes=1 << 30)
+NULL = NullDescription(memory_bytes=1 << 30, local_bytes=64 << 10, burst_bytes=2048)

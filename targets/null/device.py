@@ -13,15 +13,13 @@ from pathlib import Path
 from xtc.codegen.llvm import Machine
 from xtc.core.errors import ArtifactError, DeviceNotFound
 from xtc.core.numbering import Numbering
-from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
 from xtc.runtime import (
-    CSRC,
     DriverDevice,
-    DriverQueue,
     NativeUnit,
     OpenDevice,
     built_driver,
 )
+from xtc.runtime.simulator import driver_unit
 from xtc_targets.null.description import NULL
 
 _OWN_CSRC = Path(__file__).parent / "csrc"
@@ -34,11 +32,7 @@ class _Config(ctypes.Structure):
     _fields_ = (("nbytes", c_uint64), ("memory_bytes", c_uint64))
 
 
-class NullQueue(DriverQueue, CommandQueue):
-    """A command queue of a null device."""
-
-
-class NullDevice(DriverDevice, AcceleratorDevice):
+class NullDevice(DriverDevice):
     """An accelerator with `memory_bytes` of memory, opened at its first use."""
 
     def __init__(self, memory_bytes: int = NULL.memory_bytes) -> None:
@@ -55,14 +49,8 @@ class NullDevice(DriverDevice, AcceleratorDevice):
             return f"the null device runs on Linux, not on {sys.platform}"
         return None
 
-    def counters(self) -> Mapping[str, float]:
-        return {name: float(count) for name, count in self.opened().counters().items()}
-
     def peak_flops(self, dtype: str) -> float:
         return 0.0
-
-    def queue(self) -> NullQueue:
-        return self.new_queue(NullQueue)
 
     def check_code(self, toolchain: Mapping[str, str]) -> None:
         here = Machine.host()
@@ -81,5 +69,4 @@ class NullDevice(DriverDevice, AcceleratorDevice):
 
 def unit() -> NativeUnit:
     """The driver."""
-    sources = (*sorted(_OWN_CSRC.glob("*.c")), *sorted(CSRC.glob("xtc_*.c")))
-    return NativeUnit("libnull_driver.so", "library", sources, (CSRC, _OWN_CSRC), ("dl",))
+    return driver_unit("null_driver", sorted(_OWN_CSRC.glob("*.c")))

@@ -30,7 +30,7 @@ class GpuArray(DeviceArray):
         Raises AttributeError on the simulator, whose memory is no GPU's, so that nothing takes it
         for an address on one.
         """
-        if self.device.is_modelled:  # type: ignore[attr-defined]
+        if self.device.is_modelled:
             raise AttributeError(f"{self!r} is on a simulator, in no memory of a GPU")
         return {
             "shape": self.shape,

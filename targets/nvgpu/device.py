@@ -9,8 +9,7 @@ from typing import ClassVar
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.types import element_type
-from xtc.interfaces.runtime import AcceleratorDevice, CommandQueue
-from xtc.runtime import DeviceArray, DriverDevice, DriverQueue, OpenDevice
+from xtc.runtime import DeviceArray, DriverDevice, OpenDevice
 from xtc_targets.nvgpu.arrays import GpuArray, borrowed
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.counters import NvgpuCounters
@@ -21,11 +20,7 @@ from xtc_targets.nvgpu.simulator import open_simulator, unavailable
 _numbers = Numbering()
 
 
-class NvgpuQueue(DriverQueue, CommandQueue):
-    """A command queue of a GPU."""
-
-
-class NvgpuDevice(DriverDevice, AcceleratorDevice):
+class NvgpuDevice(DriverDevice):
     """A GPU, opened at its first use; instances are independent.
 
     Args:
@@ -74,9 +69,6 @@ class NvgpuDevice(DriverDevice, AcceleratorDevice):
 
     def borrowed(self, value: object) -> DeviceArray | None:
         return borrowed(self, value, simulated=self.is_modelled)
-
-    def queue(self) -> NvgpuQueue:
-        return self.new_queue(NvgpuQueue)
 
     def _connect(self, name: str) -> OpenDevice:
         if self.config.platform == "hw":

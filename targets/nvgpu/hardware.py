@@ -9,7 +9,8 @@ from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
-from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import NativeUnit, OpenDevice, built_driver
+from xtc.runtime.simulator import driver_unit
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import MACHINES
 from xtc_targets.nvgpu.simulator import OWN_CSRC
@@ -35,8 +36,7 @@ class Options(ctypes.Structure):
 
 def unit() -> NativeUnit:
     """The driver; nothing of NVIDIA's is needed to build it."""
-    sources = (*sorted(OWN_CSRC.glob("hw_*.c")), *sorted(CSRC.glob("xtc_*.c")))
-    return NativeUnit("libnvgpu_driver_hw.so", "library", sources, (CSRC, OWN_CSRC), ("dl",))
+    return driver_unit("nvgpu_driver_hw", sorted(OWN_CSRC.glob("hw_*.c")))
 
 
 def capabilities(library: Path | str = LIBRARY) -> list[tuple[int, int]]:

@@ -6,27 +6,18 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import sys
 from ctypes import c_char_p, c_double, c_uint32, c_uint64
 from pathlib import Path
 
 from xtc.core.errors import DeviceNotFound
-from xtc.runtime import CSRC, NativeUnit, OpenDevice, built_driver
+from xtc.runtime import NativeUnit, OpenDevice, built_driver
+from xtc.runtime.simulator import simulator_unavailable, simulator_units
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import GpuDescription
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 PROCESSORS = ("x86_64", "aarch64")
 """Those that the simulator's threads are written for."""
-
-_SHARED_SIMULATOR = (
-    "sim_device.c",
-    "sim_fault.c",
-    "sim_image.c",
-    "sim_order.c",
-    "sim_poison.c",
-)
-_SHARED_DRIVER = ("sim_driver.c", "sim_host.c", "sim_memory.c", "sim_poison.c")
 
 
 class Machine(ctypes.Structure):
@@ -58,24 +49,14 @@ class Options(ctypes.Structure):
 
 def units() -> tuple[NativeUnit, NativeUnit]:
     """The simulator, and the driver that starts it."""
-    include = (CSRC, OWN_CSRC)
-    own = sorted(OWN_CSRC.glob("gpu_*.c"))
-    simulator = (*own, *(CSRC / name for name in _SHARED_SIMULATOR))
-    driver = (
-        OWN_CSRC / "driver_sim.c",
-        *sorted(CSRC.glob("xtc_*.c")),
-        *(CSRC / name for name in _SHARED_DRIVER),
-    )
-    return (
-        NativeUnit("nvgpu_sim", "program", simulator, include, ("dl",)),
-        NativeUnit("libnvgpu_driver_sim.so", "library", driver, include),
-    )
+    own, own_driver = (sorted(OWN_CSRC.glob(name)) for name in ("gpu_*.c", "driver_*.c"))
+    return simulator_units("nvgpu", own, own_driver)
 
 
 def unavailable() -> str | None:
     """Why this machine cannot run the simulator, None where it can."""
-    if sys.platform != "linux":
-        return f"the simulator runs on Linux, not on {sys.platform}"
+    if reason := simulator_unavailable():
+        return reason
     if platform.machine() not in PROCESSORS:
         return f"the simulator runs on {' and '.join(PROCESSORS)}, not on {platform.machine()}"
     return None

@@ -12,9 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import lit.formats
-
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+import lit.formats  # noqa: E402
+
+from tools.forks.lit_format import ForkingTest  # noqa: E402
+
+PACKAGES = ("mlir.dialects", "xtc", "xtc_passes", "xtc_targets")
 TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 COMMANDS = ("opt", "compile", "run", "loop", "tune", "plot")
 XTC_COMMANDS = (*COMMANDS, "cache", "devices")
@@ -40,7 +45,9 @@ if "golden" in lit_config.params:  # tools/update_checks.py asks for the output 
     filecheck = f"{python} {keep} {shlex.quote(lit_config.params['golden'])}"
 
 config.name = "xtc"
-config.test_format = lit.formats.ShTest(execute_external=False)
+# With --param forks=0, every command is a new process: slower, and what a shell would do.
+forks = lit_config.params.get("forks", "1") != "0"
+config.test_format = ForkingTest(PACKAGES) if forks else lit.formats.ShTest()
 config.test_source_root = str(ROOT / "tests" / "filecheck")
 config.suffixes = [".py", ".mlir", ".test"]
 config.excludes = ["Inputs", "Output", "lit.cfg.py", "lit.local.cfg.py"]

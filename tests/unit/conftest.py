@@ -30,6 +30,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.getoption("--long") else "default")
 
 
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # tests that look for what was forgotten need not look through what pytest keeps
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing of an earlier run is found again, and nothing is left in the user's own cache."""
@@ -38,6 +43,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XTC_CACHE", "0")  # a test may replace code, which must not outlive it
         patch.delenv("XTC_CACHE_DIR", raising=False)
         patch.delenv("XTC_CACHE_LIMIT", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The reports of simulators, which stay for their readers, go with the other files of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("reports")))
         yield
 
 
@@ -70,5 +83,6 @@ def lit_suite(tmp_path: Path) -> Path:
     (suite / "lit.cfg.py").write_text(
         f"lit_config.load_config(config, {str(real)!r})\n"
         f"config.test_source_root = config.test_exec_root = {str(suite)!r}\n"
+        "config.test_format.packages = ()  # not worth their time for one test\n"
     )
     return suite

@@ -34,10 +34,10 @@ def kernel_code() -> bytes:
     return _bytes_of("kernels")
 
 
-def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The library, a new one, whose log is in `folder`."""
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, image: bytes | None = None) -> Path:
+    """The library, a new one, whose log is in `folder`; it loads `image`."""
     monkeypatch.setenv("STAND_IN_LOG", str(folder / "log"))
-    monkeypatch.setenv("STAND_IN_IMAGE_BYTES", str(len(kernel_code())))
+    monkeypatch.setenv("STAND_IN_IMAGE_BYTES", str(len(image or kernel_code())))
     library = folder / "libcuda.so"
     library.write_bytes(_bytes_of("libcuda"))
     return library

@@ -75,6 +75,7 @@ def code(graph: Graph, **options: str) -> str:
     return prepare(graph, triple=TRIPLE, threads=1, **options).stage_text("code")
 
 
+@pytest.mark.slow
 def test_multiply_adds_are_fused_and_on_vectors() -> None:
     text = code(product("float32", 24, 40, 32))
     assert len(re.findall(r"fmla\s+v\d+\.4s, v\d+\.4s, v\d+\.", text)) >= 16

@@ -26,7 +26,7 @@ MANIFEST = Manifest(
     toolchain={"xtc": "1"},
     offload=Offload(
         images={"null0": DeviceImage("null", "null0.so", {"cpu": "generic"})},
-        kernels=(Kernel("null0", "f_null0_0"),),
+        kernels=(Kernel("null0", "f_null0_0", ("address", "int32")),),
         residents=(Resident("null0", "f.W", 256),),
     ),
     flops=12,
@@ -55,12 +55,14 @@ def test_it_is_read_as_it_was_written() -> None:
     assert [argument.nbytes for argument in MANIFEST.arguments] == [24, 1]
 
 
+@pytest.mark.slow
 @given(json_values)
 def test_any_json_is_a_manifest_or_an_error(value: Any) -> None:
     with pytest.raises(ArtifactError, match="the manifest cannot be read"):
         Manifest.from_json(json.dumps(value), HERE)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_wrong_value_in_it_is_an_error_or_of_the_right_type(data: st.DataObject) -> None:
     tree = json.loads(MANIFEST.to_json())

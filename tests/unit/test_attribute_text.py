@@ -105,6 +105,7 @@ def test_a_printed_module_is_read_again() -> None:
     assert 'loop.schedule_at = "f.mlir:1:52"' in once
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("part", ["loop.schedule={}", "loop.schedule = {", "loop.schedule={a,a,a,"])
 def test_long_text_takes_time_by_its_length(part: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "xtc" / "core" / "c").glob("*.py"))
+SOURCES = sorted((ROOT / "xtc" / "codegen" / "c").glob("*.py"))
 PINS = ROOT / "tests" / "filecheck" / "targets" / "c" / "pipelines"
 
 

@@ -235,6 +235,7 @@ def elementwise(count: int, lanes: int, types: Sequence[str], lines: str) -> str
     return function(memrefs, body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
 def test_comparisons_of_floats(strict_compiler: str, dtype: str, lanes: int) -> None:
@@ -291,6 +292,7 @@ class TestHalves:
         exactly(result, ufunc(a, b) + a)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_integers_wrap(strict_compiler: str, type: str, lanes: int) -> None:
@@ -328,6 +330,7 @@ def test_division_of_indices(strict_compiler: str, op: str, expected: Any) -> No
 
 
 class TestText:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ALL)
     def test_lines_are_short(self, dtype: str) -> None:
         graph, _ = every_operator(dtype)

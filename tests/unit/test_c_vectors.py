@@ -13,6 +13,8 @@ from tests.unit.c_support import strict_compiler
 from tests.unit.ops_support import ALL, FLOATS, INTS, data
 from xtc.graph.graph import Graph
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["strict_compiler"]
 
 ROWS = {"i": {}, "j": "vectorize"}

@@ -176,6 +176,7 @@ def test_a_removed_entry_is_logged(
     assert f"{published}: 'module.so' has 0 bytes instead of" in record.getMessage()
 
 
+@pytest.mark.slow
 def test_damaged_code_is_never_loaded(
     artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +226,7 @@ def linked_elsewhere(path: Path) -> None:
 OWN = (removed, as_other_kind, as_piped, linked_elsewhere, lambda path: path.chmod(0o777))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::xtc.system.cache.CacheWarning")
 @pytest.mark.parametrize("name", ["usage", "CACHEDIR.TAG", "entries", "tmp"])
 @pytest.mark.parametrize("change", OWN, ids=lambda change: change.__name__)

@@ -23,6 +23,8 @@ from tests.unit.cache_graphs import product
 from xtc.system.cache import ArtifactCache, CacheWarning, entry, place
 from xtc.system.workspace import sweep
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 KEY = "ab" * 32
 
@@ -55,7 +57,6 @@ def what_is_left(*folders: Path) -> list[Path]:
         time.sleep(0.05)
 
 
-@pytest.mark.slow
 def test_killed_compilations_leave_nothing_bad(
     artifact_cache: Path, tmp_path: Path, is_long: bool
 ) -> None:
@@ -69,7 +70,6 @@ def test_killed_compilations_leave_nothing_bad(
     assert list(temporary.iterdir()) == [own]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["publish", "clear"])
 def test_a_kill_at_any_step_leaves_the_cache_whole(artifact_cache: Path, what: str) -> None:
     answer = worker("kill_at_every_step", what)
@@ -80,14 +80,12 @@ def test_a_kill_at_any_step_leaves_the_cache_whole(artifact_cache: Path, what: s
     assert answer["complaints"] == []
 
 
-@pytest.mark.slow
 def test_processes_that_race_leave_one_entry(artifact_cache: Path) -> None:
     answer = worker("race", 16)
     assert answer == {"right": 16, "entries": 1, "bad": [], "hit": True}
     assert what_is_left(artifact_cache / "tmp") == []
 
 
-@pytest.mark.slow
 def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long: bool) -> None:
     total = 1000 if is_long else 60
     answer = worker("threads", 8, total)
@@ -96,7 +94,6 @@ def test_threads_compile_and_run_beside_each_other(artifact_cache: Path, is_long
     assert len(ArtifactCache(artifact_cache).entries()) == 6
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("artifact_cache")
 def test_a_module_is_closed_after_the_calls_under_way(is_long: bool) -> None:
     total = 200 if is_long else 10
@@ -108,7 +105,6 @@ def test_a_module_is_closed_after_the_calls_under_way(is_long: bool) -> None:
 LEAKS = {"hit": (10_000, 400, 100), "in_memory": (10_000, 40, 30), "linked": (1_000, 10, 10)}
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("artifact_cache")
 @pytest.mark.parametrize("how", LEAKS)
 def test_compiling_loading_and_unloading_does_not_grow(how: str, is_long: bool) -> None:
@@ -119,7 +115,6 @@ def test_compiling_loading_and_unloading_does_not_grow(how: str, is_long: bool) 
     assert answer["growth"] < 0.01
 
 
-@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
     answers = [worker("code", PYTHONHASHSEED=seed) for seed in (0, 4242)]
     assert answers[0] == answers[1]

@@ -31,6 +31,7 @@ from xtc.system.cache import fingerprint as fingerprints
 parts = st.dictionaries(st.text(max_size=4), st.text(max_size=4) | st.binary(max_size=4))
 
 
+@pytest.mark.slow
 @given(parts, parts)
 def test_only_equal_parts_have_equal_keys(
     a: dict[str, str | bytes], b: dict[str, str | bytes]

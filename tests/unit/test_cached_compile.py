@@ -22,6 +22,8 @@ from xtc.ir.passes import Pass
 from xtc.ir.pipeline import Pipeline, Stage
 from xtc.system.cache import ArtifactCache, CodeFingerprint
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_hit_is_the_same_function(artifact_cache: Path) -> None:
     array = np.random.default_rng(0).standard_normal((4, 6), np.float32)

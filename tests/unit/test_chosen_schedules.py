@@ -15,6 +15,8 @@ from xtc.graph.graph import Graph
 from xtc_targets.host.passes import _default_contraction as _choose_product
 from xtc_targets.host.passes import _default_window as _choose_window
 
+pytestmark = pytest.mark.slow
+
 
 def layer(m: int = 96, n: int = 80, k: int = 64, **attributes: bool) -> Graph:
     """A product, a bias and an activation."""

@@ -34,6 +34,7 @@ def test_no_operator_is_forgotten() -> None:
     assert set(EVERY_OPERATOR) == set(known_operators.operators())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ALL)
 def test_every_operator_and_type(strict_compiler: str, dtype: str) -> None:
     graph, arrays = every_operator(dtype)
@@ -49,6 +50,7 @@ def test_every_operator_and_type(strict_compiler: str, dtype: str) -> None:
             agree(mine, other, graph.reduction_size, str(tensor.name))
 
 
+@pytest.mark.slow
 def test_integers_wrap_and_floats_saturate_as_llvm_has_it(strict_compiler: str) -> None:
     x = O.tensor((6,), "float32", name="x")
     n = O.tensor((6,), "int32", name="n")
@@ -67,6 +69,7 @@ def test_integers_wrap_and_floats_saturate_as_llvm_has_it(strict_compiler: str) 
             exactly(mine, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["maximum", "minimum"])
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
@@ -98,6 +101,7 @@ class TestWeights:
             O.matmul(x, O.tensor((40, 30), const=weights, name="w"), name="y")
         return gb.graph, weights
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
     def test_their_bytes_are_linked(self, strict_compiler: str, in_memory: bool) -> None:
         graph, weights = self.graph()
@@ -105,6 +109,7 @@ class TestWeights:
         with xtc.compile(graph, codegen="c", in_memory=in_memory) as module:
             agree(module(x), x @ weights, 40)
 
+    @pytest.mark.slow
     def test_their_numbers_are_not_in_the_text(self) -> None:
         graph, _ = self.graph()
         with xtc.compile(graph, codegen="c") as module:
@@ -114,6 +119,7 @@ class TestWeights:
 
 
 class TestArtifact:
+    @pytest.mark.slow
     def test_the_source_is_kept_and_guarded(self, tmp_path: Path) -> None:
         folder = tmp_path / "product"
         with xtc.compile(product(), codegen="c") as module:
@@ -172,6 +178,7 @@ class TestErrors:
             xtc.compile(product(name), codegen="c")
         assert f"call the graph {name}_graph" in str(caught.value)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["expf", "free", "NAN", "i", "product", "restrict", "f32x8"])
     def test_a_tensor_may_be_named_as_something_in_c(self, name: str) -> None:
         x = O.tensor((3, 40), "float32", name=name)
@@ -180,6 +187,7 @@ class TestErrors:
         with xtc.compile(gb.graph, codegen="c") as module:
             module.check()
 
+    @pytest.mark.slow
     def test_a_compiler_without_float16(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -196,6 +204,7 @@ class TestErrors:
         assert "generate code by LLVM" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for in_memory in (False, True):

@@ -38,6 +38,7 @@ def test_equal_arrays_agree(shape: list[int], dtype: str, seed: int) -> None:
     result.raise_if_wrong()
 
 
+@pytest.mark.slow
 @given(
     shape=shapes,
     dtype=st.sampled_from(FLOATS),
@@ -83,6 +84,7 @@ def test_a_corrupted_exact_value_is_found(
     assert (result.differing, result.index, result.abs_error) == (1, at, 1)
 
 
+@pytest.mark.slow
 @given(
     shape=shapes,
     dtype=st.sampled_from(FLOATS),
@@ -153,6 +155,7 @@ def test_rounding_alone_is_within_the_defaults(dtype: str, terms: int) -> None:
     compare(actual, expected, name="C", reduction=terms).raise_if_wrong()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_summing_in_the_narrow_type_is_found(dtype: str) -> None:
     a, b = sample((48, 2048), dtype, 1), sample((2048, 48), dtype, 2)

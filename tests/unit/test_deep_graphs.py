@@ -12,6 +12,8 @@ import pytest
 import xtc
 import xtc.ops as O
 
+pytestmark = pytest.mark.slow
+
 DEEP = sys.getrecursionlimit() // 2 + 50  # pairs of operators
 
 
@@ -30,7 +32,6 @@ def test_they_are_written_and_read(chain: xtc.Graph, tmp_path: Path) -> None:
     assert xtc.Graph.load(tmp_path / "chain.yaml") == chain
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("codegen", ["llvm", "c"])
 def test_they_are_compiled(chain: xtc.Graph, codegen: str) -> None:
     with xtc.compile(chain, codegen=codegen, in_memory=True) as module:

@@ -74,6 +74,7 @@ LOGITS = {"mlp": mlp_logits, "cnn": cnn_logits}
 STATED_CORRECT = {"mlp": 493, "cnn": 496}
 
 
+@pytest.mark.slow
 def test_images_are_scaled_nhwc_float32(test_split: data.Digits) -> None:
     assert test_split.images.shape == (500, 8, 8, 1)
     assert test_split.images.dtype == np.float32
@@ -238,6 +239,7 @@ def test_shifted_moves_by_at_most_one_pixel() -> None:
     assert set(rows) == set(columns) == {3, 4, 5}
 
 
+@pytest.mark.slow
 def test_training_learns_and_is_deterministic() -> None:
     digits = data.load_split()[0].subset(np.arange(100))
     recipe = train.Recipe(train.build_mlp, epochs=40, learning_rate=1e-2, weight_decay=0.0)
@@ -257,6 +259,7 @@ def test_graph_means_what_plain_numpy_computes(name: str, test_split: data.Digit
     np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("batch", [50, 64])
 def test_compiled_code_reads_the_stated_digits(
@@ -268,6 +271,7 @@ def test_compiled_code_reads_the_stated_digits(
     assert outcome.max_difference < 1e-4
 
 
+@pytest.mark.slow
 def test_demo_runs_every_model_on_the_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main(["--targets", "host"]) == 0
     words = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -181,6 +181,7 @@ def test_two_other_targets_of_one_name_are_refused(
         discover.target("toaster")
 
 
+@pytest.mark.slow
 def test_a_pass_is_the_class_named_as_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

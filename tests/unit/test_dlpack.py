@@ -56,6 +56,7 @@ def churn() -> None:
 
 
 class TestInputs:
+    @pytest.mark.slow
     def test_the_owner_may_go_once_the_call_began(
         self, twice: xtc.Module, request: pytest.FixtureRequest
     ) -> None:
@@ -75,6 +76,7 @@ class TestInputs:
         np.testing.assert_array_equal(twice(Producer(strided[:SIZE], ledger)), 2 * given)
         assert ledger.outstanding == 0
 
+    @pytest.mark.slow
     def test_a_view_of_it_keeps_it(self) -> None:
         ledger, argument = Ledger(), Argument("X", "float32", (SIZE,), "input")
         array = read_array(Producer(VALUES, ledger), argument)
@@ -86,6 +88,7 @@ class TestInputs:
         del part
         assert ledger.outstanding == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("wrong", "message"),
         [
@@ -117,6 +120,7 @@ class TestInputs:
 
 
 class TestOutputs:
+    @pytest.mark.slow
     def test_they_outlive_the_module(self) -> None:
         module = doubling()
         exported = np.from_dlpack(module(VALUES))
@@ -207,12 +211,15 @@ def in_and_out(tensor: Any, array: Array, from_dlpack: Callable[[Any], Any]) -> 
 
 
 class TestLibraries:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.slow
     def test_torch(self, dtype: str) -> None:
         torch = pytest.importorskip("torch", reason="the package torch is not installed")
         array = values(dtype, (4, 6))
         in_and_out(torch.from_numpy(array.copy()), array, torch.from_dlpack)
 
+    @pytest.mark.slow
     def test_torch_bfloat16(self) -> None:
         torch = pytest.importorskip("torch", reason="the package torch is not installed")
         tensor = torch.arange(8).to(torch.bfloat16)

@@ -35,10 +35,12 @@ def python(program: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_commands_print_is_shown_as_it_is() -> None:
     assert stale_documents(ROOT) == [], "run `make docs`"
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     (example,) = blocks("README.md", "python")
     assert len(example.splitlines()) < 20
@@ -47,6 +49,7 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     assert "FLOP/s" in second
 
 
+@pytest.mark.slow
 def test_the_example_of_the_offload_page_prints_what_it_shows(tmp_path: Path) -> None:
     (example,), (printed,) = (blocks("docs/offload.md", kind) for kind in ("python", "text"))
     assert python(example, tmp_path) == printed
@@ -64,6 +67,7 @@ def test_every_target_is_in_the_table_of_the_readme() -> None:
     assert sorted(rows) == sorted(folders)
 
 
+@pytest.mark.slow
 def test_the_operator_of_its_page_is_right(tmp_path: Path) -> None:
     operator, lit_test = blocks("docs/add-an-op.md", "python")
     (tmp_path / "ops").mkdir()
@@ -93,6 +97,7 @@ with O.graph(name="g"):
         assert line in printed
 
 
+@pytest.mark.slow
 def test_the_pass_of_its_page_does_what_its_test_says(tmp_path: Path) -> None:
     (code,) = blocks("docs/add-a-pass.md", "python")
     (lit_test,) = blocks("docs/add-a-pass.md", "mlir")
@@ -100,8 +105,8 @@ def test_the_pass_of_its_page_does_what_its_test_says(tmp_path: Path) -> None:
     (tmp_path / "passes" / "drop_node_ids.py").write_text(code)
     (tmp_path / "test.mlir").write_text(lit_test)
     program = f"""
-import xtc_passes
-xtc_passes.__path__.append({str(tmp_path / "passes")!r})
+import xtc_passes.tensor
+xtc_passes.tensor.__path__.append({str(tmp_path / "passes")!r})
 from xtc.cli import opt
 opt.run(["test.mlir", "--drop-node-ids{{prefix=__xtc_id_}}"])
 opt.run(["test.mlir", "--drop-node-ids"])
@@ -111,6 +116,7 @@ opt.run(["test.mlir", "--drop-node-ids"])
     assert "__xtc_id_" not in printed
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_null_target_is_a_target(tmp_path: Path) -> None:
     (recipe,) = blocks("docs/add-a-target.md", "sh")
     copy, *renames, command = recipe.splitlines()
@@ -133,7 +139,7 @@ with NpuDevice() as device:
     with xtc.compile(gb) as module:
         y = module(device.array(np.array([[1, 2], [3, 4]], np.float32)))
         print(y, y.numpy().tolist())
-    print(device, *[str(one) for one in xtc.devices() if one.target == "npu"])
+    print(device, *[str(status) for status in xtc.devices() if status.target == "npu"])
 """
     printed = python(program, tmp_path)
     assert "check C: all 32 elements agree" in printed
@@ -161,6 +167,7 @@ def test_every_knob_that_a_page_names_is_one() -> None:
 SHOWN = "a\n<!-- shows: xtc-opt {file}{lines} -->\n```mlir\nold\n```\nb\n"
 
 
+@pytest.mark.slow
 def test_blocks_are_renewed(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text("func.func private @f()\nfunc.func private @g()\n")
     text = SHOWN.format(file="m.mlir", lines=" | sed -n 2,2p")

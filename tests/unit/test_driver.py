@@ -22,7 +22,7 @@ from xtc.core.errors import (
 )
 from xtc.driver import Compilation, prepare
 from xtc.graph.graph import Graph
-from xtc.interfaces.artifact import MANIFEST_FILE
+from xtc.interfaces.artifact import FORMAT, MANIFEST_FILE
 
 AARCH64 = "aarch64-unknown-linux-gnu"
 ELF_AARCH64 = 183  # EM_AARCH64, at offset 18 of the file
@@ -120,6 +120,7 @@ class TestCompile:
         with pytest.raises(UserError, match=message):
             xtc.compile(product(), **options)
 
+    @pytest.mark.slow
     def test_every_level_of_optimisation_is_right(self) -> None:
         for level in range(4):
             with xtc.compile(product(), opt_level=level, in_memory=True) as module:
@@ -146,6 +147,7 @@ class TestCompile:
             module.ir("lowered")
             assert module.compile_seconds == seconds
 
+    @pytest.mark.slow
     def test_ir_is_dumped_once_a_pass(self, tmp_path: Path) -> None:
         with xtc.compile(product(), in_memory=True, dump_dir=tmp_path / "ir") as module:
             names = sorted(file.name for file in (tmp_path / "ir").iterdir())
@@ -168,6 +170,7 @@ class TestCompile:
 
 
 class TestFailure:
+    @pytest.mark.slow
     def test_a_linker_that_fails_leaves_nothing(
         self, temporary: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -213,6 +216,7 @@ class TestModule:
             module.save(tmp_path / "saved")
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.slow
     def test_nothing_is_left_of_closed_modules(self, temporary: Path) -> None:
         def use() -> None:
             with xtc.compile(product()) as module:
@@ -298,7 +302,7 @@ class TestSave:
             ('"entry": "product"', '"entry": 5'),
             ('"target": "host"', '"target": "null"'),
             ('"module.so"', '"../module.so"'),
-            ('"format": 1', '"format": 2'),
+            (f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
         ],
     )
     def test_a_manifest_that_does_not_fit(self, copy: Path, old: str, new: str) -> None:

@@ -12,6 +12,7 @@ from tools.forbidden_calls import forbidden_calls
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_repository_has_no_forbidden_call() -> None:
     assert forbidden_calls(ROOT) == []
 

@@ -13,6 +13,7 @@ FULL = Path("/dev/full")
 MODULE = Path(__file__).parents[1] / "filecheck" / "cli" / "Inputs" / "dead.mlir"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [[str(MODULE)], ["--list-passes"]], ids=["short", "long"])
 def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:

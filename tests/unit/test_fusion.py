@@ -77,6 +77,7 @@ def loops(text: str) -> int:
     return text.count("scf.for ") + text.count("scf.forall ")
 
 
+@pytest.mark.slow
 @given(
     graphs(),
     st.integers(0, 1000),
@@ -91,6 +92,7 @@ def test_tiled_graphs_agree_with_numpy(
         module.check(*inputs_of(graph, seed))
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(1, 9), st.sampled_from([1, 64, 256, 4096]))
 def test_nothing_is_computed_twice(graph: Graph, rows: int, bytes: int) -> None:
     """Over all tiles, no operation does more iterations than it did on whole tensors."""
@@ -151,6 +153,7 @@ def test_the_tile_is_allocated_once() -> None:
     assert "memref.copy" not in text
 
 
+@pytest.mark.slow
 def test_layers_that_follow_each_other_share_one_loop() -> None:
     x, w1, b1, w2 = tensors((64, 32), (32, 48), (48,), (48, 16))
     with O.graph(name="f") as gb:
@@ -169,6 +172,7 @@ def test_layers_whose_weights_fill_a_cache_have_loops_of_their_own() -> None:
     assert loops(scheduled(gb.graph)) == 2
 
 
+@pytest.mark.slow
 def test_a_softmax_in_single_operators_is_one_loop() -> None:
     (x,) = tensors((64, 256))
     with O.graph(name="f") as gb:
@@ -182,6 +186,7 @@ def test_a_softmax_in_single_operators_is_one_loop() -> None:
     check(gb.graph)
 
 
+@pytest.mark.slow
 def test_a_schedule_of_the_user_stands() -> None:
     graph = matmul_relu(64, 48, 32)
     nest = "{product: {i: {}, k: {}, j: {}}}"
@@ -216,6 +221,7 @@ def test_two_readers_in_the_group_share_a_tile() -> None:
     assert text.count("math.exp") == 1
 
 
+@pytest.mark.slow
 def test_rows_behind_a_window_are_not_fused() -> None:
     x, w = tensors((1, 34, 34, 16), (3, 3, 16, 16))
     with O.graph(name="f") as gb:
@@ -225,6 +231,7 @@ def test_rows_behind_a_window_are_not_fused() -> None:
     check(gb.graph)
 
 
+@pytest.mark.slow
 def test_a_convolution_and_its_epilogue_share_rows_of_the_image() -> None:
     x, w, b = tensors((2, 58, 58, 16), (3, 3, 16, 32), (32,))
     with O.graph(name="f") as gb:
@@ -247,6 +254,7 @@ def test_operators_of_two_devices_share_nothing() -> None:
     assert "scf.yield" in str(module)[product:relu]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "n", "k"), [(13, 17, 1), (1, 17, 13), (13, 1, 17), (1, 1, 1), (67, 40, 23), (9, 130, 50)]
 )
@@ -260,6 +268,7 @@ def test_odd_sizes(m: int, n: int, k: int, transpose_b: bool, dtype: str) -> Non
         check(gb.graph)
 
 
+@pytest.mark.slow
 def test_sums_keep_their_order() -> None:
     """Orders, tiles and unrolled bodies change no bit, since no sum is reassociated."""
     a, b = tensors((37, 53), (53, 41))

@@ -19,6 +19,8 @@ from tests.unit import hostile_text
 from xtc.cli import compile, loop, main, opt, run
 from xtc.core.errors import UserError, XtcError
 
+pytestmark = pytest.mark.slow
+
 GRAPH = "graph.yaml"
 MODULE = "module.mlir"
 LOOPS = "loops.mlir"

@@ -63,6 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield path
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_options_of_passes(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from([*known_passes.passes().values()]))
@@ -75,6 +76,7 @@ def test_any_options_of_passes(data: st.DataObject) -> None:
         assert kind.parse_options(split_pass(str(one))[1]) == one
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_options_of_targets(data: st.DataObject) -> None:
     target = discover.target(data.draw(st.sampled_from(discover.targets())))
@@ -108,6 +110,7 @@ def test_any_text_is_no_manifest(text: str) -> None:
         Manifest.from_json(text, HERE)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_damaged_manifest(data: st.DataObject) -> None:
     text = MANIFEST
@@ -120,6 +123,7 @@ def test_any_damaged_manifest(data: st.DataObject) -> None:
         assert Manifest.from_json(manifest.to_json(), HERE) == manifest
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.one_of(hostile_text.texts, st.text()), st.text(), min_size=1, max_size=3))
 def test_any_files_in_a_manifest(files: dict[str, str]) -> None:
     place = Path("artifact")
@@ -182,6 +186,7 @@ def test_the_file_as_it_should_be_is_read() -> None:
     assert set(read(constants())) == {"w", "b"}
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_damaged_constants(data: st.DataObject) -> None:
     """Whoever changes the file can change the hash beside it as well."""

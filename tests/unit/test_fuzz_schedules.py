@@ -17,6 +17,8 @@ from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.graph.graph import Graph
 
+pytestmark = pytest.mark.slow
+
 COUNT = settings().max_examples * 5 // 3  # three tests: 10,000 texts in a long run
 TEXTS = (
     "C: {i: , j: , k: , i#8: , k#4: unroll, j#16: vectorize}",

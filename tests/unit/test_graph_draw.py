@@ -81,6 +81,7 @@ def test_long_texts_are_shortened() -> None:
     assert shortened("a" * 41) == "a" * 39 + "…"
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_every_graph_can_be_drawn(graph: Graph) -> None:
     root = parsed(graph.to_svg())
@@ -201,6 +202,7 @@ def rectangles(vertices: Sequence[Vertex], layout: Layout) -> list[tuple[float, 
     ]
 
 
+@pytest.mark.slow
 @given(drawings())
 def test_boxes_do_not_overlap_and_lie_inside(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     vertices, edges = drawing
@@ -215,6 +217,7 @@ def test_boxes_do_not_overlap_and_lie_inside(drawing: tuple[list[Vertex], list[E
         assert r1 <= l2 or r2 <= l1 or b1 <= t2 or b2 <= t1
 
 
+@pytest.mark.slow
 @given(drawings())
 def test_edges_lead_down_from_box_to_box(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     vertices, edges = drawing
@@ -235,6 +238,7 @@ def verticals(points: Sequence[tuple[float, float]]) -> list[Any]:
     return list(zip(points[::2], points[1::2], strict=True))
 
 
+@pytest.mark.slow
 @given(drawings())
 def test_no_edge_runs_through_a_box(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     vertices, edges = drawing
@@ -247,6 +251,7 @@ def test_no_edge_runs_through_a_box(drawing: tuple[list[Vertex], list[Edge]]) ->
                 assert not inside or end <= top + 0.01 or start >= bottom - 0.01
 
 
+@pytest.mark.slow
 @given(drawings())
 def test_labels_have_room(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     """Where a label stands, no other edge passes and no box begins."""
@@ -259,6 +264,7 @@ def test_labels_have_room(drawing: tuple[list[Vertex], list[Edge]]) -> None:
                 assert not beside or other <= x or other >= x + vertex.right
 
 
+@pytest.mark.slow
 @given(drawings())
 def test_a_layout_is_repeatable(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     vertices, edges = drawing
@@ -292,6 +298,7 @@ def test_what_stands_beside_does_not_push() -> None:
     assert max(v.x for v in chain) - min(v.x for v in chain) < 0.01
 
 
+@pytest.mark.slow
 @given(drawings())
 def test_layers_and_bends(drawing: tuple[list[Vertex], list[Edge]]) -> None:
     vertices, edges = drawing

@@ -71,6 +71,7 @@ def test_any_text(text: str) -> None:
     reads_or_explains(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=COUNT)
 @given(st.lists(ALPHABET, max_size=40))
 @example(["["] * 5000)
@@ -82,6 +83,7 @@ def test_any_pieces_of_yaml(pieces: list[str]) -> None:
     reads_or_explains("".join(pieces))
 
 
+@pytest.mark.slow
 @settings(max_examples=COUNT)
 @given(st.data())
 def test_any_damaged_graph(data: st.DataObject) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 
 import xtc.ops as O
 from tests.unit.graph_strategies import arrays, graphs
+from xtc.core import yaml_tree
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
 from xtc.core.types import ELEMENT_TYPES
-from xtc.graph import known_operators, yaml_tree
+from xtc.graph import known_operators, yaml_read
 from xtc.graph.graph import Graph
 from xtc.graph.placement import Placement
 
@@ -70,6 +72,7 @@ def fails(text: str, message: str, place: str) -> UserError:
 # What is written is read back.
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_every_graph_is_read_back_equal(graph: Graph) -> None:
     text = Graph.to_yaml(graph)
@@ -79,6 +82,7 @@ def test_every_graph_is_read_back_equal(graph: Graph) -> None:
     assert [node.output.type for node in read] == [node.output.type for node in graph]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_every_array_is_read_back_bit_for_bit(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 5), max_size=3).map(tuple))
@@ -299,7 +303,7 @@ def test_aliases_do_not_multiply() -> None:
 
 
 def test_values_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_tree, "MAX_VALUES", 100)
+    monkeypatch.setattr(yaml_read, "LIMITS", replace(yaml_read.LIMITS, values=100))
     fails(f"a: [{'1, ' * 200}]", "more than 100 values", "1:296")
 
 
@@ -307,7 +311,7 @@ def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fails(SMALL.replace("name: small", f"name: {'a' * 2000}"), "longer than 1024", "2:7")
     fails(SMALL.replace("name: small", f"? {'a' * 1025}\n: small"), "longer than 1024", "2:3")
     fails(SMALL.replace("name: small", f"name: |\n  {'a' * 1025}"), "longer than 1024", "2:7")
-    monkeypatch.setattr(yaml_tree, "MAX_TEXT", 10)
+    monkeypatch.setattr(yaml_read, "LIMITS", replace(yaml_read.LIMITS, text=10))
     fails(SMALL, "the text is longer than", "1:1")
 
 
@@ -327,6 +331,7 @@ def test_only_plain_decimal_numbers_are_numbers(text: str) -> None:
     fails(SMALL.replace("[n, 2]", f"[2, {text}]"), f"is the name {text!r}", "4:22")
 
 
+@pytest.mark.slow
 def test_the_slow_parser_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_tree, "_LOADER", yaml.SafeLoader)
     assert Graph.from_yaml(SMALL) == small()

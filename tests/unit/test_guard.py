@@ -136,6 +136,7 @@ def test_the_child_has_neither_the_pipes_nor_a_terminal(workers: Workers) -> Non
     assert ask(workers, "read input") == "b''19"
 
 
+@pytest.mark.slow
 def test_a_server_that_died_is_replaced(workers: Workers) -> None:
     with pytest.raises(ChildDied, match="the process that was to do it ended"):
         ask(workers, "kill server")
@@ -146,6 +147,7 @@ def test_a_server_that_died_is_replaced(workers: Workers) -> None:
     assert ask(workers, "return", "alive") == "alive"
 
 
+@pytest.mark.slow
 def test_threads_ask_at_the_same_time() -> None:
     before, workers = children(), Workers(guard_jobs.__name__)
     with ThreadPoolExecutor(3) as pool:
@@ -158,6 +160,7 @@ def test_threads_ask_at_the_same_time() -> None:
     workers.close()
 
 
+@pytest.mark.slow
 def test_nothing_leaks(workers: Workers) -> None:
     ask(workers, "return")
     before = len(os.listdir("/dev/fd")), children()  # noqa: PTH208  the count is all we need
@@ -168,6 +171,7 @@ def test_nothing_leaks(workers: Workers) -> None:
     assert (len(os.listdir("/dev/fd")), children()) == before  # noqa: PTH208
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_work() -> None:
     workers, before = Workers(guard_jobs.__name__), children()
     ask(workers, "return")
@@ -179,6 +183,7 @@ def test_an_interrupt_ends_the_work() -> None:
     assert children() == before
 
 
+@pytest.mark.slow
 def test_a_fork_leaves_the_servers_to_the_parent(workers: Workers) -> None:
     ask(workers, "return")
     own = children()
@@ -212,6 +217,7 @@ def test_what_is_no_reply(data: bytes) -> None:
         reply.decode(data)
 
 
+@pytest.mark.slow
 def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")

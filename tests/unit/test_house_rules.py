@@ -35,6 +35,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_repository_keeps_the_rule(rule: Rule) -> None:
     assert rule(ROOT) == []

@@ -58,6 +58,7 @@ def test_random_operators(family: str, processor: str, seed: int) -> None:
         ).raise_if_wrong()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("processor", "found", "missing"), [("avx2", "ymm", "zmm"), ("sse2", "xmm", "ymm")]
 )

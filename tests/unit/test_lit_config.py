@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tools.update_checks import run_lit
@@ -18,6 +23,7 @@ def lit(suite: Path, text: str, *options: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [
@@ -40,6 +46,7 @@ def test_what_a_test_may_say(lit_suite: Path, lines: str) -> None:
     assert "Passed: 1" in report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [
@@ -55,6 +62,7 @@ def test_what_fails(lit_suite: Path, lines: str) -> None:
     assert code == 1, report
 
 
+@pytest.mark.slow
 def test_output_and_messages_come_in_the_order_of_writing(lit_suite: Path) -> None:
     program = "import sys; print(1); print(2, file=sys.stderr); print(3)"
     checks = "CHECK: 1\nCHECK-NEXT: 2\nCHECK-NEXT: 3"
@@ -62,13 +70,84 @@ def test_output_and_messages_come_in_the_order_of_writing(lit_suite: Path) -> No
     assert code == 0, report
 
 
+@pytest.mark.slow
 def test_an_absent_feature_leaves_a_test_out(lit_suite: Path) -> None:
     code, report = lit(lit_suite, "REQUIRES: target-nowhere\nRUN: false")
     assert code == 0
     assert "Unsupported: 1" in report
 
 
+@pytest.mark.slow
 def test_real_devices_are_named_on_the_command_line(lit_suite: Path) -> None:
     text = "REQUIRES: device-null\nRUN: echo"
     assert "Unsupported: 1" in lit(lit_suite, text)[1]
     assert "Passed: 1" in lit(lit_suite, text, "--param", "devices=null,host")[1]
+
+
+SHOW = "import psutil; print(*psutil.Process().cmdline())"
+
+
+@pytest.mark.parametrize(
+    ("before", "option", "is_forked"),
+    [
+        ("", "forks=1", True),
+        ("env XTC_THREADS=2 TMPDIR=%t PATH=/bin", "forks=1", True),
+        ("env PYTHONHASHSEED=1", "forks=1", False),
+        ("env -u PYTHONUNBUFFERED", "forks=1", False),
+        ("", "forks=0", False),
+    ],
+)
+def test_commands_are_forked_where_a_new_interpreter_would_start_alike(
+    lit_suite: Path, before: str, option: str, is_forked: bool
+) -> None:
+    check = "CHECK" if is_forked else "CHECK-NOT"
+    (lit_suite / "show.py").write_text(SHOW)
+    text = f"RUN: {before} %python %S/show.py | FileCheck %s --allow-empty\n{check}: forks.server"
+    code, report = lit(lit_suite, text, "--param", option)
+    assert code == 0, report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("started", ["", "not ", "env A=1 "])
+def test_nothing_outlives_a_time_limit(lit_suite: Path, started: str) -> None:
+    text = f"RUN: {started}%python %S/endless.py | FileCheck %s"
+    write_endless(lit_suite)
+    code, report = lit(lit_suite, text, "--timeout", "2")
+    assert code == 1
+    assert "Reached timeout of 2 seconds" in report
+    assert_ended(lit_suite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> None:
+    write_endless(lit_suite)
+    for name in ("a", "b", "c"):
+        (lit_suite / f"{name}.test").write_text("RUN: %python %S/endless.py")
+    program = "from lit.main import main; main()"
+    command = [sys.executable, "-c", program, "-q", "-j", "2", str(lit_suite)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+        while len(list(lit_suite.glob("*.started"))) < 4:
+            assert running.poll() is None
+            time.sleep(0.01)
+        running.send_signal(number)
+    assert_ended(lit_suite)
+
+
+def write_endless(suite: Path) -> None:
+    """A program that starts itself once more and waits for ever, and tells the two processes."""
+    (suite / "endless.py").write_text(
+        "import os, pathlib, subprocess, sys, time\n"
+        "pathlib.Path(__file__).with_name(f'{os.getpid()}.started').touch()\n"
+        "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'again'])\n"
+        "time.sleep(1000)\n"
+    )
+
+
+def assert_ended(suite: Path) -> None:
+    started = [int(path.stem) for path in suite.glob("*.started")]
+    assert len(started) >= 2
+    deadline = time.monotonic() + 60
+    while any(map(psutil.pid_exists, started)):
+        assert time.monotonic() < deadline, started
+        time.sleep(0.01)

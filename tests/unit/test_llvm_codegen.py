@@ -145,6 +145,7 @@ def test_inline_assembly_is_assembled() -> None:
     assert compile_ir(ir, Machine.of(LINUX, "x86-64"))
 
 
+@pytest.mark.slow
 def test_same_input_gives_the_same_bytes_in_every_process() -> None:
     machine = Machine.of(LINUX, "znver5")
     here = {compile_ir(AXPY + FOUR_SUMS, machine) for _ in range(3)}
@@ -160,6 +161,7 @@ def test_same_input_gives_the_same_bytes_in_every_process() -> None:
     assert here == {there.stdout}
 
 
+@pytest.mark.slow
 def test_threads_compile_side_by_side() -> None:
     machines = [
         Machine.of(LINUX, "x86-64"),
@@ -173,6 +175,7 @@ def test_threads_compile_side_by_side() -> None:
     assert together == alone * 4
 
 
+@pytest.mark.slow
 def test_targets_become_ready_in_any_thread_order() -> None:
     program = (
         "from concurrent.futures import ThreadPoolExecutor\n"
@@ -187,6 +190,7 @@ def test_targets_become_ready_in_any_thread_order() -> None:
     assert (done.stdout, done.stderr) == ("3\n", "")
 
 
+@pytest.mark.slow
 def test_memory_and_descriptors_are_given_back() -> None:
     machine = Machine.of(LINUX, "x86-64")
     content = b"\x01" * (4 << 20)

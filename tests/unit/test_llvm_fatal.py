@@ -60,6 +60,7 @@ def test_fatal_error_is_an_exception_and_work_goes_on(ir: str, triple: str, reas
     assert compile_ir(EMPTY, machine, kind="assembly")
 
 
+@pytest.mark.slow
 def test_process_ends_normally_after_a_fatal_error() -> None:
     program = (
         "import sys\n"

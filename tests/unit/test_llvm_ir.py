@@ -29,6 +29,7 @@ def test_what_llvm_has_no_operation_for_is_named(text: str) -> None:
         translate_to_llvm_ir(mlir.Module.parse(text).operation)
 
 
+@pytest.mark.slow
 def test_nothing_is_kept() -> None:
     process = psutil.Process()
     with mlir.Context():

@@ -93,6 +93,7 @@ def test_code_runs_and_finds_the_c_libraries(load: Loader) -> None:
     np.testing.assert_allclose(y, np.exp(x) + 1, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_data_of_ten_megabytes_comes_back(load: Loader) -> None:
     left = np.random.default_rng(1).bytes(10 << 20)
     right = bytes(100) + b"\x07" + bytes(left[101:])
@@ -276,6 +277,7 @@ def test_threads_look_up_in_one_place() -> None:
     assert found == {i: i for i in range(8)}
 
 
+@pytest.mark.slow
 def test_memory_is_given_back_by_close() -> None:
     size = 8 << 20
     objects = [compile_ir(LOOK_UP, HOST), data_object({"left": b"l" * size, "right": b""}, HOST)]

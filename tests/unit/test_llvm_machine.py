@@ -15,6 +15,7 @@ from xtc.core.errors import UserError
 LINUX = "x86_64-unknown-linux-gnu"
 
 
+@pytest.mark.slow
 def test_import_loads_no_llvm() -> None:
     program = (
         "import xtc.codegen.llvm\n"

@@ -29,6 +29,7 @@ def test_frames_of_our_own_are_passed_over() -> None:
     assert str(failure.value.where).endswith(f"test_location.py:{line}")
 
 
+@pytest.mark.slow
 def test_a_script_is_named_as_seen_from_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,6 +40,7 @@ def test_a_script_is_named_as_seen_from_here(
     assert "graph.py:2: dimension 0 of shape (0,) is 0" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_command_has_no_caller(tmp_path: Path) -> None:
     graph = "import xtc.ops as O\nwith O.graph() as graph:\n    O.relu(O.tensor((4,)))\n"
     (tmp_path / "graph.py").write_text(graph)

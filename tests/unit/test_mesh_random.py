@@ -80,6 +80,7 @@ def around(op: Operation) -> list[Operation]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_distribution_changes_no_result(family: str) -> None:
     outcomes: Counter[str] = Counter()

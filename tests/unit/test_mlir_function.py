@@ -55,6 +55,7 @@ def function(text: str) -> MlirFunction:
     return MlirFunction(module, "f", arguments, HOST, HOST.options())
 
 
+@pytest.mark.slow
 def test_buffers_are_read_and_written_in_order() -> None:
     one = function(BUFFERS)
     assert [argument.role for argument in one.arguments] == ["output", "input", "output"]
@@ -90,6 +91,7 @@ func.func @f(%a: memref<9xf32>) {{
 """
 
 
+@pytest.mark.slow
 def test_a_difference_is_found() -> None:
     negated, same = (function(UNARY.format(operation="negf")) for _ in range(2))
     assert [one.ok for one in negated.check(same, 0)] == [True]

@@ -14,7 +14,7 @@ from tests.unit.mppa_support import Kernels, opened
 from xtc.core.errors import UserError
 from xtc_targets.mppa.device import MppaDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -65,6 +65,7 @@ def run_on_every_cluster(library: Path, kernel: str, arrays: list[Any]) -> None:
         getattr(loaded, kernel)(arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", ["hw", "iss", "qemu"])
 def test_the_vendors_compiler_is_called(platform: str, toolchain: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -80,6 +81,7 @@ def test_the_vendors_compiler_is_called(platform: str, toolchain: Path, tmp_path
     ]
 
 
+@pytest.mark.slow
 def test_the_devices_own_side_of_the_calls_runs_kernels(toolchain: Path, tmp_path: Path) -> None:
     build("matmul_k_loop", tmp_path / "out", platform="hw")
     a, b = np.random.default_rng(3).integers(-8, 8, (2, 96, 64)).astype(np.float32)
@@ -103,6 +105,7 @@ def test_what_the_vendors_compiler_says_is_in_the_error(toolchain: Path, tmp_pat
     assert "no licence" in str(error.value)
 
 
+@pytest.mark.slow
 def test_the_code_can_be_read() -> None:
     text = (KERNELS / "matmul_k_loop.mlir").read_text()
     with single_threaded_context():
@@ -115,6 +118,7 @@ def test_the_code_can_be_read() -> None:
     assert "dev_dma_2d" in assembly
 
 
+@pytest.mark.slow
 def test_the_code_stage_shows_the_hosts_code_and_the_devices() -> None:
     with MppaDevice() as device:
         x = O.tensor((64,), "float32", name="x", device=device)
@@ -139,7 +143,7 @@ def test_what_does_not_fit_is_listed() -> None:
         body += f"%{name} = {BUFFER.format(rows)}\n"
     for _ in range(2):
         body += "\n".join(used.format(*one) for one in (("a", 900), ("b", 60), ("c", 1))) + "\n"
-    with pytest.raises(UserError, match="needs 3936256 bytes of a cluster's SMEM") as error:
+    with pytest.raises(UserError, match="needs 3936256 bytes of local memory") as error:
         stage_text(kernel(body))
     assert error.value.notes[0] == "3686400 bytes: memref<900x1024xf32>"
     assert len(error.value.notes) == 3

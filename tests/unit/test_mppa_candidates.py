@@ -18,6 +18,7 @@ B = RNG.standard_normal((64, 64)).astype(np.float32)
 TIMEOUT_S = 0.1
 
 
+@pytest.mark.slow
 def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
     with MppaDevice(MppaConfig(timeout_s=TIMEOUT_S)) as device:
 

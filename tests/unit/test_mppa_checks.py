@@ -29,7 +29,7 @@ from tests.unit.offload_support import B, product
 from xtc.core.errors import DeviceFault, DeviceLost, LaunchError
 from xtc_targets.mppa import MppaConfig, MppaDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

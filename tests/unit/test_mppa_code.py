@@ -117,6 +117,7 @@ HOW: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.kernel)
 def test_results_are_those_of_numpy(case: Case, how: str) -> None:

@@ -47,7 +47,7 @@ if name in ("kvx-cluster", "kvx-qemu-offload-bridge"):
     time.sleep(600)
 """
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from xtc_targets.mppa.device import MppaDevice
 
 CLUSTERS, PES = 5, 16
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

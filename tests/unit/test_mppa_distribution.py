@@ -28,6 +28,8 @@ from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.passes.distribute_by_default import DistributeByDefault
 from xtc_targets.mppa.pipeline import scheduled
 
+pytestmark = pytest.mark.slow
+
 COUNT = max(5, settings().max_examples // 16)
 
 MACHINES = (

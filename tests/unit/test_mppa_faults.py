@@ -24,7 +24,7 @@ SMEM = COOLIDGE_V2.smem_address + 2 * COOLIDGE_V2.smem_stride  # of cluster 2
 SMEM_END = SMEM + COOLIDGE_V2.smem_bytes
 GET, PUT = 0, 1
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

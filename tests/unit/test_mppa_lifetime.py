@@ -24,7 +24,7 @@ from xtc_targets.mppa.device import MppaDevice
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture
@@ -114,7 +114,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("busy", ["idle", "kernel"])
 def test_a_host_that_is_killed_leaves_no_process(busy: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # noqa: TID251
@@ -218,7 +217,6 @@ def test_freed_memory_goes_back_to_the_system(kernels: Kernels) -> None:
     assert resident() < 8 << 20
 
 
-@pytest.mark.slow
 def test_devices_can_be_opened_a_thousand_times() -> None:
     with MppaDevice() as device:
         device.memory_allocate(1)

@@ -14,7 +14,7 @@ from tests.unit.mppa_code_support import KERNELS, Array, Run, run, stage_text
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.mppa.description import COOLIDGE_V2
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 def launch(name: str, kernel: str, shapes: list[tuple[int, ...]], **how: Any) -> Run:
@@ -80,10 +80,10 @@ def test_a_product_streamed_from_ddr_reaches_80_percent_of_peak() -> None:
 def test_a_kernel_says_how_much_memory_it_uses() -> None:
     text = (KERNELS / "matmul_k_loop.mlir").read_text()
     slots = 2 * (16 * 64 + 16 * 16 + 16 * 64) * 4
-    assert f"mppa.smem_bytes = {slots} : i64" in stage_text(text)
+    assert f"xtc.local_bytes = {slots} : i64" in stage_text(text)
     # One slot each. C is used from the first loop over PEs to its transfer, so nothing is shared.
     one = stage_text(text, double_buffer=False)
-    assert f"mppa.smem_bytes = {slots // 2} : i64" in one
+    assert f"xtc.local_bytes = {slots // 2} : i64" in one
 
 
 @pytest.mark.parametrize("vectorized", [False, True])

@@ -16,7 +16,7 @@ from xtc.ir.pipeline import PassRunner, Pipeline
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.pipeline import device_stages
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 DEFERRED = {"dma_mode": "deferred"}
 
 

@@ -19,7 +19,7 @@ from xtc.runtime import DriverQueue
 
 PATIENCE = 60  # seconds until a test that hangs fails
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def reduction(r: Random, tensor: Callable[..., Tensor], device: Any) -> Tensor:
 FAMILIES: tuple[Make, ...] = (matmul, conv2d, pool, chain, reduction)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_a_random_operator_agrees_with_numpy(seed: int) -> None:
     r = Random(seed)  # noqa: S311  not for secrets

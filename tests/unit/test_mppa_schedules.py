@@ -17,6 +17,8 @@ from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaConfig, MppaDevice
 from xtc_targets.mppa.description import COOLIDGE_V2
 
+pytestmark = pytest.mark.slow
+
 DISORDER = MppaConfig(sim_schedule="shuffled", dma_mode="deferred")
 
 

@@ -99,6 +99,7 @@ def test_random_products(dtype: str, processor: str, seed: int) -> None:
         check(graph, arrays, actual)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_sums_of_extremes_wrap_around(dtype: str, processor: str) -> None:
@@ -118,12 +119,14 @@ def assembly(options: Mapping[str, str], dtype: str) -> str:
     return prepare(product(*LARGE, dtype), **options).stage_text("code")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "word"), WIDE.items())
 @pytest.mark.parametrize("cpu", ["znver4", "sapphirerapids"])
 def test_instructions_of_a_processor(dtype: str, word: str, cpu: str) -> None:
     assert word in assembly({"triple": "x86_64-linux-gnu", "cpu": cpu}, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "dtype", "word"),
     [
@@ -137,6 +140,7 @@ def test_instructions_of_lesser_processors(options: dict[str, str], dtype: str, 
     assert word in assembly({"triple": "x86_64-linux-gnu", **options}, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "word"), [("bfloat16", "bfdot"), ("int8", "sdot")])
 def test_instructions_of_aarch64(dtype: str, word: str) -> None:
     assert word in assembly({"triple": "aarch64-linux-gnu", "cpu": "neoverse-v1"}, dtype)
@@ -155,6 +159,7 @@ def test_features_decide(features: str, dots: tuple[str, ...]) -> None:
     assert HostDescription.of(Machine("x86_64-linux-gnu", "", features)).dots == dots
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_chosen_schedule_given_back_makes_the_same_code(dtype: str) -> None:
     graph = product(*LARGE, dtype)
@@ -184,6 +189,7 @@ def test_groups_are_of_an_instruction_s_size() -> None:
         xtc.Schedule.of(product(*LARGE, "int8"), {"C": ["i", "j", "k", "k#3=vectorize"]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "nest",
     [
@@ -205,6 +211,7 @@ def test_tiles_that_part_a_group_are_refused() -> None:
         xtc.compile(product(*LARGE, "bfloat16"), schedule={"C": nest})
 
 
+@pytest.mark.slow
 def test_a_panel_packed_in_a_loop_that_runs_once_is_converted_before_all_loops() -> None:
     graph = batched((1,), (), (17, 3, 32), "float16", (False, False))
     schedule = {"C": ["b=pack:1", "k", "j", "j#1", "i=vectorize"]}

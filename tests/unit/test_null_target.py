@@ -53,6 +53,7 @@ class TestTarget:
     def test_it_is_found_by_its_name(self) -> None:
         assert "null: ready" in map(str, xtc.devices())
 
+    @pytest.mark.slow
     def test_importing_it_loads_nothing_heavy(self) -> None:
         program = (
             "import sys, xtc_targets.null\n"
@@ -61,6 +62,7 @@ class TestTarget:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert (done.stdout, done.stderr) == ("[]\n", "")
 
+    @pytest.mark.slow
     def test_a_call_computes(self) -> None:
         with xtc.compile(product(), target="null") as module:
             module.check()
@@ -74,6 +76,7 @@ class TestTarget:
         ]
         assert offload.images["null0"].target == "null"
 
+    @pytest.mark.slow
     def test_an_artefact_is_saved_and_loaded(self, tmp_path: Path) -> None:
         with xtc.compile(product(), target="null") as module:
             module.save(tmp_path / "saved")
@@ -104,12 +107,14 @@ class TestNumbers:
         for device in devices:
             device.close()
 
+    @pytest.mark.slow
     def test_a_device_that_nobody_holds_gives_its_number_back(self) -> None:
         NullDevice()
         gc.collect()
         with NullDevice() as device:
             assert device.device_name == "null0"
 
+    @pytest.mark.slow
     def test_a_module_closes_only_the_device_that_it_opened(self, device: NullDevice) -> None:
         with xtc.compile(product(), target="null") as module:
             assert module.runtime.device_name == "null1"
@@ -181,11 +186,11 @@ class TestCode:
         np.testing.assert_array_equal(c.numpy(), 32)
 
     def test_what_is_not_there(self, device: NullDevice, image: bytes) -> None:
-        with pytest.raises(LaunchError, match="the image has no function 'other'"):
+        with pytest.raises(LaunchError, match="the module has no function 'other'"):
             device.get_module_function(device.load_module(image), "other")
 
     def test_what_is_no_code_is_refused(self, device: NullDevice) -> None:
-        with pytest.raises(ArtifactError, match="the image is no code"):
+        with pytest.raises(ArtifactError, match="the image cannot be loaded"):
             device.load_module(b"no code")
 
     def test_unloaded_code_cannot_be_launched(self, device: NullDevice, image: bytes) -> None:

@@ -24,7 +24,7 @@ from xtc.driver.arguments import bind_arguments, output_arrays
 from xtc.interfaces.artifact import Argument, Manifest
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 GPU = 2  # kDLCUDA
 
 

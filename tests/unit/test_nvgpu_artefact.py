@@ -54,6 +54,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XTC_CUDA_ROOT", raising=False)
 
 
+@pytest.mark.slow
 @needs_ptxas
 @pytest.mark.parametrize(
     ("arch", "cubins", "expected"),
@@ -73,6 +74,7 @@ def test_machine_code_and_ptx_are_in_one_file(
     assert image.toolchain["assembler"].startswith("ptxas 1")
 
 
+@pytest.mark.slow
 @needs_ptxas
 def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
     device = gpu("sm_80")
@@ -84,6 +86,7 @@ def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
     assert images[0] == images[1]
 
 
+@pytest.mark.slow
 def test_ptx_alone_needs_none_of_nvidias_programs(tmp_path: Path, bare: None) -> None:
     for number, cubins in enumerate(("auto", "none")):
         folder = tmp_path / str(number)

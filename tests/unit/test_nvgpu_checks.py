@@ -26,7 +26,7 @@ from xtc.core.errors import DeviceFault, DeviceTimeout
 from xtc.runtime import DriverDevice
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((32, 64)).astype(np.float16)
 B = RNG.standard_normal((64, 16)).astype(np.float16)

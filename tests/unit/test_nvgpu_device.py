@@ -27,7 +27,7 @@ from xtc_targets.nvgpu.description import A100, H100, MACHINES
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.options import NvgpuOptions
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

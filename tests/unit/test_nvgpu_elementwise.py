@@ -13,6 +13,8 @@ from tests.unit.test_nvgpu_tiles import counted
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
+pytestmark = pytest.mark.slow
+
 TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64")
 
 

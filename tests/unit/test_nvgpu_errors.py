@@ -19,7 +19,7 @@ from xtc.core.errors import ArtifactError, DeviceNotFound, LaunchError, UserErro
 from xtc.driver import prepare
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from xtc_targets.nvgpu.device import NvgpuDevice
 
 SHARED = H100.shared_address
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture
@@ -211,6 +212,18 @@ def test_a_removed_arrival_is_a_deadlock() -> None:
         arrays = [kernels.device.zeros(128, "float32") for _ in range(2)]
         with pytest.raises(DeviceFault, match=r"'pipeline' .*deadlock: barrier \d waits for 64"):
             kernels.device.launch(kernels.pipeline, arrays)
+
+
+def test_a_deadlock_has_a_report_of_every_thread(kernels: Kernels) -> None:
+    with pytest.raises(DeviceFault, match="deadlock: barrier 0 waits for 64 threads") as failure:
+        kernels.device.launch(kernels.apart, [0, 0])
+    (note,) = failure.value.notes
+    report = Path(note.removeprefix("the whole report: "))
+    lines = report.read_text().splitlines()
+    assert lines[0] == "block (0, 0, 0) of 64 threads"
+    assert lines[1:] == [
+        f"thread ({i}, 0, 0): {'waits at barrier 0' if i < 32 else 'has ended'}" for i in range(64)
+    ]
 
 
 def test_fresh_memory_holds_poison(kernels: Kernels) -> None:

@@ -28,7 +28,7 @@ from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.hardware import capabilities, first_gpu, unavailable
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

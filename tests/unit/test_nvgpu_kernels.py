@@ -16,7 +16,7 @@ XOR, INDEX, UP, DOWN = 2, 3, 0, 1
 ALL = 0xFFFFFFFF
 POISON = 0x7FF57FF5
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture(params=["sequential", "shuffled"])

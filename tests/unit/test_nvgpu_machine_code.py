@@ -26,6 +26,8 @@ from tests.unit.nvgpu_code import (
 )
 from xtc_targets.nvgpu.description import MACHINES
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Kernel:

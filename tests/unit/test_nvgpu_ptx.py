@@ -23,6 +23,8 @@ from tests.unit.test_random_schedules import legal_schedule
 from xtc.core.errors import DeviceNotFound
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
+pytestmark = pytest.mark.slow
+
 COUNT = max(8, settings().max_examples // 10)
 
 

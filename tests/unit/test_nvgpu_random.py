@@ -32,6 +32,7 @@ def devices() -> Iterator[list[DriverDevice]]:
         yield [stack.enter_context(NvgpuDevice(one)) for one in configs]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -17,6 +17,8 @@ from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 from xtc_targets.nvgpu.passes import distribute_blocks
 
+pytestmark = pytest.mark.slow
+
 Operator = Callable[[Tensor], Tensor]
 TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64")
 

@@ -19,6 +19,8 @@ from xtc.evaluate.compare import MismatchError
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 from xtc_targets.nvgpu.passes import distribute_blocks
 
+pytestmark = pytest.mark.slow
+
 COUNT = max(2, settings().max_examples // 25)
 """Schedules of each family."""
 

@@ -13,8 +13,10 @@ from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice, pipeline
-from xtc_targets.nvgpu.passes._device import BARRIER
+from xtc_targets.nvgpu.passes._kernels import BARRIER
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
+
+pytestmark = pytest.mark.slow
 
 COPY, COMMIT, WAIT = (
     f"nvvm.cp.async.{name}" for name in ("shared.global", "commit.group", "wait.group")

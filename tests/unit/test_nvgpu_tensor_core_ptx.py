@@ -14,6 +14,8 @@ from tests.unit.tensor_core_products import Shape, bias_and_relu, product
 from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES
 
+pytestmark = pytest.mark.slow
+
 PRODUCTS = [
     ("float16", Shape(4096, 4096, 4096), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
     ("bfloat16", Shape(4091, 4093, 4095), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),

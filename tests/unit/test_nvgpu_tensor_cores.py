@@ -18,6 +18,8 @@ from xtc.evaluate import MismatchError
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
+pytestmark = pytest.mark.slow
+
 COUNT = max(5, settings().max_examples // 10)
 KINDS = {"float16": ("MMA_F16", 16), "bfloat16": ("MMA_BF16", 16), "float32": ("MMA_TF32", 8)}
 """The counter of an element type, and the terms that one mma adds."""

@@ -17,6 +17,8 @@ import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
+pytestmark = pytest.mark.slow
+
 COUNT = max(8, settings().max_examples // 10)
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from xtc.ir.mlir import Context, InsertionPoint, Location, Module
 from xtc_targets.nvgpu.description import A100, H100, GpuDescription
-from xtc_targets.nvgpu.passes._code import Code
-from xtc_targets.nvgpu.passes._contraction import Kind
+from xtc_targets.nvgpu.passes._mma_contraction import Kind
+from xtc_targets.nvgpu.passes._mma_tiling import Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import CHUNK, Panel, Strided
-from xtc_targets.nvgpu.passes._tiling import Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._thread_code import Code
 
 LINE = 128
 TILES = [Tiling(128, 128, 128, 3), Tiling(128, 128, 64, 4), Tiling(64, 64, 128, 3)]
@@ -67,6 +67,7 @@ def test_chunks_have_places_of_their_own(tiling: Tiling, along_k: bool, nbytes: 
     assert sorted(found) == list(range(0, tiling.m * tiling.k_bytes, CHUNK))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nbytes", [2, 4])
 @pytest.mark.parametrize("along_k", [True, False])
 @pytest.mark.parametrize("tiling", TILES)

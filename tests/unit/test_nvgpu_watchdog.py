@@ -17,7 +17,7 @@ from tests.unit.nvgpu_support import Kernels
 from xtc.core.errors import DeviceLost, DeviceNotFound, DeviceTimeout
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 ENDLESS = "cuEventQuery=600"  # CUDA_ERROR_NOT_READY
 RELEASED = "release 40: 0 streams, 0 events, 0 modules, 0 allocations"

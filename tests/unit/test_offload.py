@@ -15,7 +15,7 @@ from xtc.runtime import DeviceArray
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.null import NullDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from xtc.core.types import element_type
 from xtc_targets.mppa import MppaDevice
 from xtc_targets.null import NullDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaConfig, MppaDevice
 from xtc_targets.null import NullDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 
 

@@ -20,7 +20,7 @@ from xtc.graph.graph import Graph
 from xtc_targets.mppa import MppaConfig, MppaDevice
 from xtc_targets.null import NullDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 TEMPORARY = 4096  # bytes of what `hungry` allocates in the middle of a call
 
 

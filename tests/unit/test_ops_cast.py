@@ -88,6 +88,7 @@ def converted(value: Any, source: str, to: str) -> Any:
     return rounded(value, to)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ALL)
 def test_every_pair_of_types(source: str) -> None:
     x = values(source)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import signal
 
 import xtc
 import xtc.ops as O
@@ -25,6 +24,8 @@ Array = np.ndarray[Any, Any]
 
 def correlation(x: Array, w: Array, op: Conv2d) -> Array:
     """SciPy's correlation of every image with every filter, positions between strides dropped."""
+    from scipy import signal  # takes longer to import than most tests take
+
     (r, s, part, filters), (dr, ds), (sr, ss) = w.shape, op.dilation, op.stride
     spread = np.zeros(((r - 1) * dr + 1, (s - 1) * ds + 1, part, filters), w.dtype)
     spread[::dr, ::ds] = w
@@ -56,6 +57,7 @@ def convolutions(draw: st.DrawFn) -> tuple[Conv2d, tuple[int, ...], tuple[int, .
     return op, x_shape, (draw(small), draw(small), part, groups * each)
 
 
+@pytest.mark.slow
 @given(convolutions())
 def test_reference_is_correlation(case: tuple[Conv2d, tuple[int, ...], tuple[int, ...]]) -> None:
     op, x_shape, w_shape = case
@@ -88,6 +90,7 @@ def variants(dtype: str) -> Graph:
     return gb.graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_compiled_code_follows_the_reference(dtype: str) -> None:
     assert len(xtc.compile(variants(dtype)).check()) == 6

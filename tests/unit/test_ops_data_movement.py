@@ -51,6 +51,7 @@ def moves(dtype: str) -> Graph:
     return gb.graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ELEMENT_TYPES)
 def test_compiled_code_follows_the_reference(dtype: str) -> None:
     assert len(xtc.compile(moves(dtype)).check(rtol=0, atol=0)) == 15
@@ -99,6 +100,7 @@ def test_a_symbolic_dimension_stays_first(shape: Any, canonical: tuple[int, ...]
     assert op.infer(known).shape == (5, *canonical[1:])
 
 
+@pytest.mark.slow
 def test_a_symbolic_dimension_is_carried_through() -> None:
     x = O.tensor(("n", 3, 4), name="x")
     with O.graph() as gb:
@@ -116,6 +118,7 @@ def test_a_symbolic_dimension_is_carried_through() -> None:
 bound = st.none() | st.integers(-7, 7)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, 5), bound, bound, st.integers(1, 3)), max_size=3))
 def test_slice_follows_python(places: list[tuple[int, int | None, int | None, int]]) -> None:
     x = np.arange(math.prod(size for size, *_ in places)).reshape([size for size, *_ in places])
@@ -140,6 +143,7 @@ def test_unpad_undoes_pad(places: list[tuple[int, int, int]]) -> None:
     np.testing.assert_array_equal(Unpad(border).reference(padded), x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, -0.0, 1e-5, 3e4])
 def test_pad_value(dtype: str, value: float) -> None:

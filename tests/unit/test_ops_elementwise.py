@@ -52,6 +52,7 @@ OF_POSITIVE: dict[str, tuple[Write, Formula]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("table", "least"), [(FUNCTIONS, -4.0), (OF_POSITIVE, 0.05)])
 def test_functions(dtype: str, table: dict[str, tuple[Write, Formula]], least: float) -> None:
@@ -61,6 +62,7 @@ def test_functions(dtype: str, table: dict[str, tuple[Write, Formula]], least: f
         agree(actual, formula(x.astype(np.float64)), name=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_functions_of_special_values(dtype: str) -> None:
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 30000, -30000], ELEMENT_TYPES[dtype].numpy)
@@ -92,6 +94,7 @@ ARITHMETIC: dict[str, tuple[Write, Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_float_arithmetic_is_rounded_once(dtype: str) -> None:
     a, b = data((5, 33), dtype, 1), data((5, 33), dtype, 2)
@@ -102,6 +105,7 @@ def test_float_arithmetic_is_rounded_once(dtype: str) -> None:
         exactly(actual, value.astype(a.dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTS)
 def test_integer_arithmetic_wraps(dtype: str) -> None:
     a, b = data((67,), dtype, 1), data((67,), dtype, 2)

@@ -36,6 +36,7 @@ def test_reference_is_a_sum_of_products() -> None:
     np.testing.assert_allclose(Gemv(transpose=True).reference(a, y), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_compiled_code_follows_the_reference(dtype: str) -> None:
     assert len(xtc.compile(both(dtype, 7, 5)).check()) == 2

@@ -27,6 +27,7 @@ def normalised(x: Array, axis: int, eps: float) -> Array:
     return np.reshape(np.stack(found), x.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("axis", [-1, -2, 0, 1])
 def test_every_axis_with_and_without_parameters(axis: int, dtype: str) -> None:
@@ -60,6 +61,7 @@ def test_half_floats_are_summed_in_float32(dtype: str) -> None:
     assert np.array_equal(found, np.tile(np.array([-1, 1], x.dtype), 4096))
 
 
+@pytest.mark.slow
 def test_equal_elements_give_zero_and_without_eps_nan() -> None:
     x = np.full((2, 4), 3, np.float32)
     with_eps, without = results([O.layer_norm, lambda x: O.layer_norm(x, eps=0)], x)

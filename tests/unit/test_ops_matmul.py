@@ -42,6 +42,7 @@ def transposed(array: Array, flag: bool) -> Array:
     return np.ascontiguousarray(array.swapaxes(-1, -2)) if flag else array
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize(("a_shape", "b_shape"), SHAPES)
 def test_shapes(a_shape: Shape, b_shape: Shape, flags: tuple[bool, bool]) -> None:

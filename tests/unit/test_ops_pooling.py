@@ -66,6 +66,7 @@ def admitted(op: Pool2d) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(attributes)
 def test_max_of_windows(fields: dict[str, Any]) -> None:
     op = MaxPool2d(**fields)
@@ -75,6 +76,7 @@ def test_max_of_windows(fields: dict[str, Any]) -> None:
     assert op.infer(image).shape == expected.shape
 
 
+@pytest.mark.slow
 @given(attributes)
 def test_mean_of_windows(fields: dict[str, Any]) -> None:
     op = AvgPool2d(**fields)
@@ -102,11 +104,13 @@ def pools(dtype: str) -> Graph:
     return gb.graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
 def test_compiled_code_follows_the_reference(dtype: str) -> None:
     assert len(xtc.compile(pools(dtype)).check()) == (7 if dtype in FLOATS else 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_and_infinity(dtype: str) -> None:
     x_value = np.ones((1, 4, 4, 1), element_type(dtype).numpy)

@@ -52,6 +52,7 @@ def along(write: Write, keepdims: bool) -> list[Write]:
     return [lambda x, axes=axes: write(x, axes=axes, keepdims=keepdims) for axes in AXES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_sums_and_means_of_floats(dtype: str, keepdims: bool) -> None:
@@ -63,6 +64,7 @@ def test_sums_and_means_of_floats(dtype: str, keepdims: bool) -> None:
             agree(actual, expected.astype(np.float64), x.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("dtype", INTS)
 def test_sums_of_integers_wrap(dtype: str, keepdims: bool) -> None:
@@ -77,6 +79,7 @@ def test_sums_of_integers_wrap(dtype: str, keepdims: bool) -> None:
         exactly(actual, group_by_group(x, axes, keepdims, wrapped_sum).astype(wide))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize(("write", "pick"), [(O.reduce_max, max), (O.reduce_min, min)])
 def test_largest_and_smallest(dtype: str, write: Write, pick: Callable[[Any], Any]) -> None:
@@ -85,6 +88,7 @@ def test_largest_and_smallest(dtype: str, write: Write, pick: Callable[[Any], An
         exactly(actual, group_by_group(x, axes, False, pick).astype(x.dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTS)
 def test_the_extreme_integers_are_found(dtype: str) -> None:
     limits = np.iinfo(dtype)
@@ -117,6 +121,7 @@ def test_nan_and_infinities_go_through(dtype: str) -> None:
         exactly(actual, np.array(values, x.dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_floats_are_summed_in_float32(dtype: str) -> None:
     ones = np.ones((2, 4096), ELEMENT_TYPES[dtype].numpy)  # in halves the sum stops at 2048 or 256

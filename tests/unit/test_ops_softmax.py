@@ -18,6 +18,7 @@ from xtc.core.types import ELEMENT_TYPES
 SHAPES = [(7,), (1,), (3, 5), (5, 1), (2, 3, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_axis(shape: tuple[int, ...], dtype: str) -> None:

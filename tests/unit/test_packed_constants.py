@@ -20,6 +20,8 @@ from xtc.ir import mlir
 from xtc.ir.attributes import PACKED
 from xtc.ir.packed_constants import packed_constants
 
+pytestmark = pytest.mark.slow
+
 
 def weights(shape: tuple[int, ...], dtype: Any = np.float32) -> Tensor:
     values = np.random.default_rng(0).standard_normal(shape).astype(dtype)

@@ -14,6 +14,8 @@ from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 from xtc_targets.host.passes._padding import slabs
 
+pytestmark = pytest.mark.slow
+
 SPAN = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3))
 
 

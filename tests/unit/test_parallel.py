@@ -26,12 +26,14 @@ THREADS = (1, 2, 3, 7)
 
 
 class TestResults:
+    @pytest.mark.slow
     @pytest.mark.parametrize("threads", THREADS)
     @pytest.mark.parametrize("name", NESTS)
     def test_they_are_right(self, name: str, threads: int) -> None:
         with compiled(name, threads=threads, in_memory=True) as module:
             module.check()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
     def test_they_do_not_depend_on_the_number_of_threads(self, in_memory: bool) -> None:
         results = []
@@ -41,6 +43,7 @@ class TestResults:
         for result in results[1:]:
             np.testing.assert_array_equal(result, results[0])
 
+    @pytest.mark.slow
     def test_many_threads_may_call_one_module(self) -> None:
         with compiled(threads=3) as module, ThreadPoolExecutor(8) as callers:
             inputs = [samples(module, seed) for seed in range(8)]
@@ -51,6 +54,7 @@ class TestResults:
                 ):
                     np.testing.assert_array_equal(result, wanted)
 
+    @pytest.mark.slow
     def test_modules_may_run_at_the_same_time(self) -> None:
         with ExitStack() as opened, ThreadPoolExecutor(len(NESTS)) as callers:
             modules = [
@@ -92,6 +96,7 @@ class TestThreads:
             module(*samples(module))
             assert threads_of_process() == before + 3
 
+    @pytest.mark.slow
     def test_each_module_keeps_its_own_number(self) -> None:
         before = threads_of_process()
         with compiled("one loop", threads=2) as two, compiled("one loop", threads=4) as four:
@@ -100,6 +105,7 @@ class TestThreads:
             four(*samples(four))
             assert threads_of_process() == before + 3
 
+    @pytest.mark.slow
     def test_the_peak_is_that_of_as_many_cores(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
         monkeypatch.setattr("xtc.system.cores.cpu_quota", lambda: None)
@@ -154,6 +160,7 @@ class TestThreads:
             Pool(library).attach(ctypes.addressof(table), 2)
         assert told == [0, 70, 1000]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("text", ["-1", "x", "1000001"])
     def test_a_time_that_cannot_be_is_refused(
         self, text: str, monkeypatch: pytest.MonkeyPatch
@@ -169,6 +176,7 @@ class TestThreads:
 
 
 class TestEnd:
+    @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
     def test_no_thread_and_no_descriptor_is_left(self, in_memory: bool) -> None:
         process = psutil.Process()
@@ -180,6 +188,7 @@ class TestEnd:
                 module(*samples(module))
         assert (process.num_threads(), process.num_fds()) == (threads, descriptors)
 
+    @pytest.mark.slow
     def test_threads_stay_as_long_as_a_module_uses_them(self) -> None:
         before = threads_of_process()
         first, second = compiled("one loop", threads=3), compiled("tails", threads=3)
@@ -190,6 +199,7 @@ class TestEnd:
         second.close()
         assert threads_of_process() == before
 
+    @pytest.mark.slow
     def test_a_module_that_is_closed_refuses(self) -> None:
         module = compiled(threads=2)
         module.close()
@@ -203,6 +213,7 @@ def _check_in_child(module: xtc.Module, result: Any) -> None:
     result.put(threads_of_process())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_module_works_in_a_child_process() -> None:
     processes = multiprocessing.get_context("fork")

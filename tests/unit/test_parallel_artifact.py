@@ -48,6 +48,7 @@ print(psutil.Process().num_threads() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("asked", "started"), [(None, 4), (3, 2)])
 def test_a_saved_module_needs_no_compiler(
     asked: int | None, started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,6 +83,7 @@ def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) 
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_missing_runtime_is_said(tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)
     (folder / "parallel.so").unlink()
@@ -131,6 +133,7 @@ def arithmetic(schedule: dict[str, Any], threads: int) -> Counter[str]:
     return Counter(words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", [PACKED, VECTORS, SCHEDULE], ids=["packed", "vectors", "rows"])
 def test_a_parallel_body_is_compiled_as_well_as_a_serial_loop(schedule: dict[str, Any]) -> None:
     serial = arithmetic(schedule, threads=1)

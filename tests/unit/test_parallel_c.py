@@ -22,6 +22,8 @@ from xtc.driver import prepare
 from xtc.interfaces.artifact import MANIFEST_FILE
 from xtc_targets.host import pool_library
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["strict_compiler"]
 
 PACKED = "a packed operand and a buffer, with tails"

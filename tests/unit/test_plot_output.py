@@ -24,6 +24,8 @@ from xtc.search.plots.distribution import distribution
 from xtc.search.plots.heatmap import heat_map
 from xtc.search.plots.roofline import roofline
 
+pytestmark = pytest.mark.slow
+
 BAD = "</text><script>alert('x')</script>$\\frac{$ & \"q\" ]]> <!-- \x00\x1b\ud800"
 PLOTS: tuple[Callable[[Measured], Picture], ...] = (
     convergence,

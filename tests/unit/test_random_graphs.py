@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from tests.unit.random_graphs import graphs, inputs_of
 COUNT = max(300, settings().max_examples * 5 // 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=COUNT, deadline=None)
 @given(graphs(), st.integers(0, 1000))
 def test_compiled_graphs_agree_with_numpy(graph: xtc.Graph, seed: int) -> None:

@@ -34,6 +34,7 @@ def devices() -> Iterator[list[DriverDevice]]:
         yield [one, two, three, four]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

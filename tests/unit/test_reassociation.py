@@ -45,6 +45,7 @@ def shapes_of_one_size(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     return both[0], both[1]
 
 
+@pytest.mark.slow
 @given(shapes_of_one_size())
 def test_every_dimension_is_in_one_group_of_equal_size(shapes: tuple[list[int], list[int]]) -> None:
     found = reassociation(*shapes)

@@ -15,6 +15,8 @@ import xtc.ops as O
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 
+pytestmark = pytest.mark.slow
+
 Array = np.ndarray[Any, Any]
 Reduce = Callable[..., Tensor]
 

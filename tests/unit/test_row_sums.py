@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ import xtc
 import xtc.ops as O
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples // 5)
 @given(st.integers(1, 40), st.integers(1, 70), st.sampled_from(("float32", "float64")))
 def test_terms_are_added_in_order(rows: int, terms: int, dtype: str) -> None:

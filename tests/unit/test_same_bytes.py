@@ -12,6 +12,8 @@ import xtc
 from tests.unit.random_graphs import graphs
 from xtc.driver import prepare
 
+pytestmark = pytest.mark.slow
+
 COUNT = max(20, settings().max_examples // 4)  # 500 graphs in a long run
 
 
@@ -20,7 +22,6 @@ def objects(graph: xtc.Graph, **options: Any) -> tuple[bytes, ...]:
         return module.artifact.objects
 
 
-@pytest.mark.slow
 @settings(max_examples=COUNT)
 @given(graphs())
 def test_random_graphs_have_one_code(graph: xtc.Graph) -> None:

@@ -50,6 +50,7 @@ def searched(name: str, space: SearchSpace, seed: int, count: int) -> list[Point
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_every_point_comes_once(name: str, small: SearchSpace) -> None:
     every = {key(point) for point in small.points()}
@@ -58,6 +59,7 @@ def test_every_point_comes_once(name: str, small: SearchSpace) -> None:
     assert {key(point) for point in found} == every
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_seed_gives_the_same_search_again(name: str, large: SearchSpace) -> None:
     first, again, other = (searched(name, large, seed, 60) for seed in (5, 5, 6))
@@ -72,6 +74,7 @@ def test_points_hold_the_constraints_of_large_spaces(name: str, large: SearchSpa
     assert all(large.allows(point) for point in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evolutionary", "model"])
 def test_learning_beats_chance(name: str, large: SearchSpace) -> None:
     def best(kind: str) -> float:
@@ -91,6 +94,7 @@ def test_what_was_told_is_not_asked_for_again(name: str, small: SearchSpace) -> 
     assert not {key(p) for p in rest if p is not None} & {key(p) for p in done}
 
 
+@pytest.mark.slow
 def test_samplers_ask_for_several_before_they_are_told(large: SearchSpace) -> None:
     for name in SAMPLERS:
         one = sampler(name, large, 0)

@@ -7,6 +7,7 @@ import string
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
 from xtc.loops import Axis, Space, check_nest, nest_data, nest_text, parse_nest
 from xtc.loops.plan import plan_nest
+
+pytestmark = pytest.mark.slow
 
 SPACE = Space((Axis("i", 12), Axis("j", 7), Axis("k", 16, reduction=True)), 2, (0,))
 

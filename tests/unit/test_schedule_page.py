@@ -32,6 +32,7 @@ def printed(program: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_every_example_prints_what_is_below_it() -> None:
     pairs = EXAMPLE.findall(PAGE)
     start = 'C = xtc.Schedule(graph)["C"]\n'
@@ -89,6 +90,7 @@ def scheduled(dims: str, schedule: str) -> str:
     return str(one.nest)
 
 
+@pytest.mark.slow
 def test_a_nest_prints_before_anything_is_compiled() -> None:
     program = (
         "import sys, xtc, xtc.ops as O\n"
@@ -100,6 +102,7 @@ def test_a_nest_prints_before_anything_is_compiled() -> None:
     assert printed(program).splitlines()[1] == "  for i in 0..8 step 4"
 
 
+@pytest.mark.slow
 def test_a_module_says_how_it_was_scheduled() -> None:
     a, b = O.tensor((10, 6), name="A"), O.tensor((6, 7), name="B")
     with O.graph(name="product") as gb:

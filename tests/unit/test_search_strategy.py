@@ -88,6 +88,7 @@ def test_bad_domains_are_refused(data: object, message: str) -> None:
         read_domain(plain(data)).values(KNOWN)
 
 
+@pytest.mark.slow
 def test_points_hold_the_constraints_and_are_schedules() -> None:
     builder, points = product(), list(space_of(BLOCKED).points())
     space = space_of(BLOCKED)
@@ -235,6 +236,7 @@ def test_names_of_strategies_are_checked() -> None:
         space_of("nests: [[i, j, k]]")
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, len(BLOCKED) - 1),
     st.integers(0, 6),

@@ -11,6 +11,8 @@ import pytest
 import xtc
 import xtc.ops as O
 
+pytestmark = pytest.mark.slow
+
 Array = np.ndarray[Any, Any]
 
 

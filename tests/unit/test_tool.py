@@ -141,6 +141,7 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_descriptors_are_closed_also_on_failure() -> None:
     process = psutil.Process()
     run_python("")

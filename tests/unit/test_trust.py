@@ -32,6 +32,7 @@ def assert_trusted(folder: Path, *, trust: bool = False) -> None:
         assert module(np.ones((4, 6), np.float32))[0, 0] == 12
 
 
+@pytest.mark.slow
 def test_what_the_user_saved_is_loaded(saved: Path) -> None:
     assert_trusted(saved)
 

@@ -15,6 +15,8 @@ from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function
 from xtc.ir import known_passes, mlir
 from xtc.ir.pipeline import PassRunner, run_steps
 
+pytestmark = pytest.mark.slow
+
 HOST = discover.target("host")
 M, N, K = 33, 41, 70
 PRODUCT = f"""

@@ -90,6 +90,7 @@ def test_prefixes_of_a_command_line(options: list[str], expected: list[str]) -> 
 PROGRAM = "print('first [[1]]'); print(); print('last')"
 
 
+@pytest.mark.slow
 def test_a_stale_test_passes_after_the_update(lit_suite: Path) -> None:
     test = lit_suite / "case.test"
     test.write_text(
@@ -115,6 +116,7 @@ def test_a_stale_test_passes_after_the_update(lit_suite: Path) -> None:
     assert test.read_text() == again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "message"),
     [
@@ -134,6 +136,7 @@ def test_a_test_that_fails_stays_as_it_was(
     assert test.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_failing_hand_written_line_is_reported(
     lit_suite: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,6 +38,7 @@ def holder(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_a_living_process_keeps_its_folder(
     holder: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
@@ -49,6 +50,7 @@ def test_a_living_process_keeps_its_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_its_folder(
     holder: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_claim_that_a_cleaner_removed_is_made_anew(tmp_path: Path, what: str) 
         assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_forked_child_has_its_own_and_leaves_its_parent_s(tmp_path: Path) -> None:
     program = (
         "import os, sys; from pathlib import Path; from xtc.system.workspace import Workspace\n"
@@ -136,6 +139,7 @@ def test_a_foreign_folder_in_its_place_is_not_used(
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_is_no_kill(
     holder: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:

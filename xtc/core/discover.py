@@ -70,9 +70,9 @@ def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | 
     for value in vars(module).values():
         if (
             isinstance(value, type)
-            and issubclass(value, base)
             and value.__module__ == module.__name__
             and vars(value).get("name") == name
+            and issubclass(value, base)  # last, as it takes longest
         ):
             return value
     return None

@@ -41,7 +41,8 @@ def build_devices(
         images[name] = DeviceImage(code.target.name, file, toolchain)
     residents = _write_residents(module, request, folder)
     kernels = tuple(
-        Kernel(device, kernel_symbol(name)) for device, name in _pairs(module, attributes.KERNELS)
+        Kernel(device, kernel_symbol(name), tuple(types))
+        for device, name, *types in _texts(module, attributes.KERNELS)
     )
     constants = {
         symbol: data
@@ -82,7 +83,7 @@ def _write_residents(
 ) -> tuple[Resident, ...]:
     residents = tuple(
         Resident(device, symbol, len(request.constants[symbol]))
-        for device, symbol in _pairs(module, attributes.RESIDENTS)
+        for device, symbol in _texts(module, attributes.RESIDENTS)
     )
     if residents:
         with (folder / RESIDENTS).open("wb") as file:
@@ -90,5 +91,5 @@ def _write_residents(
     return residents
 
 
-def _pairs(module: Operation, attribute: str) -> list[tuple[str, str]]:
-    return [(str(pair[0].value), str(pair[1].value)) for pair in module.attributes[attribute]]
+def _texts(module: Operation, attribute: str) -> list[list[str]]:
+    return [[str(text.value) for text in texts] for texts in module.attributes[attribute]]

@@ -191,7 +191,7 @@ class Module:
         manifest = self.artifact.manifest
         dtype = manifest.inputs[0].dtype if manifest.inputs else manifest.outputs[0].dtype
         # The wall time of a model says nothing, and gives no rate.
-        real = not any(device.is_modelled for device in self.devices.values())
+        real = not self._models()
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
         with self._bound(inputs, outputs) as call:
@@ -271,8 +271,8 @@ class Module:
         ]
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
-        """What the models of the devices say of one call, by device where there are several."""
-        modelled = {name: device for name, device in self.devices.items() if device.is_modelled}
+        """The models' figures for one call, by runtime where there are several."""
+        modelled = self._models()
         if not modelled:
             return {}
         before = {name: device.modelled_figures() for name, device in modelled.items()}
@@ -282,6 +282,11 @@ class Module:
             for name, device in modelled.items()
             for figure, value in device.modelled_figures().items()
         }
+
+    def _models(self) -> dict[str, CommonRuntimeInterface]:
+        """The simulated ones among the program's runtime and its devices."""
+        runtimes = {self.host.device_name: self.host, **self.devices}
+        return {name: runtime for name, runtime in runtimes.items() if runtime.is_modelled}
 
     @contextmanager
     def _bound(
@@ -295,11 +300,12 @@ class Module:
 
 
 def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = False) -> Module:
-    """The module that `Module.save` wrote; its code runs in this process.
+    """The module that `Module.save` wrote; a program for the host runs in this process.
 
-    `devices` are those that its kernels run on and its arguments live on, by their names; those
-    that are missing are opened. Raises UserError where another user could have written the files,
-    unless `trust` says that this is no danger, and ArtifactError where one is not what it was.
+    `devices` are those that its kernels run on and its arguments live on, by their names, and the
+    board of a program that runs there; missing ones are opened. Raises UserError where another
+    user could have written the files, unless `trust` says that this is no danger, and
+    ArtifactError for a file that has changed.
     """
     from xtc.core import discover
 
@@ -310,7 +316,11 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
         target = discover.target(artifact.manifest.target)
         if not isinstance(target, ProgramTarget):
             raise ArtifactError(f"'{target.name}' runs no programs", where=artifact.folder)
-        host = resources.enter_context(target.runtime(target.options()))
+        boards = [device for device in devices if isinstance(device, ProgramRuntime)]
+        devices = tuple(device for device in devices if device not in boards)
+        host = _program_runtime(artifact, boards)
+        if host is None:
+            host = resources.enter_context(target.runtime(target.options()))
         given = devices_of(artifact.manifest, by_name(devices))
         for name, kind in device_targets(artifact.manifest).items():
             if name not in given:
@@ -318,3 +328,17 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
                 given[name] = resources.enter_context(opened.runtime(opened.options()))
         require_used(devices, given, f"'{artifact.manifest.entry}'")
         return Module(None, artifact, host, given, resources)
+
+
+def _program_runtime(
+    artifact: Artifact, runtimes: Sequence[ProgramRuntime]
+) -> ProgramRuntime | None:
+    """The live runtime that was given for the program. Raises UserError for an unusable one."""
+    target = artifact.manifest.target
+    for runtime in runtimes:
+        if runtime.target_name != target or len(runtimes) > 1:
+            raise UserError(
+                f"'{artifact.manifest.entry}' cannot run on {runtime.device_name}",
+                notes=[f"it is a program for {target}", "a program runs on a single runtime"],
+            )
+    return runtimes[0] if runtimes else None

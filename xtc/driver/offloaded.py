@@ -69,8 +69,7 @@ def _program(artifact: Artifact, devices: Mapping[str, AcceleratorDevice]) -> De
     for name in sorted(offload.images):
         drivers[name] = _driver(artifact.manifest, name, devices)
         images[name] = artifact.file(offload.images[name].file).read_bytes()
-    kernels = [(kernel.device, kernel.symbol) for kernel in offload.kernels]
-    return DeviceProgram(drivers, images, kernels, _residents(artifact))
+    return DeviceProgram(drivers, images, offload.kernels, _residents(artifact))
 
 
 def _driver(

@@ -60,7 +60,8 @@ def parts_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Parts:
         program = discover.target(DEFAULT_TARGET)
         program_options, device_options = program.options(), dict(options)
     else:
-        program, program_options, device_options = chosen, chosen.options(**options), {}
+        program, device_options = chosen, {}
+        program_options = _options(chosen, _live(target), options)
     live, codes = live_devices(graph, target), {}
     for name, place in sorted(placed_devices(graph).items()):
         compiler = _accelerator(place)
@@ -91,7 +92,7 @@ def _target_name(target: object) -> str:
 
 def _with_placements(graph: Graph, target: object, name: str) -> Graph:
     if not is_placed(graph):
-        device = placement(target if isinstance(target, CommonRuntimeInterface) else name)
+        device = placement(_live(target) or name)
         return placed_on(graph, device) if device else graph
     used = sorted({place.target for place in placed_devices(graph).values()})
     if name not in used:
@@ -113,7 +114,13 @@ def _accelerator(place: Placement) -> AcceleratorTarget:
     return found
 
 
+def _live(target: object) -> CommonRuntimeInterface | None:
+    return target if isinstance(target, CommonRuntimeInterface) else None
+
+
 def _options(
-    target: AcceleratorTarget, device: CommonRuntimeInterface | None, given: Mapping[str, Any]
+    target: AcceleratorTarget | ProgramTarget,
+    device: CommonRuntimeInterface | None,
+    given: Mapping[str, Any],
 ) -> Any:
     return target.options(**given) if device is None else target.options_for(device, given)

@@ -14,17 +14,18 @@ from typing import Any, Literal
 from xtc.core.errors import ArtifactError, UserError
 from xtc.core.types import element_type
 from xtc.interfaces import checked
+from xtc.interfaces.memory_map import MemoryMap
 from xtc.interfaces.offload import Offload
 
 MANIFEST_FILE = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 MAX_MANIFEST = 64 << 20
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of the entry point: a dense, row-major array passed by its address.
+    """One argument of the entry point: a dense, row-major array.
 
     Attributes:
         name: the tensor's name.
@@ -32,6 +33,8 @@ class Argument:
         shape: sizes.
         role: whether the function reads or writes it.
         device: name of the device on which the caller's buffer lives, None for the host.
+        symbol: of the program, where the array lies at a fixed address; "" where the caller passes
+            the address.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Argument:
     shape: tuple[int, ...]
     role: Literal["input", "output"]
     device: str | None = None
+    symbol: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -60,6 +64,7 @@ class Manifest:
         files: SHA-256 of each file beside the manifest, by file name.
         returns_status: whether the entry returns an int instead: 0, or 1 where memory for its
             temporary arrays was exhausted.
+        memory: where everything is, for a program that owns its machine.
     """
 
     entry: str
@@ -70,6 +75,7 @@ class Manifest:
     flops: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
     returns_status: bool = False
+    memory: MemoryMap | None = None
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -94,12 +100,14 @@ class Manifest:
                 raise ValueError("another format version")
             arguments = tuple(map(_argument, data.pop("arguments")))
             offload = Offload.from_data(data.pop("offload"))
+            memory = data.pop("memory")
+            memory = None if memory is None else MemoryMap.from_data(memory)
             for name in ("entry", "target"):
                 checked.text(data[name])
             for name in ("toolchain", "files"):
                 checked.texts([*data[name].keys(), *data[name].values()])
             checked.number(data["flops"])
-            return Manifest(**data, arguments=arguments, offload=offload)
+            return Manifest(**data, arguments=arguments, offload=offload, memory=memory)
         except _UNREADABLE as error:
             raise ArtifactError(f"the manifest cannot be read: {error!r}", where=where) from None
 
@@ -110,6 +118,7 @@ _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, 
 def _argument(data: dict[str, Any]) -> Argument:
     argument = Argument(**{**data, "shape": tuple(map(checked.number, data["shape"]))})
     checked.text(argument.name)
+    checked.text(argument.symbol)
     element_type(checked.text(argument.dtype))
     if argument.role not in ("input", "output"):
         raise ValueError(f"role {argument.role!r}")

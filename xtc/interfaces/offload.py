@@ -30,12 +30,23 @@ class DeviceImage:
     toolchain: Mapping[str, str]
 
 
+ARGUMENT_TYPES = ("address", "int32", "int64", "float32", "float64")
+"""Types of kernel arguments; their positions are the values of `enum xtc_type`."""
+
+
 @dataclass(frozen=True)
 class Kernel:
-    """A function that the program starts: its device's name, and its symbol in the image."""
+    """A function that the program starts.
+
+    Attributes:
+        device: the device's name.
+        symbol: of the function in the device's image.
+        types: of its arguments: "address", "int32", "int64", "float32" or "float64".
+    """
 
     device: str
     symbol: str
+    types: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,7 @@ class Offload:
         }
         for image in images.values():
             checked.texts([image.target, image.file, *image.toolchain, *image.toolchain.values()])
-        kernels = tuple(Kernel(**one) for one in data.pop("kernels"))
+        kernels = tuple(map(_kernel, data.pop("kernels")))
         residents = tuple(Resident(**one) for one in data.pop("residents"))
         named = [(one.device, one.symbol) for one in kernels]
         named += [(one.device, one.symbol) for one in residents]
@@ -86,3 +97,11 @@ class Offload:
         for resident in residents:
             checked.number(resident.nbytes)
         return Offload(images, kernels, residents, **data)
+
+
+def _kernel(data: dict[str, Any]) -> Kernel:
+    kernel = Kernel(**{**data, "types": checked.texts(data["types"])})
+    for type in kernel.types:
+        if type not in ARGUMENT_TYPES:
+            raise ValueError(f"type {type!r}")
+    return kernel

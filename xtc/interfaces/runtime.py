@@ -153,8 +153,12 @@ class CommandQueue(ABC):
         """Set device bytes to zero."""
 
     @abstractmethod
-    def launch(self, function: Any, arguments: Sequence[int]) -> Event:
-        """Start a device function."""
+    def launch(self, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> Event:
+        """Start a device function on integers, floats and addresses.
+
+        `grid` is the number of blocks in up to three dimensions; without one the function's own
+        is taken. Machines without grids refuse one.
+        """
 
     @abstractmethod
     def callback(self, function: Callable[[], None], *, parallel: bool = False) -> Event:

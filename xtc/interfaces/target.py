@@ -112,6 +112,13 @@ class ProgramTarget(Target):
     def runtime(self, options: Any) -> ProgramRuntime:
         """A runtime for code of this target. Raises DeviceNotFound saying what is missing."""
 
+    def options_for(self, runtime: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
+        """Options of code for a live runtime, with those that the user gave. Raises UserError.
+
+        A board's options follow from the board: its core, memories and clock.
+        """
+        return self.options(**given)
+
     @abstractmethod
     def build(
         self, lowered: Operation, request: BuildRequest, options: Any, folder: Path

@@ -84,9 +84,24 @@ OVERLAP = "xtc.overlap"
 """Unit attribute of a copy that may run beside the kernels started before it, as it shares no
 buffer with them. Written by overlap-copies, read by lower-device-commands."""
 
+LAUNCH_GRID = "xtc.grid"
+"""Affine map on a device function, `affine_map<(n) -> (n ceildiv 256, 1, 1)>`: the blocks in x, y
+and z of a launch, from the integers among its arguments. Written by passes that distribute loops of
+unknown size, read by lower-device-commands; without it the image says how many blocks there are."""
+
+UNITS = "xtc.units"
+"""Integer on a call: how many units, the cores that share one local memory, run the function at the
+same time. Written by passes that outline the functions of units, read by place-local-buffers and by
+code generation."""
+
+LOCAL_BYTES = "xtc.local_bytes"
+"""Integer on a kernel: the bytes of local memory that its buffers take. Written by
+place-local-buffers, read by people."""
+
 KERNELS = "xtc.kernels"
-"""Array of pairs on the module: device and symbol of each kernel that the program launches; a
-launch gives the pair's position. Written by lower-device-commands, read when images are built."""
+"""Array of string arrays on the module: device, symbol and argument types of each kernel that the
+program launches; a launch gives the position. Written by lower-device-commands, read when images
+are built."""
 
 RESIDENTS = "xtc.residents"
 """Array of pairs on the module: device and symbol of each constant that stays on a device. Written

@@ -13,7 +13,12 @@ with delayed_interrupts():  # one in the midst of loading native code would end 
     import mlir.ir
     import mlir.passmanager  # noqa: F401
 
-from mlir._mlir_libs._mlirDialectsLinalg import get_indexing_maps
+from mlir._mlir_libs._mlirDialectsLinalg import (
+    get_indexing_maps,
+    infer_contraction_dimensions_from_maps,
+    infer_convolution_dimensions,
+)
+from mlir.dialects import affine, arith, bufferization, cf, func, memref, scf, tensor, ub, vector
 from mlir.ir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -112,12 +117,24 @@ __all__ = [
     "VectorType",
     "WalkOrder",
     "WalkResult",
+    "affine",
     "all_operations",
     "apply_named_sequence",
+    "arith",
+    "bufferization",
+    "cf",
     "copied",
+    "func",
     "get_indexing_maps",
     "gpu_object",
+    "infer_contraction_dimensions_from_maps",
+    "infer_convolution_dimensions",
+    "memref",
+    "scf",
     "single_threaded_context",
+    "tensor",
+    "ub",
+    "vector",
 ]
 
 

@@ -103,20 +103,13 @@ def _put_first(operations: list[Operation], module: Operation) -> None:
 
 
 def _declaration(function: Operation, module: Operation) -> tuple[str, Operation]:
-    from xtc.ir.mlir import InsertionPoint, Operation, StringAttr
+    from xtc.ir.mlir import InsertionPoint, func
 
+    name, type = symbol_of(function), function.attributes["function_type"].value
+    ip = InsertionPoint.at_block_begin(module.regions[0].blocks[0])
     with module.context, function.location:
-        declared = Operation.create(
-            "func.func",
-            attributes={
-                "sym_name": function.attributes["sym_name"],
-                "sym_visibility": StringAttr.get("private"),
-                "function_type": function.attributes["function_type"],
-            },
-            regions=1,
-            ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
-        )
-    return symbol_of(function), declared
+        declared = func.FuncOp(name, type, visibility="private", ip=ip)
+    return name, declared.operation
 
 
 def symbol_of(op: Operation) -> str:

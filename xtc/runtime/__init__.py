@@ -6,6 +6,7 @@ A target brings a driver library (its own C, and that in `csrc/` here) and a dev
 """
 
 from xtc.runtime.array import BorrowedArray, DeviceArray
+from xtc.runtime.board import Board, BoardModule
 from xtc.runtime.device import DeviceFunction, DeviceImage, DriverDevice
 from xtc.runtime.driver import Driver, OpenDevice, built_driver
 from xtc.runtime.native import CSRC, NativeUnit, build_native
@@ -14,6 +15,8 @@ from xtc.runtime.queue import DriverEvent, DriverQueue
 
 __all__ = [
     "CSRC",
+    "Board",
+    "BoardModule",
     "BorrowedArray",
     "DeviceArray",
     "DeviceFunction",

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every accelerator that is reached through a driver table has in common.
 
-A target's device derives from `DriverDevice` first and from
-`xtc.interfaces.runtime.AcceleratorDevice` second, and says how to open its driver.
+A target's device derives from `DriverDevice` and says how to open its driver.
 """
 
 from __future__ import annotations
@@ -10,23 +9,24 @@ from __future__ import annotations
 import operator
 import threading
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from ctypes import Array as CArray
-from ctypes import c_uint64
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from xtc.core.errors import DeviceLost, DeviceMemoryError, LaunchError, UserError
 from xtc.core.numbering import Numbering
+from xtc.interfaces.runtime import AcceleratorDevice
 from xtc.runtime.array import DeviceArray, from_values
 from xtc.runtime.driver import OpenDevice
+from xtc.runtime.launch import KernelArgument, launch_of
 from xtc.runtime.memory import address_of, flat, writable
 from xtc.runtime.queue import DriverQueue
-from xtc.runtime.table import NOW
+from xtc.runtime.table import NOW, ArgumentType, Launch
 
 _WORD = 1 << 64
-AnyQueue = TypeVar("AnyQueue", bound=DriverQueue)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,17 @@ class DeviceFunction:
     address: int
 
 
-class DriverDevice(ABC):
+@dataclass(frozen=True)
+class DeviceData:
+    """Data of an image that has a name: where it is and how many bytes it has."""
+
+    image: DeviceImage
+    name: str
+    address: int
+    nbytes: int
+
+
+class DriverDevice(AcceleratorDevice):
     """A device that is opened at its first use and numbered among those of its target.
 
     After `close`, or once the device is gone, everything raises DeviceLost until `init_device`
@@ -129,6 +139,12 @@ class DriverDevice(ABC):
             image, name, self.opened().number("symbol", image.number, name.encode())
         )
 
+    def get_module_data(self, module: Any, name: str) -> DeviceData:
+        """Data of a loaded module, for copies. Raises LaunchError where there is none."""
+        image = self._loaded(module)
+        address, nbytes = self.opened().two_numbers("data", image.number, name.encode())
+        return DeviceData(image, name, address, nbytes)
+
     def unload_module(self, module: Any) -> None:
         if module in self._images:
             self._images.remove(module)
@@ -161,16 +177,28 @@ class DriverDevice(ABC):
         """Bytes allocated and bytes in all, by the device's own count."""
         return self.opened().two_numbers("memory")
 
-    def new_queue(self, kind: type[AnyQueue]) -> AnyQueue:
-        """A new command queue, of a target's own class."""
-        queue = kind(self, self.opened())
+    def queue(self) -> DriverQueue:
+        queue = DriverQueue(self, self.opened())
         self._queues.add(queue)
         return queue
 
-    def launch(self, function: Any, arguments: Sequence[Any] = ()) -> None:
-        """Run a device function after all commands given so far, and wait for it."""
-        address, words = self.call_of(function, arguments)
-        self.opened().call("launch", NOW, address, words, len(words), None)
+    def counters(self) -> Mapping[str, float]:
+        return {name: float(count) for name, count in self.opened().counters().items()}
+
+    def launch(
+        self, function: Any, arguments: Sequence[Any] = (), grid: Sequence[int] = ()
+    ) -> None:
+        """Run a device function after all commands given so far, and wait for it.
+
+        Args:
+            function: what `get_module_function` returned.
+            arguments: device arrays, integers and floats. Python's own numbers, addresses among
+                them, have 64 bits; `np.int32` and `np.float32` have 32.
+            grid: blocks in x, y and z, the last sizes 1 where they are missing; none is the grid
+                that the image gives the function.
+        """
+        address, launch = self.call_of(function, arguments, grid)
+        self.opened().call("launch", NOW, address, launch, None)
 
     def array(self, values: object) -> DeviceArray:
         """A device array of these values: an array of NumPy, or of a library that speaks DLPack."""
@@ -196,17 +224,18 @@ class DriverDevice(ABC):
         """
         return None
 
-    def call_of(self, function: Any, arguments: Sequence[Any]) -> tuple[int, CArray[c_uint64]]:
-        """A launch as the driver takes it: address and argument words.
+    def call_of(
+        self, function: Any, arguments: Sequence[Any], grid: Sequence[int]
+    ) -> tuple[int, Launch]:
+        """A launch as the driver takes it: the function's address, its arguments and grid.
 
         Raises LaunchError for what is no function loaded here, UserError for arguments that are no
-        integers or arrays of this device.
+        numbers or arrays of this device, and for a grid that no device has.
         """
         if not isinstance(function, DeviceFunction):
             raise LaunchError(f"{function!r} is not a device function")
         self._loaded(function.image)
-        words = [self._argument(argument) for argument in arguments]
-        return function.address, (c_uint64 * len(words))(*words)
+        return function.address, launch_of([self._argument(one) for one in arguments], grid)
 
     def __repr__(self) -> str:
         state = "closed" if not self._give_number_back.alive else "not opened"
@@ -234,25 +263,19 @@ class DriverDevice(ABC):
         found: DeviceImage = image
         return found
 
-    def _argument(self, argument: Any) -> int:
-        if not isinstance(argument, DeviceArray | int):
+    def _argument(self, argument: Any) -> KernelArgument:
+        if not isinstance(argument, DeviceArray | int | float | np.generic):
             argument = self.borrowed(argument) or argument
         if not isinstance(argument, DeviceArray):
-            return _word(argument)
+            return KernelArgument.of(argument)
         if argument.device is not self:
             raise UserError(f"{argument!r} is not on {self.device_name}")
-        return argument.address
+        return KernelArgument(argument.address, ArgumentType.ADDRESS)
 
 
-def _word(value: Any) -> int:
-    """An address, or another word of 64 bits, two's complement. Raises UserError."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise UserError(f"{value!r} is neither an integer nor an array of the device") from None
-    if not -_WORD // 2 <= number < _WORD:
-        raise UserError(f"{value} does not fit in 64 bits")
-    return number % _WORD
+def _word(address: Any) -> int:
+    """An address. Raises UserError."""
+    return KernelArgument.of(operator.index(address)).bits
 
 
 def _size(nbytes: int) -> int:

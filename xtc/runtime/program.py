@@ -9,12 +9,13 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from ctypes import POINTER, c_uint64, c_void_p
+from ctypes import POINTER, c_uint8, c_uint64, c_void_p
 from typing import Any
 
 import numpy as np
 
 from xtc.core.errors import DeviceLost, XtcError
+from xtc.interfaces.offload import ARGUMENT_TYPES, Kernel
 from xtc.runtime.array import DeviceArray
 from xtc.runtime.device import DeviceImage, DriverDevice
 from xtc.runtime.native import CSRC, NativeUnit, build_native
@@ -33,7 +34,12 @@ class _Device(ctypes.Structure):
 class _Kernel(ctypes.Structure):
     """`xtc_program_kernel`."""
 
-    _fields_ = (("device", c_uint64), ("function", c_uint64))
+    _fields_ = (
+        ("device", c_uint64),
+        ("function", c_uint64),
+        ("count", c_uint64),
+        ("types", POINTER(c_uint8)),
+    )
 
 
 class _Program(ctypes.Structure):
@@ -57,7 +63,7 @@ class DeviceProgram:
     Args:
         devices: by the names that the program has for them, in their order.
         images: their code, by the same names.
-        kernels: device name and symbol of each kernel, in the program's order.
+        kernels: what the program starts, in its order.
         residents: device name and contents of each constant on a device, in the program's order.
     """
 
@@ -65,7 +71,7 @@ class DeviceProgram:
         self,
         devices: Mapping[str, DriverDevice],
         images: Mapping[str, bytes],
-        kernels: Sequence[tuple[str, str]],
+        kernels: Sequence[Kernel],
         residents: Sequence[tuple[str, memoryview]],
     ) -> None:
         self._devices = dict(devices)
@@ -154,19 +160,22 @@ class DeviceProgram:
 
     def _open_queue(self, name: str) -> None:
         opened = self._opened[name]
-        queue = self._devices[name].new_queue(DriverQueue)
+        queue = self._devices[name].queue()
         self._queues[name] = queue
         binding = self._bindings[list(self._devices).index(name)]
         binding.driver = opened.driver.table_address
         binding.device = opened.address
         binding.queue = queue.number
 
-    def _find_kernels(self, kernels: Sequence[tuple[str, str]]) -> Any:
+    def _find_kernels(self, kernels: Sequence[Kernel]) -> Any:
         names = list(self._devices)
         found = (_Kernel * max(len(kernels), 1))()
-        for position, (name, symbol) in enumerate(kernels):
-            function = self._devices[name].get_module_function(self._images[name], symbol)
-            found[position] = _Kernel(names.index(name), function.address)
+        for position, kernel in enumerate(kernels):
+            device, image = self._devices[kernel.device], self._images[kernel.device]
+            function = device.get_module_function(image, kernel.symbol)
+            types = (c_uint8 * len(kernel.types))(*map(ARGUMENT_TYPES.index, kernel.types))
+            number, count = names.index(kernel.device), len(kernel.types)
+            found[position] = _Kernel(number, function.address, count, types)
         return found
 
     def _upload(self, residents: Sequence[tuple[str, memoryview]]) -> Any:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import DeviceLost, UserError
+from xtc.interfaces.runtime import CommandQueue, Event
 from xtc.runtime.driver import OpenDevice
 from xtc.runtime.memory import address_of, flat, writable
 from xtc.runtime.table import PARALLEL, Callback, Status
@@ -37,7 +38,7 @@ class DriverEvent:
         return self.queue.is_done(self.number)
 
 
-class DriverQueue:
+class DriverQueue(CommandQueue):
     """An ordered, asynchronous queue; commands of all queues of a device start in issue order.
 
     `parallel` lets a copy or callback start while kernels before it still run. A callback may use
@@ -78,17 +79,19 @@ class DriverQueue:
     def fill_zero(self, address: int, nbytes: int) -> DriverEvent:
         return self._give(None, "fill", address, 0, nbytes)
 
-    def launch(self, function: Any, arguments: Sequence[Any]) -> DriverEvent:
-        """Start a device function; arguments are integers, addresses and device arrays."""
+    def launch(
+        self, function: Any, arguments: Sequence[Any], grid: Sequence[int] = ()
+    ) -> DriverEvent:
+        """Start a device function; see `DriverDevice.launch` for its arguments and grid."""
         self._require_open()
-        address, words = self._device.call_of(function, arguments)
-        return self._give(tuple(arguments), "launch", address, words, len(words))
+        address, launch = self._device.call_of(function, arguments, grid)
+        return self._give(tuple(arguments), "launch", address, launch)
 
     def callback(self, function: Callable[[], None], *, parallel: bool = False) -> DriverEvent:
         called = Callback(_Call(weakref.ref(self), function, self._open_device))
         return self._give(called, "callback", called, None, PARALLEL if parallel else 0)
 
-    def after(self, event: object) -> DriverEvent:
+    def after(self, event: Event) -> DriverEvent:
         """Start what is given from now on only after `event` of a queue of any device."""
         other = _checked(event)
         opened = other.queue._open_device
@@ -99,7 +102,7 @@ class DriverQueue:
     def event(self) -> DriverEvent:
         return self._give(None, "event")
 
-    def wait(self, event: object = None) -> None:
+    def wait(self, event: Event | None = None) -> None:
         number = 0 if event is None else self._own(event).number
         if event is None or not self.is_done(number):
             self._require_open()

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_char_p, c_int32, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_int32, c_uint8, c_uint32, c_uint64, c_void_p
 from enum import IntEnum
 
-VERSION = 1
+VERSION = 2
 NOW = 0
 """In place of a queue: wait for the command."""
 PARALLEL = 1
@@ -28,6 +28,27 @@ class Status(IntEnum):
     IMAGE = 8
     USAGE = 9
     CALLBACK = 10
+
+
+class ArgumentType(IntEnum):
+    """`enum xtc_type`: the types of kernel arguments."""
+
+    ADDRESS = 0
+    INT32 = 1
+    INT64 = 2
+    FLOAT32 = 3
+    FLOAT64 = 4
+
+
+class Launch(ctypes.Structure):
+    """`xtc_launch`."""
+
+    _fields_ = (
+        ("grid", c_uint32 * 3),
+        ("count", c_uint32),
+        ("arguments", ctypes.POINTER(c_uint64)),
+        ("types", ctypes.POINTER(c_uint8)),
+    )
 
 
 Callback = ctypes.CFUNCTYPE(c_int32, c_void_p)
@@ -64,7 +85,7 @@ class DriverTable(ctypes.Structure):
         ("copy_from", _function(*_command, c_void_p, c_uint64, c_uint64, c_uint32, _address_out)),
         ("copy_within", _function(*_command, c_uint64, c_uint64, c_uint64, c_uint32, _address_out)),
         ("fill", _function(*_command, c_uint64, c_uint32, c_uint64, _address_out)),
-        ("launch", _function(*_command, c_uint64, c_void_p, c_uint32, _address_out)),
+        ("launch", _function(*_command, c_uint64, ctypes.POINTER(Launch), _address_out)),
         ("callback", _function(*_command, Callback, c_void_p, c_uint32, _address_out)),
         (
             "after",
@@ -82,15 +103,7 @@ class DriverTable(ctypes.Structure):
                 c_void_p,
             ),
         ),
-    )
-
-
-class Binding(ctypes.Structure):
-    """`struct xtc_binding`."""
-
-    _fields_ = (
-        ("driver", c_void_p),
-        ("device", c_void_p),
-        ("queue", c_uint64),
-        ("module", c_uint64),
+        ("data", _function(c_void_p, c_uint64, c_char_p, _address_out, _address_out)),
+        ("memories", _function(c_void_p, ctypes.POINTER(c_uint32))),
+        ("alloc_sharded", _function(*_command, c_uint64, c_uint64, _address_out)),
     )

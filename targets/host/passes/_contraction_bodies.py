@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xtc.ir.mlir import Block, FloatType, InsertionPoint, Operation, Type, Value
+from xtc.ir.builders.generic import yield_
+from xtc.ir.mlir import Block, FloatType, InsertionPoint, Operation, Type, Value, arith
+
+Make = Callable[..., Value]
+"""A constructor of an arith operation, such as `arith.addf`."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +29,23 @@ class BodyWriter:
         """Where the next operation goes."""
         return InsertionPoint(self.block)
 
-    def create(self, name: str, type: Type, *operands: Value) -> Value:
-        """The result of one more operation; `name` is that of one of the dialect arith."""
-        return Operation.create(f"arith.{name}", [type], list(operands), ip=self.end).results[0]
+    def op(self, make: Make, *operands: Value | Type) -> Value:
+        """The result of one more operation, made by a constructor such as `arith.addf`."""
+        return make(*operands, ip=self.end)
 
     def finish(self, value: Value) -> None:
         """Let the body compute `value`."""
-        Operation.create("linalg.yield", operands=[value], ip=self.end)
+        yield_([value], self.end)
 
 
-def write_multiply_add(op: Operation, widenings: Sequence[str] = ()) -> None:
+def write_multiply_add(op: Operation, widenings: Sequence[Make] = ()) -> None:
     """The third element plus the product of the others, which are widened by these operations."""
     write = BodyWriter.of(op)
     *factors, total = write.block.arguments
     type = total.type
     if widenings:
         pairs = zip(widenings, factors, strict=True)
-        factors = [write.create(name, type, value) for name, value in pairs]
-    kind = "f" if isinstance(type, FloatType) else "i"
-    product = write.create(f"mul{kind}", type, *factors)
-    write.finish(write.create(f"add{kind}", type, total, product))
+        factors = [write.op(widen, type, value) for widen, value in pairs]
+    is_float = isinstance(type, FloatType)
+    product = write.op(arith.mulf if is_float else arith.muli, *factors)
+    write.finish(write.op(arith.addf if is_float else arith.addi, total, product))

@@ -18,10 +18,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.linalg_ops import is_constant
-from xtc.ir.analysis.structured import Structured, body_operations, element_bits
+from xtc.ir.analysis.structured import Structured, element_bits
 from xtc.ir.attributes import LOOP_DIMS
-from xtc.ir.mlir import ArrayAttr, StringAttr
+from xtc.ir.mlir import ArrayAttr, FloatType, StringAttr
 from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._processor import Processor
 
@@ -39,7 +40,7 @@ _MANY_PARTS = 8  # parallel iterations that share out well among a few threads
 
 
 @dataclass(frozen=True)
-class Product:
+class ContractionShape:
     """One contraction: result[batch, row, column] += panel[batch, term, column] * other.
 
     Attributes:
@@ -93,29 +94,29 @@ class Product:
         return math.prod(self.extents[loop] for loop in loops)
 
 
-def product_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
+def contraction_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a product, outermost first; None for what is none, or is small."""
-    product = _product(nest)
-    if product is None or math.prod(product.extents) < _SMALL_WORK:
+    shape = _shape(nest)
+    if shape is None or math.prod(shape.extents) < _SMALL_WORK:
         return None
-    return product_items(product, processor)
+    return contraction_items(shape, processor)
 
 
-def _product(nest: Structured) -> Product | None:
-    column = nest.vector_loop
-    if column is None or nest.destination != 2 or not _multiplies_and_adds(nest):
+def _shape(nest: Structured) -> ContractionShape | None:
+    found = contraction(nest)
+    if found is None or any(found.widenings) or not _is_float(nest):
         return None
-    panels = [number for number in range(2) if nest.uses_loop(number, column)]
-    if len(panels) != 1 or not nest.reductions:
+    found, column = found.with_columns(nest.vector_loop), nest.vector_loop
+    if found is None or column is None:
         return None
-    (panel,) = panels
+    panel = found.b
     if any(index.loop is None for index in nest.indices[panel]):
         return None
     others = [loop for loop in nest.out if loop != column]
-    rows = [loop for loop in others if not nest.uses_loop(panel, loop)]
+    rows = [loop for loop in others if loop in found.roles.m]
     long = [loop for loop in rows if nest.extents[loop] > 1]
     row = max(long, key=lambda loop: (min(nest.extents[loop], _ENOUGH_ROWS), loop), default=None)
-    return Product(
+    return ContractionShape(
         loop_names(nest),
         nest.extents,
         tuple(loop for loop in others if loop not in rows),
@@ -129,14 +130,13 @@ def _product(nest: Structured) -> Product | None:
     )
 
 
+def _is_float(nest: Structured) -> bool:
+    return isinstance(nest.op.operands[nest.destination].type.element_type, FloatType)
+
+
 def loop_names(nest: Structured) -> tuple[str, ...]:
     """What the loops of an operation are called."""
     return tuple(StringAttr(name).value for name in ArrayAttr(nest.op.attributes[LOOP_DIMS]))
-
-
-def _multiplies_and_adds(nest: Structured) -> bool:
-    names = [op.name for op in body_operations(nest.op)]
-    return names in (["arith.mulf", "arith.addf", "linalg.yield"],)
 
 
 @dataclass(frozen=True)
@@ -160,102 +160,104 @@ class _Blocks:
     terms: int
 
 
-def _blocks(product: Product, processor: Processor) -> _Blocks:
-    lanes = processor.lanes(8 * product.bytes)
-    width = min(product.columns, max(_VECTORS, _ACCUMULATORS // product.shared) * lanes)
-    rows = processor.rows(product.height, -(-width // lanes))
+def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
+    lanes = processor.lanes(8 * shape.bytes)
+    width = min(shape.columns, max(_VECTORS, _ACCUMULATORS // shape.shared) * lanes)
+    rows = processor.rows(shape.height, -(-width // lanes))
     parts = _MANY_PARTS if processor.parallel else 1
-    if product.is_constant and product.columns > width:
-        if product.held > processor.l2_bytes // 2:
+    if shape.is_constant and shape.columns > width:
+        if shape.held > processor.l2_bytes // 2:
             return _Blocks(rows, width, width, True, (), 0)
         return _Blocks(rows, width, 0, False, (), 0)
-    if _pays_to_copy(product, rows, width, processor):
-        panel = processor.l2_bytes // 4 // product.bytes
-        most = min(_PANEL_VECTORS * lanes, product.columns // max(parts, 2))
+    if _pays_to_copy(shape, rows, width, processor):
+        panel = processor.l2_bytes // 4 // shape.bytes
+        most = min(_PANEL_VECTORS * lanes, shape.columns // max(parts, 2))
         # A panel that has all terms leaves sums that are done, in registers.
-        whole = panel // product.size(product.terms)
+        whole = panel // shape.size(shape.terms)
         columns = max(width, (min(most, whole) if whole >= 2 * width else most) // width * width)
         deepest = max(1, panel // columns)
-        return _Blocks(rows, width, columns, True, *_split_terms(product, deepest))
-    if product.columns <= width or product.held <= processor.l2_bytes:
+        return _Blocks(rows, width, columns, True, *_split_terms(shape, deepest))
+    if shape.columns <= width or shape.held <= processor.l2_bytes:
         return _Blocks(rows, width, 0, False, (), 0)
-    columns = max(width, -(-product.columns // parts // width) * width)
-    while product.shared == 1 and _can_double(product, columns):
+    columns = max(width, -(-shape.columns // parts // width) * width)
+    while shape.shared == 1 and _can_double(shape, columns):
         columns *= 2
-    return _Blocks(rows, width, columns, False, *_split_terms(product, _STREAMS))
+    return _Blocks(rows, width, columns, False, *_split_terms(shape, _STREAMS))
 
 
-def _can_double(product: Product, columns: int) -> bool:
+def _can_double(shape: ContractionShape, columns: int) -> bool:
     """Whether parts of rows that are twice as long suit two threads, and leave no rest."""
-    longest = min(_STREAM_BYTES // product.bytes, product.columns // 2)
-    return 2 * columns <= longest and product.columns % (2 * columns) == 0
+    longest = min(_STREAM_BYTES // shape.bytes, shape.columns // 2)
+    return 2 * columns <= longest and shape.columns % (2 * columns) == 0
 
 
-def _pays_to_copy(product: Product, rows: int, width: int, processor: Processor) -> bool:
-    few = product.columns <= width or product.shared < _FEW_TILES * rows
-    if few and not product.is_copied:
+def _pays_to_copy(shape: ContractionShape, rows: int, width: int, processor: Processor) -> bool:
+    few = shape.columns <= width or shape.shared < _FEW_TILES * rows
+    if few and not shape.is_copied:
         return False
-    if product.held > processor.l2_bytes // 2:
+    if shape.held > processor.l2_bytes // 2:
         return True
     # In the first-level cache, rows that are far apart would displace each other.
-    far = product.columns > 2 * width
-    return product.held > processor.l1_bytes and far and product.shared >= _MANY_ROWS
+    far = shape.columns > 2 * width
+    return shape.held > processor.l1_bytes and far and shape.shared >= _MANY_ROWS
 
 
-def _split_terms(product: Product, deepest: int) -> tuple[tuple[int, ...], int]:
+def _split_terms(shape: ContractionShape, deepest: int) -> tuple[tuple[int, ...], int]:
     """The loops of the sum around a panel of so many terms, and the block of the last of them."""
-    outer = list(product.terms)
-    while outer and product.size(product.terms[len(outer) - 1 :]) <= deepest:
+    outer = list(shape.terms)
+    while outer and shape.size(shape.terms[len(outer) - 1 :]) <= deepest:
         outer.pop()
-    if len(outer) < len(product.terms):
+    if len(outer) < len(shape.terms):
         return tuple(outer), 0
-    terms = product.extents[outer[-1]]
+    terms = shape.extents[outer[-1]]
     return tuple(outer), -(-terms // -(-terms // deepest))
 
 
-def product_items(product: Product, processor: Processor) -> list[NestLoop]:
+def contraction_items(shape: ContractionShape, processor: Processor) -> list[NestLoop]:
     """The loops, outermost first."""
-    blocks = _blocks(product, processor)
-    shared = processor.parallel and math.prod(product.extents) >= _PARALLEL_WORK
-    loops = _around(product, blocks, shared=shared)
+    blocks = _blocks(shape, processor)
+    shared = processor.parallel and math.prod(shape.extents) >= _PARALLEL_WORK
+    loops = _around(shape, blocks, shared=shared)
     if blocks.columns:
         if blocks.is_copied:
-            loops[-1] = replace(loops[-1], pack=(product.panel,))
+            loops[-1] = replace(loops[-1], pack=(shape.panel,))
         if blocks.columns > blocks.width:
-            loops.append(_tile(product, product.column, blocks.columns))
-        loops += _whole(product, product.rows)
-    return loops + _inside(product, blocks)
+            loops.append(_tile(shape, shape.column, blocks.columns))
+        loops += _whole(shape, shape.rows)
+    return loops + _inside(shape, blocks)
 
 
-def _around(product: Product, blocks: _Blocks, *, shared: bool) -> list[NestLoop]:
+def _around(shape: ContractionShape, blocks: _Blocks, *, shared: bool) -> list[NestLoop]:
     """The loops around a panel, and those over rows where there is none for them to share."""
-    numbers = list(product.batch) if blocks.columns else [*product.batch, *product.rows]
-    loops = _whole(product, numbers, shared=shared)
-    if product.columns > (blocks.columns or blocks.width):
-        loops.append(NestLoop(product.names[product.column], parallelize=shared))
-    return loops + _whole(product, blocks.outer)
+    numbers = list(shape.batch) if blocks.columns else [*shape.batch, *shape.rows]
+    loops = _whole(shape, numbers, shared=shared)
+    if shape.columns > (blocks.columns or blocks.width):
+        loops.append(NestLoop(shape.names[shape.column], parallelize=shared))
+    return loops + _whole(shape, blocks.outer)
 
 
-def _inside(product: Product, blocks: _Blocks) -> list[NestLoop]:
+def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:
     """The loops around a register tile, and the tile."""
     loops = []
-    if product.row is not None and product.height > blocks.rows:
-        loops.append(NestLoop(product.names[product.row]))
+    if shape.row is not None and shape.height > blocks.rows:
+        loops.append(NestLoop(shape.names[shape.row]))
     if blocks.terms:
-        loops.append(_tile(product, blocks.outer[-1], blocks.terms))
-    loops += _whole(product, product.terms[len(blocks.outer) :])
-    if product.row is not None:
-        rows = _tile(product, product.row, blocks.rows)
+        loops.append(_tile(shape, blocks.outer[-1], blocks.terms))
+    loops += _whole(shape, shape.terms[len(blocks.outer) :])
+    if shape.row is not None:
+        rows = _tile(shape, shape.row, blocks.rows)
         loops.append(replace(rows, unroll=ALL if blocks.rows > 1 else 0))
-    return [*loops, replace(_tile(product, product.column, blocks.width), vectorize=True)]
+    return [*loops, replace(_tile(shape, shape.column, blocks.width), vectorize=True)]
 
 
-def _tile(product: Product, loop: int, size: int) -> NestLoop:
+def _tile(shape: ContractionShape, loop: int, size: int) -> NestLoop:
     """A loop over so many iterations of another, or all of that where it has no more."""
-    return NestLoop(product.names[loop], None if product.extents[loop] <= size else size)
+    return NestLoop(shape.names[loop], None if shape.extents[loop] <= size else size)
 
 
-def _whole(product: Product, loops: Sequence[int], *, shared: bool = False) -> list[NestLoop]:
+def _whole(
+    shape: ContractionShape, loops: Sequence[int], *, shared: bool = False
+) -> list[NestLoop]:
     """Loops over all iterations, without those of one."""
-    names = [product.names[loop] for loop in loops if product.extents[loop] > 1]
+    names = [shape.names[loop] for loop in loops if shape.extents[loop] > 1]
     return [NestLoop(name, parallelize=shared) for name in names]

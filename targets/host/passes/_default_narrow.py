@@ -12,9 +12,13 @@ from dataclasses import replace
 
 from xtc.ir.analysis.structured import Structured
 from xtc.loops import NestLoop
-from xtc_passes.tensor._dots import dot_for
-from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
-from xtc_targets.host.passes._default_contraction import Product, loop_names, product_items
+from xtc_targets.host.passes._default_contraction import (
+    ContractionShape,
+    contraction_items,
+    loop_names,
+)
+from xtc_targets.host.passes._dot_instructions import dot_for
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._processor import Processor
 
 _PANEL = 1  # the operand with the columns
@@ -23,7 +27,7 @@ _BYTES = 4  # of a word, and of a sum
 
 def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a product of narrow numbers, outermost first; None for another one."""
-    product = narrow_product(nest)
+    product = host_contraction(nest)
     if product is None or not product.pays or nest.device is not None:
         return None
     dot = dot_for(processor.dots, product.element)
@@ -32,7 +36,7 @@ def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None
     return _items(product, 1, processor) if product.total == "f32" else None
 
 
-def _items(product: NarrowProduct, group: int, processor: Processor) -> list[NestLoop]:
+def _items(product: NarrowContraction, group: int, processor: Processor) -> list[NestLoop]:
     """The loops when so many terms are a word."""
     nest, names = product.nest, loop_names(product.nest)
     extents = list(nest.extents)
@@ -40,7 +44,7 @@ def _items(product: NarrowProduct, group: int, processor: Processor) -> list[Nes
     others = [loop for loop in nest.out if loop != product.column]
     rows = [loop for loop in others if not nest.uses_loop(_PANEL, loop)]
     row = max(rows, key=lambda loop: extents[loop])
-    words = Product(
+    words = ContractionShape(
         names=names,
         extents=tuple(extents),
         batch=tuple(loop for loop in others if loop not in rows),
@@ -53,7 +57,7 @@ def _items(product: NarrowProduct, group: int, processor: Processor) -> list[Nes
         is_copied=True,
     )
     term = names[product.term]
-    items = [_in_terms(item, term, group) for item in product_items(words, processor)]
+    items = [_in_terms(item, term, group) for item in contraction_items(words, processor)]
     return [*items, NestLoop(term, group, vectorize=True)] if group > 1 else items
 
 

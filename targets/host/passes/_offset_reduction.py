@@ -11,17 +11,18 @@ from collections.abc import Sequence
 
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import empty, generic
-from xtc.ir.mlir import InsertionPoint, Value
-from xtc_passes.tensor._narrow_contraction import NarrowProduct
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty
+from xtc.ir.mlir import InsertionPoint, Value, arith
 from xtc_targets.host.passes._contraction_bodies import BodyWriter
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction
 from xtc_targets.host.passes._operand_copies import axis, constant, zeros
 
 OFFSET = 128
 
 
 def without_offset(
-    product: NarrowProduct, panel: Value, loops: Sequence[int], sums: Value, ip: InsertionPoint
+    product: NarrowContraction, panel: Value, loops: Sequence[int], sums: Value, ip: InsertionPoint
 ) -> Value:
     """`sums` less what the offset adds; `loops` walk the panel's dimensions."""
     kept = [loop for loop in loops if loop != product.term]
@@ -35,13 +36,13 @@ def without_offset(
     write = BodyWriter.of(op)
     total, old = write.block.arguments
     times = constant(total.type, -OFFSET, write.end)
-    less = write.create("muli", total.type, total, times)
-    write.finish(write.create("addi", total.type, old if filled is None else filled, less))
+    less = write.op(arith.muli, total, times)
+    write.finish(write.op(arith.addi, old if filled is None else filled, less))
     return op.results[0]
 
 
 def _column_sums(
-    product: NarrowProduct,
+    product: NarrowContraction,
     panel: Value,
     loops: Sequence[int],
     kept: Sequence[int],
@@ -56,6 +57,6 @@ def _column_sums(
     op = generic(operands, len(order), [len(kept)], {}, ip)
     write = BodyWriter.of(op)
     element, total = write.block.arguments
-    wide = write.create("extsi", total.type, element)
-    write.finish(write.create("addi", total.type, total, wide))
+    wide = write.op(arith.extsi, total.type, element)
+    write.finish(write.op(arith.addi, total, wide))
     return op.results[0]

@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import empty, generic, insert_slice, tensor_type
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty, insert_slice, tensor_type
 from xtc.ir.mlir import (
-    ArrayAttr,
     DenseI64ArrayAttr,
-    FloatAttr,
     FloatType,
     InsertionPoint,
-    IntegerAttr,
-    IntegerType,
-    Operation,
-    RankedTensorType,
     Type,
     Value,
+    arith,
+    tensor,
 )
-from xtc_targets.host.passes._contraction_bodies import BodyWriter
+from xtc_targets.host.passes._contraction_bodies import BodyWriter, Make
 
 
 @dataclass(frozen=True)
@@ -31,12 +28,13 @@ class Body:
     """What a copy does to each element.
 
     Attributes:
-        name: one of the dialect arith, of two operands where there is a constant; "" only copies.
+        make: a constructor such as `arith.extf`, of two operands where there is a constant; None
+            only copies.
         element: the new type, in MLIR's spelling; "" keeps the old.
         constant: the second operand.
     """
 
-    name: str = ""
+    make: Make | None = None
     element: str = ""
     constant: int | None = None
 
@@ -48,12 +46,7 @@ def axis(loop: int) -> Index:
 
 def constant(type: Type, number: int, ip: InsertionPoint) -> Value:
     """A number of this type."""
-    value = (
-        FloatAttr.get(type, float(number))
-        if isinstance(type, FloatType)
-        else IntegerAttr.get(type, number)
-    )
-    return Operation.create("arith.constant", [type], attributes={"value": value}, ip=ip).results[0]
+    return arith.constant(type, float(number) if isinstance(type, FloatType) else number, ip=ip)
 
 
 def split(value: Value, place: int, size: int, ip: InsertionPoint) -> Value:
@@ -62,16 +55,7 @@ def split(value: Value, place: int, size: int, ip: InsertionPoint) -> Value:
     new = [*shape[:place], shape[place] // size, size, *shape[place + 1 :]]
     groups = [[d + (d > place)] for d in range(len(shape))]
     groups[place].append(place + 1)
-    index = IntegerType.get_signless(64)
-    attributes = {
-        "reassociation": ArrayAttr.get(
-            [ArrayAttr.get([IntegerAttr.get(index, d) for d in group]) for group in groups]
-        ),
-        "static_output_shape": DenseI64ArrayAttr.get(new),
-    }
-    return Operation.create(
-        "tensor.expand_shape", [tensor_type(new, value)], [value], attributes, ip=ip
-    ).results[0]
+    return tensor.expand_shape(tensor_type(new, value), value, groups, [], new, ip=ip)
 
 
 def copied(
@@ -84,17 +68,17 @@ def copied(
     """A copy of a tensor: `loops` walk its dimensions, in the order `wanted` those of the copy."""
     sizes = dict(zip(loops, shape_of(value), strict=True))
     element = Type.parse(body.element) if body.element else value.type.element_type
-    type = RankedTensorType.get([sizes[loop] for loop in wanted], element)
-    target = Operation.create("tensor.empty", [type], ip=ip).results[0]
+    target = tensor.empty([sizes[loop] for loop in wanted], element, ip=ip)
     places = {loop: place for place, loop in enumerate(wanted)}
     rows = [[axis(places[loop]) for loop in order] for order in (loops, wanted)]
     operands = list(zip((value, target), rows, strict=True))
     op = generic(operands, len(wanted), (), {}, ip)
     write = BodyWriter.of(op)
     result = write.block.arguments[0]
-    if body.name:
-        second = [] if body.constant is None else [constant(result.type, body.constant, write.end)]
-        result = write.create(body.name, element, result, *second)
+    if body.make is not None and body.constant is not None:
+        result = write.op(body.make, result, constant(result.type, body.constant, write.end))
+    elif body.make is not None:
+        result = write.op(body.make, element, result)
     write.finish(result)
     return op.results[0]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xtc.ir.analysis.linalg_ops import dict_of, owner
-from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import Offset, body_of, extract_slice, insert_slice
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import labels, shape_of
+from xtc.ir.builders import generic
+from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 
 _STORED = ("bufferization.to_tensor", "arith.constant")
@@ -81,10 +82,7 @@ def filled(
     """A tensor with the value of the padding in one part of it."""
     fill, value = padding.fill, padding.fill.operands[0]
     part = extract_slice(around, offsets, sizes, ip)
-    operands = [value, part]
-    new = Operation.create(fill.name, [part.type], operands, dict_of(fill), regions=1, ip=ip)
-    body = body_of(new, operands)
-    Operation.create("linalg.yield", operands=[body.arguments[0]], ip=InsertionPoint(body))
+    new = generic.fill(value, part, labels(fill), ip)
     return insert_slice(new.results[0], around, offsets, ip)
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses which operations are computed together, and how many rows at a time."""
+"""Chooses which operations the host computes together, and how many rows at a time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xtc.ir.analysis.function_view import FunctionView
 from xtc.ir.analysis.structured import (
@@ -17,7 +17,7 @@ from xtc.ir.analysis.structured import (
     is_used,
     shape_of,
 )
-from xtc.ir.mlir import Operation
+from xtc_passes.tensor._fusion_planner import FusionLimits, FusionPlanner, Members
 from xtc_passes.tensor._tile import Member, TileGroup
 
 _TILE_WORK = 1024  # iterations of a tile below which the loop around it shows
@@ -25,11 +25,9 @@ _PARALLEL_WORK = 1 << 18  # iterations of all members together that are worth wa
 _MANY_PARTS = 32  # parallel tiles that share out well among threads
 _FILL = "linalg.fill"
 
-Members = tuple[Member, ...]
-
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(FusionLimits):
     """What limits tiles: see FuseRows."""
 
     rows: int
@@ -38,26 +36,67 @@ class Limits:
     parallel: bool = False
     lanes: int = 1
 
+    def depths(self, root: Structured) -> Sequence[int]:
+        return range(1, len(root.out) + 1)
+
+    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+        """Whether the operands that all members' tiles read in whole stay in a cache."""
+        shared = sum(_shared_bytes(member) for member in members)
+        return not shared or shared + _shared_bytes(producer) <= max(self.shared, shared)
+
+    def best(self, plans: Sequence[Members]) -> Members:
+        """The group with as few tiled dimensions as its tiles allow.
+
+        More are tiled where otherwise a member would cross many rows at once, unless that member
+        could then no longer join.
+        """
+        fitting = [plan for plan in plans if _row_bytes(plan) <= self.bytes]
+        if not fitting:
+            root = plans[0][-1]
+            return (Member(root.nest, root.nest.out[:1]),)
+        crossing = {one.nest for one in fitting[0] if _crosses_many_rows(one)}
+        good = (
+            plan
+            for plan in fitting
+            if crossing <= {one.nest for one in plan} and not any(map(_crosses_many_rows, plan))
+        )
+        return next(good, fitting[0])
+
+    def sizes(self, members: Members) -> tuple[int, ...]:
+        """Rows of a tile in each tiled dimension; none where tiles gain nothing."""
+        root = members[-1]
+        extents = [root.nest.extents[loop] for loop in root.loops]
+        work = max(math.prod(one.nest.extents) // _rows(one) for one in members)
+        lanes = self.lanes if any(one.nest.crosses_rows for one in members) else 1
+        rows = max(self.rows, lanes, -(-_TILE_WORK // work))
+        bytes = self.bytes
+        if any(one.nest.runs_along_rows for one in members):
+            # Rows are swept over and over, and stay in the first-level cache meanwhile.
+            bytes = min(bytes, SMALL_BYTES)
+        most = min(rows, extents[-1], max(1, bytes // _row_bytes(members)))
+        if math.prod(extents) == most or not _gains(members):
+            return ()
+        return (*(1 for _ in extents[:-1]), even_part(extents[-1], most))
+
 
 def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
     """Groups that share no operation, the last one of the function first.
 
     Those without tile sizes are small enough to be left in one piece.
     """
-    planner = _Planner(view, limits)
+    planner = FusionPlanner(view, limits)
     found = []
-    for op in reversed(view.ops):
-        root = view.nests.get(op)
-        if root is None or not root.out or op in planner.taken or op.name == _FILL:
+    for root in planner.roots():
+        if not root.out or root.op in planner.taken or root.op.name == _FILL:
             continue
         members = planner.members(root)
         parallel = limits.parallel and _is_large(members)
-        sizes = planner.sizes(members)
+        sizes = limits.sizes(members)
         if len(members) == 1 and not _gains_alone(members[0]):
             if not parallel:
                 continue
             members, sizes = _parts(root)
-        planner.taken |= {member.nest.op for member in members}
+        planner.take(members)
         found.append(TileGroup(view, members, sizes, parallel=parallel))
     return found
 
@@ -77,83 +116,6 @@ def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
     most = -(-last // -(-_MANY_PARTS * last // rows))
     sizes = (*(1 for _ in loops[1:]), even_part(last, most))
     return (Member(root, loops),), sizes if rows > 1 else ()
-
-
-@dataclass
-class _Planner:
-    view: FunctionView
-    limits: Limits
-    taken: set[Operation] = field(default_factory=set)
-
-    def members(self, root: Structured) -> Members:
-        """The group of `root` with as few tiled dimensions as its tiles allow.
-
-        More are tiled where otherwise a member would cross many rows at once, unless that member
-        could then no longer join.
-        """
-        plans = [self._members(root, depth) for depth in range(1, len(root.out) + 1)]
-        fitting = [plan for plan in plans if _row_bytes(plan) <= self.limits.bytes]
-        if not fitting:
-            return (Member(root, root.out[:1]),)
-        crossing = {one.nest for one in fitting[0] if _crosses_many_rows(one)}
-        good = (
-            plan
-            for plan in fitting
-            if crossing <= {one.nest for one in plan} and not any(map(_crosses_many_rows, plan))
-        )
-        return next(good, fitting[0])
-
-    def _members(self, root: Structured, depth: int) -> Members:
-        """The root and all that can be computed with it where `depth` dimensions are tiled."""
-        loops = {root.op: root.out[:depth]}
-        shared = _shared_bytes(Member(root, root.out[:depth]))
-        pending = [root]
-        while pending:
-            for value in pending.pop().op.operands:
-                nest = self.view.nest_of(value)
-                if nest is None or nest.op in loops or nest.op in self.taken:
-                    continue
-                own = self._loops(nest, loops) if nest.device == root.device else None
-                if own is None:
-                    continue
-                more = _shared_bytes(Member(nest, own))
-                if not shared or shared + more <= max(self.limits.shared, shared):
-                    loops[nest.op] = own
-                    shared += more
-                    pending.append(nest)
-        ordered = sorted(loops, key=self.view.positions.__getitem__)
-        return tuple(Member(self.view.nests[op], loops[op]) for op in ordered)
-
-    def _loops(
-        self, nest: Structured, loops: Mapping[Operation, tuple[int, ...]]
-    ) -> tuple[int, ...] | None:
-        """The loops of `nest` over the tiled dimensions, where members alone read its result."""
-        places = set()
-        for op, number in self.view.uses[nest.result]:
-            if op not in loops:
-                return None
-            reader = self.view.nests[op]
-            places.add(tuple(reader.position(number, loop) for loop in loops[op]))
-        place = places.pop()
-        if places or None in place:
-            return None
-        return tuple(nest.out[dimension] for dimension in place if dimension is not None)
-
-    def sizes(self, members: Members) -> tuple[int, ...]:
-        """Rows of a tile in each tiled dimension; none where tiles gain nothing."""
-        root = members[-1]
-        extents = [root.nest.extents[loop] for loop in root.loops]
-        work = max(math.prod(one.nest.extents) // _rows(one) for one in members)
-        lanes = self.limits.lanes if any(one.nest.crosses_rows for one in members) else 1
-        rows = max(self.limits.rows, lanes, -(-_TILE_WORK // work))
-        bytes = self.limits.bytes
-        if any(one.nest.runs_along_rows for one in members):
-            # Rows are swept over and over, and stay in the first-level cache meanwhile.
-            bytes = min(bytes, SMALL_BYTES)
-        most = min(rows, extents[-1], max(1, bytes // _row_bytes(members)))
-        if math.prod(extents) == most or not _gains(members):
-            return ()
-        return (*(1 for _ in extents[:-1]), even_part(extents[-1], most))
 
 
 def _gains(members: Members) -> bool:

@@ -9,7 +9,8 @@ from xtc.ir.analysis.indices import index_of
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import UNROLL
-from xtc.ir.builders.tensors import Offset, extract_slice, linear_offset, slice_offsets
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.tensors import Offset, extract_slice, slice_offsets
 from xtc.ir.mlir import (
     AffineMapAttr,
     BlockArgument,

@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xtc.ir.analysis.linalg_ops import dict_of
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits
-from xtc.ir.builders.tensors import index_constant
-from xtc.ir.builders.vectors import broadcast, create, moved
+from xtc.ir.builders.affine import shifted
+from xtc.ir.builders.control import loop
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.rebuild import rebuilt
+from xtc.ir.builders.vectors import broadcast
 from xtc.ir.mlir import (
-    DenseI64ArrayAttr,
     FloatType,
-    IndexType,
-    InsertionPoint,
     MemRefType,
     Operation,
     Value,
     VectorType,
+    memref,
+    vector,
 )
 
 _FEWEST = 4  # rows of a vector
@@ -44,8 +43,8 @@ class RowSum:
 
     def write(self, rows: int, terms: int) -> None:
         """Write the loops over so many rows and terms, both multiples of `lanes`."""
-        with _loop(rows, self.lanes) as (_, row):
-            block = _Block(self, row)
+        with loop(0, rows, self.lanes) as body:
+            block = _Block(self, body.index)
             block.store(block.sum(terms, block.load(self.nest.destination)))
 
 
@@ -109,18 +108,18 @@ class _Block:
             for number in range(nest.destination)
             if not nest.uses_loop(number, self.found.terms)
         }
-        with _loop(terms, self.found.lanes, totals) as (loop, term):
+        with loop(0, terms, self.found.lanes, [totals]) as body:
             moving = {
-                number: self._columns(number, term)
+                number: self._columns(number, body.index)
                 for number in range(nest.destination)
                 if number not in fixed
             }
-            total = loop.regions[0].blocks[0].arguments[1]
+            (total,) = body.carried
             for step in range(self.found.lanes):
                 values = {number: columns[step] for number, columns in moving.items()}
                 total = self._step({**fixed, **values, nest.destination: total})
-            Operation.create("scf.yield", operands=[total])
-        return loop.results[0]
+            body.following = [total]
+        return body.results[0]
 
     def load(self, number: int) -> Value:
         """What the rows have of an operand that does not change along them."""
@@ -134,30 +133,28 @@ class _Block:
     def store(self, totals: Value) -> None:
         number = self.found.nest.destination
         place = self._place(number, self.row, None)
-        operands = [totals, self.found.nest.op.operands[number], *place]
-        Operation.create("vector.store", operands=operands)
+        vector.store(totals, self.found.nest.op.operands[number], place)
 
     def _columns(self, number: int, term: Value) -> list[Value]:
         """Terms `term` and those after it, each of all rows."""
         lanes = range(self.found.lanes)
         if not self.found.nest.uses_loop(number, self.found.rows):
             return [
-                broadcast(self._scalar(number, moved(term, lane)), self.found.lanes)
+                broadcast(self._scalar(number, shifted(term, lane)), self.found.lanes)
                 for lane in lanes
             ]
         return _transposed(
-            [self._read(number, self._place(number, moved(self.row, n), term)) for n in lanes]
+            [self._read(number, self._place(number, shifted(self.row, n), term)) for n in lanes]
         )
 
     def _read(self, number: int, place: list[Value]) -> Value:
         buffer = self.found.nest.op.operands[number]
         type = VectorType.get([self.found.lanes], buffer.type.element_type)
-        return create("vector.load", [type], [buffer, *place])
+        return vector.load(type, buffer, place)
 
     def _scalar(self, number: int, term: Value | None) -> Value:
         buffer = self.found.nest.op.operands[number]
-        place = self._place(number, None, term)
-        return create("memref.load", [buffer.type.element_type], [buffer, *place])
+        return memref.load(buffer, self._place(number, None, term))
 
     def _place(self, number: int, row: Value | None, term: Value | None) -> list[Value]:
         counters = {self.found.rows: row, self.found.terms: term}
@@ -175,16 +172,16 @@ class _Block:
                 values[op.results[0]] = broadcast(_clone(op), lanes)
                 continue
             type = VectorType.get([lanes], op.results[0].type)
-            values[op.results[0]] = create(op.name, [type], operands, dict_of(op))
+            values[op.results[0]] = rebuilt(op, operands, [type]).results[0]
         return values[end.operands[0]]
 
 
 def _clone(op: Operation) -> Value:
-    return create(op.name, [op.results[0].type], [], dict_of(op))
+    return rebuilt(op, [], [op.results[0].type]).results[0]
 
 
 def _zero() -> Value:
-    return index_constant(0, InsertionPoint.current)
+    return index_constant(0)
 
 
 def _transposed(rows: list[Value]) -> list[Value]:
@@ -204,22 +201,4 @@ def _transposed(rows: list[Value]) -> list[Value]:
 
 
 def _shuffled(a: Value, b: Value, mask: list[int]) -> Value:
-    return create("vector.shuffle", [a.type], [a, b], {"mask": DenseI64ArrayAttr.get(mask)})
-
-
-@contextmanager
-def _loop(extent: int, step: int, *carried: Value) -> Iterator[tuple[Operation, Value]]:
-    """A loop from 0, and its counter; what is written meanwhile is its body.
-
-    The body writes the terminator where something is carried.
-    """
-    ip = InsertionPoint.current
-    bounds = [index_constant(value, ip) for value in (0, extent, step)]
-    loop = Operation.create(
-        "scf.for", [value.type for value in carried], [*bounds, *carried], regions=1
-    )
-    body = loop.regions[0].blocks.append(IndexType.get(), *(value.type for value in carried))
-    with InsertionPoint(body):
-        yield loop, body.arguments[0]
-        if not carried:
-            Operation.create("scf.yield")
+    return vector.shuffle(a, b, mask)

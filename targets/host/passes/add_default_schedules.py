@@ -17,13 +17,13 @@ from xtc.ir.passes import SchedulingPass
 from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import fused_nodes, schedule_line
-from xtc_targets.host.passes._default_contraction import product_nest
+from xtc_targets.host.passes._default_contraction import contraction_nest
 from xtc_targets.host.passes._default_narrow import narrow_nest
 from xtc_targets.host.passes._default_window import window_nest
 from xtc_targets.host.passes._processor import Processor
 
 _RULES: tuple[Callable[[Structured, Processor], list[NestLoop] | None], ...] = (
-    product_nest,
+    contraction_nest,
     narrow_nest,
     window_nest,
 )

@@ -9,28 +9,28 @@ from typing import ClassVar
 
 from xtc.ir.analysis.views import root
 from xtc.ir.attributes import BEFORE_FAILURE
+from xtc.ir.builders.numbers import compare, constant
+from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.mlir import (
     Attribute,
     Block,
-    DenseI32ArrayAttr,
     FlatSymbolRefAttr,
     FunctionType,
-    IndexType,
     InsertionPoint,
-    IntegerAttr,
     IntegerType,
     Operation,
     OpResult,
     StringAttr,
-    Type,
     TypeAttr,
     Value,
     all_operations,
+    cf,
+    func,
+    memref,
 )
 from xtc.ir.passes import Pass
 
 OUT_OF_MEMORY = 1
-_EQUAL, _NOT_EQUAL = 0, 1  # predicates of arith.cmpi
 
 Live = tuple[Value, ...]
 """Buffers that were allocated and not freed yet, in this order."""
@@ -83,7 +83,7 @@ def _check(function: Operation, checked: frozenset[str]) -> None:
     for op in [op.operation for block in function.regions[0] for op in block.operations]:
         if op.name == "func.return":
             with InsertionPoint(op):
-                Operation.create("func.return", operands=[_constant(0, status)])
+                func.return_([constant(0, status)])
             op.erase()
     inputs = function.attributes["function_type"].value.inputs
     function.attributes["function_type"] = TypeAttr.get(FunctionType.get(inputs, [status]))
@@ -131,12 +131,7 @@ def _branch(op: Operation, live: Live, described: Mapping[str, Attribute]) -> No
         go_on.append(one.operation)
     with InsertionPoint(op.block):
         failed = _is_null(op.results[0]) if op.name == "memref.alloc" else _has_failed(op)
-        Operation.create(
-            "cf.cond_br",
-            operands=[failed],
-            successors=[_failure(go_on, live, described), go_on],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([1, 0, 0])},
-        )
+        cf.cond_br(failed, [], [], _failure(go_on, live, described), go_on)
 
 
 def _failure(block: Block, live: Live, described: Mapping[str, Attribute]) -> Block:
@@ -144,45 +139,28 @@ def _failure(block: Block, live: Live, described: Mapping[str, Attribute]) -> Bl
     failure = block.create_after()
     with InsertionPoint(failure):
         if BEFORE_FAILURE in described:
-            Operation.create("func.call", attributes={"callee": described[BEFORE_FAILURE]})
+            func.call([], FlatSymbolRefAttr(described[BEFORE_FAILURE]).value, [])
         for buffer in reversed(live):
-            Operation.create("memref.dealloc", operands=[buffer])
-        status = _constant(OUT_OF_MEMORY, IntegerType.get_signless(32))
-        Operation.create("func.return", operands=[status])
+            memref.dealloc(buffer)
+        func.return_([constant(OUT_OF_MEMORY, IntegerType.get_signless(32))])
     return failure
 
 
 def _is_null(buffer: Value) -> Value:
-    index = IndexType.get()
-    name = "memref.extract_aligned_pointer_as_index"
-    address = Operation.create(name, operands=[buffer], results=[index]).results[0]
-    return _compare(_EQUAL, address, _constant(0, index))
+    return compare("eq", memref.extract_aligned_pointer_as_index(buffer), 0)
 
 
 def _has_failed(call: Operation) -> Value:
     """Whether a call's status is another than 0; the call is made anew, with this result."""
-    status = IntegerType.get_signless(32)
-    attributes = {name: call.attributes[name] for name in call.attributes}
-    made = Operation.create("func.call", [status], list(call.operands), attributes)
+    made = rebuilt(call, call.operands, [IntegerType.get_signless(32)])
     call.erase()
-    return _compare(_NOT_EQUAL, made.results[0], _constant(0, status))
-
-
-def _compare(predicate: int, value: Value, other: Value) -> Value:
-    attributes = {"predicate": IntegerAttr.get(IntegerType.get_signless(64), predicate)}
-    bit = IntegerType.get_signless(1)
-    return Operation.create("arith.cmpi", [bit], [value, other], attributes).results[0]
-
-
-def _constant(number: int, type: Type) -> Value:
-    attributes = {"value": IntegerAttr.get(type, number)}
-    return Operation.create("arith.constant", results=[type], attributes=attributes).results[0]
+    return compare("ne", made.results[0], 0)
 
 
 def _callee(op: Operation) -> str:
     return FlatSymbolRefAttr(op.attributes["callee"]).value if op.name == "func.call" else ""
 
 
-def _is_allocated(memref: Value) -> bool:
-    buffer = root(memref)
+def _is_allocated(view: Value) -> bool:
+    buffer = root(view)
     return isinstance(buffer, OpResult) and buffer.owner.name == "memref.alloc"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.attributes import AT_MOST_ZERO
-from xtc.ir.builders.arith import ArithWriter
+from xtc.ir.builders.elementwise import ElementwiseWriter
 from xtc.ir.mlir import (
     F32Type,
     InsertionPoint,
@@ -18,6 +18,7 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     all_operations,
+    arith,
 )
 from xtc.ir.passes import Pass
 
@@ -52,7 +53,7 @@ _ROUNDER = 1.5 * (1 << 23) + 127
 _LOG2_HIGH = 0.693359375  # of ten bits: products with whole numbers are exact
 _LOG2_LOW = math.log(2) - _LOG2_HIGH
 _LARGEST, _LEAST = 89.0, -105.0  # exp is infinite, or 0, from here on
-_LESS, _GREATER = 4, 2  # arith.cmpf: ordered
+_LESS, _GREATER = arith.CmpFPredicate.OLT, arith.CmpFPredicate.OGT
 _SIGN = 1 << 31
 
 
@@ -88,20 +89,17 @@ def _element(type: Type) -> Type:
     return type.element_type if isinstance(type, VectorType) else type
 
 
-class _FloatWriter(ArithWriter):
+class _FloatWriter(ElementwiseWriter):
     """Appends operations on float32, and on its bits."""
 
-    def compute(self, name: str, *operands: Value) -> Value:
-        return self.op(name, F32Type.get(), *operands)
-
     def plus(self, a: Value, b: Value | float) -> Value:
-        return self.compute("addf", a, self._value(b))
+        return self.op(arith.addf, a, self._value(b))
 
     def times(self, a: Value, b: Value | float) -> Value:
-        return self.compute("mulf", a, self._value(b))
+        return self.op(arith.mulf, a, self._value(b))
 
     def minus(self, a: Value, b: Value | float) -> Value:
-        return self.compute("subf", a, self._value(b))
+        return self.op(arith.subf, a, self._value(b))
 
     def polynomial(self, factors: Sequence[float], x: Value) -> Value:
         """The sum of factors times powers of x, from 0 on."""
@@ -111,19 +109,21 @@ class _FloatWriter(ArithWriter):
         return total
 
     def bits(self, x: Value) -> Value:
-        return self.op("bitcast", 32, x)
+        return self.cast(arith.bitcast, 32, x)
 
     def of_bits(self, bits: Value) -> Value:
-        return self.compute("bitcast", bits)
+        return self.cast(arith.bitcast, F32Type.get(), bits)
 
     def masked(self, x: Value, mask: int) -> Value:
         """Some of the bits of x."""
-        return self.op("andi", 32, self.bits(x), self.number(mask, 32))
+        return self.op(arith.andi, self.bits(x), self.number(mask, 32))
 
-    def where(self, predicate: int, a: Value, b: float, then: Value, other: Value) -> Value:
+    def where(
+        self, predicate: arith.CmpFPredicate, a: Value, b: float, then: Value, other: Value
+    ) -> Value:
         """`then` where the comparison holds, which it does not where `a` is NaN."""
-        holds = self.op("cmpf", 1, a, self.float32(b), predicate=predicate)
-        return self.compute("select", holds, then, other)
+        holds = self.op(arith.cmpf, predicate, a, self.float32(b))
+        return self.op(arith.select, holds, then, other)
 
     def _value(self, x: Value | float) -> Value:
         return self.float32(x) if isinstance(x, float) else x
@@ -149,7 +149,7 @@ def _power(write: _FloatWriter, x: Value) -> Value:
     rest = write.plus(x, write.times(whole, -2 * _LOG2_HIGH))
     rest = write.plus(rest, write.times(whole, -2 * _LOG2_LOW))
     power = write.polynomial((1.0, 1.0, *_EXP), rest)
-    root = write.of_bits(write.op("shli", 32, write.bits(rounded), write.number(23, 32)))
+    root = write.of_bits(write.op(arith.shli, write.bits(rounded), write.number(23, 32)))
     return write.times(write.times(power, root), root)
 
 
@@ -160,7 +160,7 @@ def _tanh(write: _FloatWriter, op: Operation) -> Value:
     near = write.times(write.times(write.polynomial(_TANH, square), square), size)
     twice = _at_most_largest(write, write.plus(size, size))
     power = write.plus(_power(write, twice), 1.0)
-    far = write.minus(write.float32(1.0), write.compute("divf", write.float32(2.0), power))
+    far = write.minus(write.float32(1.0), write.op(arith.divf, write.float32(2.0), power))
     return _signed(write, write.where(_LESS, size, 0.625, write.plus(near, size), far), x)
 
 
@@ -175,7 +175,7 @@ def _erf(write: _FloatWriter, op: Operation) -> Value:
 
 def _signed(write: _FloatWriter, size: Value, x: Value) -> Value:
     """`size`, which is not negative, with the sign of x."""
-    return write.of_bits(write.op("ori", 32, write.bits(size), write.masked(x, _SIGN)))
+    return write.of_bits(write.op(arith.ori, write.bits(size), write.masked(x, _SIGN)))
 
 
 _EXPANSIONS = {"math.exp": _exp, "math.tanh": _tanh, "math.erf": _erf}

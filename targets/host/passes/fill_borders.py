@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import extract_slice, linear_offset
+from xtc.ir.builders.affine import digits
+from xtc.ir.builders.control import forall
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.tensors import extract_slice
 from xtc.ir.mlir import InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._parallel import digits, forall
 from xtc_targets.host.passes._padding import Padding, filled, is_stored, padding_of, slabs
 
 _PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for

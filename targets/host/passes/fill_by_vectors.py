@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.control import new_loop
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
-    ArrayAttr,
     FloatAttr,
-    IndexType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
@@ -23,6 +22,9 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     all_operations,
+    memref,
+    scf,
+    vector,
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -116,13 +118,7 @@ def _by_runs(target: Value, ip: InsertionPoint) -> Value:
     if type == MemRefType.get(type.shape, type.element_type, None, type.memory_space):
         new = MemRefType.get(shape, type.element_type, None, type.memory_space)
     groups = [[d] for d in range(first)] + [list(range(first, type.rank))]
-    index = IntegerType.get_signless(64)
-    attributes = {
-        "reassociation": ArrayAttr.get(
-            [ArrayAttr.get([IntegerAttr.get(index, d) for d in group]) for group in groups]
-        )
-    }
-    return Operation.create("memref.collapse_shape", [new], [target], attributes, ip=ip).results[0]
+    return memref.collapse_shape(new, target, groups, ip=ip)
 
 
 def _first_of_run(shape: Sequence[int], strides: Sequence[int]) -> int:
@@ -135,15 +131,13 @@ def _first_of_run(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 def _loop(end: int, step: int, ip: InsertionPoint) -> tuple[Value, InsertionPoint]:
     """A loop's counter, and where its body is written."""
-    bounds = [index_constant(number, ip) for number in (0, end, step)]
-    loop = Operation.create("scf.for", operands=bounds, regions=1, ip=ip)
-    body = loop.regions[0].blocks.append(IndexType.get())
-    return body.arguments[0], InsertionPoint(Operation.create("scf.yield", ip=InsertionPoint(body)))
+    loop = new_loop(0, end, step, ip=ip)
+    inside = InsertionPoint(loop.op.regions[0].blocks[0])
+    return loop.index, InsertionPoint(scf.yield_([], ip=inside))
 
 
 def _store(
     value: Value, target: Value, places: Sequence[Value], lanes: int, ip: InsertionPoint
 ) -> None:
     type = VectorType.get([lanes], value.type)
-    vector = Operation.create("vector.broadcast", [type], [value], ip=ip).results[0]
-    Operation.create("vector.store", operands=[vector, target, *places], ip=ip)
+    vector.store(vector.broadcast(type, value, ip=ip), target, places, ip=ip)

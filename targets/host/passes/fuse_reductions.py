@@ -16,7 +16,7 @@ from xtc.ir.analysis.structured import (
     structured,
 )
 from xtc.ir.attributes import KERNEL, LOOP_SCHEDULE
-from xtc.ir.builders.tensors import generic
+from xtc.ir.builders.generic import generic, yield_
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import InsertionPoint, Operation, OpView, RankedTensorType, Value
 from xtc.ir.passes import Pass
@@ -101,8 +101,7 @@ def _fuse(terms: Structured, total: Structured) -> None:
     read = dict(zip(apart, arguments, strict=True))
     element = _moved(terms, [read.get(n, old) for n in range(terms.destination + 1)], both)
     added = _moved(total, [element, sum], both)
-    end = InsertionPoint(both.regions[0].blocks[0])
-    Operation.create("linalg.yield", operands=[element, added], ip=end)
+    yield_([element, added], InsertionPoint(both.regions[0].blocks[0]))
     for nest, result in zip((total, terms), reversed(both.results), strict=True):
         nest.result.replace_all_uses_with(result)
         nest.op.erase()

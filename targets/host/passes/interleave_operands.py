@@ -10,17 +10,19 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, shape_of, structured
 from xtc.ir.attributes import DOT, LOOP_DIMS, LOOP_SCHEDULE, SCHEDULED_PREFIX
-from xtc.ir.builders.tensors import extract_slice, generic
-from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import extract_slice
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
-from xtc_passes.tensor._dots import Dot, dot_for
-from xtc_passes.tensor._grouped_reduction import group_loops, refusal, with_inner_loop
-from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
+from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
+from xtc_targets.host.passes._grouped_schedules import with_inner_loop
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
 
@@ -65,17 +67,17 @@ class InterleaveOperands(Pass):
                     _Rewrite(product, dot, one.nest, InsertionPoint(one.op)).run()
             remove_attributes(module, SCHEDULED_PREFIX)
 
-    def _product(self, one: Scheduled) -> tuple[NarrowProduct, Dot]:
+    def _product(self, one: Scheduled) -> tuple[NarrowContraction, Dot]:
         """What is to be computed, and by what. Raises UserError where it cannot be."""
         nest = structured(one.op)
-        product = narrow_product(nest) if nest is not None else None
+        product = host_contraction(nest) if nest is not None else None
         dot = dot_for(self.features, product.element) if product is not None else None
         if product is None or dot is None or not _suits(dot, product, one.nest):
             raise refusal(one)
         return product, dot
 
 
-def _suits(dot: Dot, product: NarrowProduct, loops: Nest) -> bool:
+def _suits(dot: Dot, product: NarrowContraction, loops: Nest) -> bool:
     """Whether the schedule asks for what the instruction does."""
     groups = group_loops(loops)
     tiles = [one.tile or 0 for one in loops.loops if one.axis == groups[0].axis]
@@ -90,7 +92,7 @@ def _suits(dot: Dot, product: NarrowProduct, loops: Nest) -> bool:
 
 @dataclass(frozen=True)
 class _Rewrite:
-    product: NarrowProduct
+    product: NarrowContraction
     dot: Dot
     loops: Nest
     ip: InsertionPoint
@@ -150,10 +152,10 @@ class _Rewrite:
 
     def _body(self, operand: int) -> Body:
         if self._moves and operand == 0:
-            return Body("xori", constant=-OFFSET)
+            return Body(arith.xori, constant=-OFFSET)
         if self.dot.element != self.product.element:
             unsigned = self.product.unsigned and operand == 0
-            return Body("extui" if unsigned else "extsi", element=self.dot.element)
+            return Body(arith.extui if unsigned else arith.extsi, element=self.dot.element)
         return Body()
 
     @property
@@ -177,6 +179,6 @@ class _Rewrite:
         op = generic(
             list(zip(operands, rows, strict=True)), self._last + 1, reductions, attributes, self.ip
         )
-        signed = "extf" if self.dot.total == "f32" else "extsi"
-        write_multiply_add(op, ("extui" if self.dot.offset else signed, signed))
+        signed = arith.extf if self.dot.total == "f32" else arith.extsi
+        write_multiply_add(op, (arith.extui if self.dot.offset else signed, signed))
         return op.results[0]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.structured import FEW_ROWS, SMALL_BYTES, Structured, body_operations, labels
 from xtc.ir.attributes import LOOP_DIMS
-from xtc.ir.builders.tensors import generic
+from xtc.ir.builders.generic import generic
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

@@ -10,22 +10,25 @@ from typing import ClassVar
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
 from xtc.ir.attributes import LOOP_PATH, PARALLEL
+from xtc.ir.builders.control import new_loop
+from xtc.ir.builders.functions import call, function
+from xtc.ir.builders.numbers import binary, index_constant
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
+    Block,
     DenseI64ArrayAttr,
     DictAttr,
-    FlatSymbolRefAttr,
-    FunctionType,
     IndexType,
     InsertionPoint,
-    IntegerAttr,
     Operation,
     StringAttr,
-    TypeAttr,
     UnitAttr,
     Value,
     all_operations,
+    arith,
+    func,
+    scf,
 )
 from xtc.ir.passes import Pass
 
@@ -48,9 +51,9 @@ class OutlineParallelLoops(Pass):
     name: ClassVar[str] = "outline-parallel-loops"
 
     def run(self, module: Operation) -> None:
-        for function in list(module.regions[0].blocks[0].operations):
-            for number, loop in enumerate(_outermost_loops(function.operation)):
-                _outline(loop, function.operation, number)
+        for op in list(module.regions[0].blocks[0].operations):
+            for number, loop in enumerate(_outermost_loops(op.operation)):
+                _outline(loop, op.operation, number)
 
 
 def _outermost_loops(function: Operation) -> list[Operation]:
@@ -69,65 +72,53 @@ def _is_inside(op: Operation, loops: list[Operation]) -> bool:
     return around is not None
 
 
-def _outline(loop: Operation, function: Operation, number: int) -> None:
-    """Move the loop's body to a function before `function`, and call that in the loop's place."""
-    name = f"{StringAttr(function.attributes['sym_name']).value}.parallel.{number}"
+def _outline(loop: Operation, around: Operation, number: int) -> None:
+    """Move the loop's body to a function before `around`, and call that in the loop's place."""
+    name = f"{StringAttr(around.attributes['sym_name']).value}.parallel.{number}"
     counts = [count for _, count, _ in _dimensions(loop)]
     values = captured(loop)
     with loop.context, loop.location:
         with InsertionPoint(loop):
-            call = Operation.create(
-                "func.call",
-                operands=[*values, index(0), index(math.prod(counts))],
-                attributes={"callee": FlatSymbolRefAttr.get(name), PARALLEL: UnitAttr.get()},
-            )
-            copy_paths(loop, call)
-        with InsertionPoint(function):
-            outlined = _function(name, values)
-        entry = outlined.regions[0].blocks[0]
+            range_ = [index_constant(0), index_constant(math.prod(counts))]
+            made = call(name, [*values, *range_], attributes={PARALLEL: UnitAttr.get()})
+            copy_paths(loop, made)
+        with InsertionPoint(around):
+            entry = _function(name, values)
         *arguments, first, last = entry.arguments
         with InsertionPoint(entry):
             chunk = _move_body(loop, first, last)
-            Operation.create("func.return")
+            func.return_([])
         with InsertionPoint(chunk):
             redirect(chunk, values, arguments)
     loop.erase()
 
 
-def _function(name: str, values: list[Value]) -> Operation:
-    """An empty function that takes the values and a range of iterations."""
+def _function(name: str, values: list[Value]) -> Block:
+    """The entry of an empty function that takes the values and a range of iterations."""
     index = IndexType.get()
     types = [*(value.type for value in values), index, index]
     nothing = DictAttr.get({})
-    function = Operation.create(
-        "func.func",
-        regions=1,
-        attributes={
-            "sym_name": StringAttr.get(name),
-            "sym_visibility": StringAttr.get("private"),
-            "no_inline": UnitAttr.get(),
-            "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
-            "function_type": TypeAttr.get(FunctionType.get(types, [])),
-            "arg_attrs": ArrayAttr.get([*argument_attributes(values), nothing, nothing]),
-        },
-    )
-    function.regions[0].blocks.append(*types)
-    return function
+    attributes = {
+        "no_inline": UnitAttr.get(),
+        "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
+        "arg_attrs": ArrayAttr.get([*argument_attributes(values), nothing, nothing]),
+    }
+    _, entry = function(name, types, private=True, attributes=attributes)
+    return entry
 
 
 def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
     """A plain loop over the range with the body of `loop`, which is left empty."""
-    chunk = Operation.create("scf.for", operands=[first, last, index(1)], regions=1)
-    copy_paths(loop, chunk)
-    block = chunk.regions[0].blocks.append(IndexType.get())
+    chunk = new_loop(first, last, 1)
+    copy_paths(loop, chunk.op)
     source = loop.regions[0].blocks[0]
-    with InsertionPoint(block):
-        for old, new in zip(source.arguments, _places(loop, block.arguments[0]), strict=True):
+    with InsertionPoint(chunk.op.regions[0].blocks[0]):
+        for old, new in zip(source.arguments, _places(loop, chunk.index), strict=True):
             old.replace_all_uses_with(new)
-        end = Operation.create("scf.yield")
+        end = scf.yield_([]).operation
     for op in list(source.operations)[:-1]:
         op.operation.move_before(end)
-    return chunk
+    return chunk.op
 
 
 def copy_paths(source: Operation, target: Operation) -> None:
@@ -143,10 +134,10 @@ def _places(loop: Operation, iteration: Value) -> list[Value]:
     for position, (start, count, step) in reversed(list(enumerate(dimensions))):
         place = iteration
         if position > 0:
-            place = _arith("remui", iteration, count)
-            iteration = _arith("divui", iteration, count)
-        place = place if step == 1 else _arith("muli", place, step)
-        places.append(place if start == 0 else _arith("addi", place, start))
+            place = binary(arith.remui, iteration, count)
+            iteration = binary(arith.divui, iteration, count)
+        place = place if step == 1 else binary(arith.muli, place, step)
+        places.append(place if start == 0 else binary(arith.addi, place, start))
     return places[::-1]
 
 
@@ -165,15 +156,3 @@ def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:
         (start, max(0, -(-(stop - start) // step)), step)
         for start, stop, step in zip(*bounds, strict=True)
     ]
-
-
-def _arith(name: str, value: Value, number: int) -> Value:
-    operands = [value, index(number)]
-    return Operation.create(f"arith.{name}", results=[value.type], operands=operands).results[0]
-
-
-def index(number: int) -> Value:
-    """A constant, at the insertion point."""
-    type = IndexType.get()
-    attributes = {"value": IntegerAttr.get(type, number)}
-    return Operation.create("arith.constant", results=[type], attributes=attributes).results[0]

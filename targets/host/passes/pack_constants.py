@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.attributes import PACKED
-from xtc.ir.builders.tensors import Offset, extract_slice, index_constant, tensor_type
+from xtc.ir.builders.numbers import binary
+from xtc.ir.builders.tensors import Offset, extract_slice, tensor_type
 from xtc.ir.mlir import (
     Attribute,
     DictAttr,
@@ -16,10 +17,11 @@ from xtc.ir.mlir import (
     InsertionPoint,
     Operation,
     StringAttr,
-    TypeAttr,
-    UnitAttr,
     Value,
     all_operations,
+    arith,
+    bufferization,
+    memref,
 )
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._constant_tiles import Tiles, Window, tiles_of
@@ -114,13 +116,8 @@ def _is_only_read(value: Value) -> bool:
 
 def _replace(op: Operation, tiles: Tiles, old: Operation, symbol: str) -> None:
     """Read tiles of a new global, declared beside the old one, where `op` copies them."""
-    attributes = {
-        **{name: old.attributes[name] for name in ("alignment",) if name in old.attributes},
-        "sym_name": StringAttr.get(symbol),
-        "type": TypeAttr.get(tiles.type),
-        "constant": UnitAttr.get(),
-    }
-    Operation.create("memref.global", attributes=attributes, ip=InsertionPoint(old))
+    alignment = old.attributes.get("alignment", None)
+    memref.global_(symbol, tiles.type, constant=True, alignment=alignment, ip=InsertionPoint(old))
     packed = _load(tiles, symbol)
     ip = InsertionPoint(op)
     places: list[Offset] = [_number(window, ip) for window in tiles.windows]
@@ -136,20 +133,14 @@ def _load(tiles: Tiles, symbol: str) -> Value:
     loaded = owner(tiles.loaded)
     assert loaded is not None  # noqa: S101  it was found by its maker
     ip = InsertionPoint(loaded)
-    name = {"name": FlatSymbolRefAttr.get(symbol)}
-    memref = Operation.create("memref.get_global", [tiles.type], attributes=name, ip=ip).results[0]
-    tensor = tensor_type(tiles.type.shape, tiles.loaded)
-    return Operation.create(
-        "bufferization.to_tensor", [tensor], [memref], {"restrict": UnitAttr.get()}, ip=ip
-    ).results[0]
+    buffer = memref.get_global(tiles.type, symbol, ip=ip)
+    type = tensor_type(tiles.type.shape, tiles.loaded)
+    return bufferization.to_tensor(type, buffer, restrict=True, ip=ip)
 
 
 def _number(window: Window, ip: InsertionPoint) -> Value:
     """Which of the places it is."""
-    step = index_constant(window.step, ip)
-    return Operation.create(
-        "arith.divui", [window.offset.type], [window.offset, step], ip=ip
-    ).results[0]
+    return binary(arith.divui, window.offset, window.step, ip)
 
 
 def _erase_unread(module: Operation, globals: dict[str, Operation]) -> None:

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import element_bits, shape_of
-from xtc.ir.builders.tensors import (
-    empty,
-    extract_slice,
-    index_constant,
-    insert_slice,
-    linear_offset,
-)
-from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.builders import numbers
+from xtc.ir.builders.control import for_each, new_loop
+from xtc.ir.builders.numbers import Number, linear_offset
+from xtc.ir.builders.tensors import empty, extract_slice, insert_slice
+from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations, arith, scf
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._padding import (
@@ -104,18 +101,15 @@ class _Blocks:
         before = padding.offsets[place]
         begin = self._row(before, first, ip)
         end = self._row(before + shape_of(padding.inside)[place], first, ip)
-        block = _for(index_constant(0, ip), begin, block, ip, self._fill_row)
+        block = _for(0, begin, block, ip, self._fill_row)
         block = _for(begin, end, block, ip, lambda *row: self._copy_row(first, *row))
-        return _for(end, index_constant(self.rows, ip), block, ip, self._fill_row)
+        return _for(end, self.rows, block, ip, self._fill_row)
 
     def _row(self, number: int, first: Value | int, ip: InsertionPoint) -> Value:
         """Where a row of the padded tensor is in the block, or the end of it that is nearest."""
         here = linear_offset([(number, 1), (first, -1)], ip)
-        for name, limit in (("arith.maxsi", 0), ("arith.minsi", self.rows)):
-            value = index_constant(here, ip) if isinstance(here, int) else here
-            operands = [value, index_constant(limit, ip)]
-            here = Operation.create(name, [value.type], operands, ip=ip).results[0]
-        return here
+        below = numbers.binary(arith.maxsi, here, 0, ip)
+        return numbers.binary(arith.minsi, below, self.rows, ip)
 
     def _fill_row(self, row: Value, block: Value, ip: InsertionPoint) -> Value:
         starts = [row if d == self.loop.dimension else 0 for d in range(len(self.shape))]
@@ -149,38 +143,30 @@ def _rewrite(blocks: _Blocks) -> None:
     """Put a loop over blocks around the loop over rows."""
     loop, ip = blocks.loop, InsertionPoint(blocks.loop.op)
     lower, upper, _, *initial = loop.op.operands
-    bounds = [lower, upper, index_constant(blocks.count, ip)]
-    types = [value.type for value in initial]
-    outer = Operation.create("scf.for", types, [*bounds, *initial], regions=1, ip=ip)
+    outer = new_loop(lower, upper, blocks.count, initial, ip)
     for old, new in zip(loop.op.results, outer.results, strict=True):
         old.replace_all_uses_with(new)
-    body = outer.regions[0].blocks.append(IndexType.get(), *types)
-    first, *carried = body.arguments
-    inside = InsertionPoint(body)
+    first = outer.index
+    inside = InsertionPoint(outer.op.regions[0].blocks[0])
     base = linear_offset([(first, loop.factor), (loop.offset, 1)], inside)
     block = blocks.padded(base, inside)
     end = linear_offset([(first, 1), (blocks.count, 1)], inside)
-    last = Operation.create("scf.yield", operands=list(loop.op.results), ip=inside)
-    loop.op.move_before(last)
+    last = scf.yield_(list(loop.op.results), ip=inside)
+    loop.op.move_before(last.operation)
     for number, value in enumerate([first, end]):
         loop.op.operands[number] = value
-    for number, value in enumerate(carried):
+    for number, value in enumerate(outer.carried):
         loop.op.operands[3 + number] = value
     loop.read_from(block, base)
 
 
 def _for(
-    lower: Value,
-    upper: Value,
+    lower: Number,
+    upper: Number,
     into: Value,
     ip: InsertionPoint,
     body: Callable[[Value, Value, InsertionPoint], Value],
 ) -> Value:
     """A loop that changes a tensor row by row."""
-    operands = [lower, upper, index_constant(1, ip), into]
-    loop = Operation.create("scf.for", [into.type], operands, regions=1, ip=ip)
-    block = loop.regions[0].blocks.append(IndexType.get(), into.type)
-    end = InsertionPoint(block)
-    value = body(block.arguments[0], block.arguments[1], end)
-    Operation.create("scf.yield", operands=[value], ip=end)
-    return loop.results[0]
+    rows = for_each(lower, upper, 1, [into], lambda row, held, at: [body(row, held[0], at)], ip)
+    return rows[0]

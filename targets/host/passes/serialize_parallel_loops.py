@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.builders.control import new_loop
+from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation, all_operations, scf
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes.outline_parallel_loops import copy_paths, index
+from xtc_targets.host.passes.outline_parallel_loops import copy_paths
 
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
@@ -35,17 +36,13 @@ class SerializeParallelLoops(Pass):
                 _replace(loop, *(numbers[0] for numbers in bounds))
 
 
-def _replace(loop: Operation, *bounds: int) -> None:
+def _replace(loop: Operation, lower: int, upper: int, step: int) -> None:
     with loop.context, loop.location:
-        with InsertionPoint(loop):
-            operands: list[Value] = [index(bound) for bound in bounds]
-            plain = Operation.create("scf.for", operands=operands, regions=1)
-        copy_paths(loop, plain)
+        plain = new_loop(lower, upper, step, ip=InsertionPoint(loop))
+        copy_paths(loop, plain.op)
         source = loop.regions[0].blocks[0]
-        block = plain.regions[0].blocks.append(operands[0].type)
-        source.arguments[0].replace_all_uses_with(block.arguments[0])
-        with InsertionPoint(block):
-            end = Operation.create("scf.yield")
+        source.arguments[0].replace_all_uses_with(plain.index)
+        end = scf.yield_([], ip=InsertionPoint(plain.op.regions[0].blocks[0])).operation
         for op in list(source.operations)[:-1]:
             op.operation.move_before(end)
     loop.erase()

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, structured
-from xtc.ir.builders.tensors import index_constant, subview
-from xtc.ir.builders.vectors import create, moved
+from xtc.ir.builders.affine import shifted
+from xtc.ir.builders.control import new_loop
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import subview
 from xtc.ir.mlir import (
-    DenseI64ArrayAttr,
     InsertionPoint,
     IntegerType,
     MemRefType,
@@ -19,6 +20,8 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
     all_operations,
+    scf,
+    vector,
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -139,10 +142,9 @@ def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
     blocks = []
     for loop in order:
         step = lanes if loop in whole else 1
-        bounds = [index_constant(n, ip) for n in (0, whole.get(loop, extents[loop]), step)]
-        made = Operation.create("scf.for", operands=bounds, regions=1, ip=ip)
-        block = made.regions[0].blocks.append(bounds[0].type)
-        counters[loop] = block.arguments[0]
+        made = new_loop(0, whole.get(loop, extents[loop]), step, ip=ip)
+        block = made.op.regions[0].blocks[0]
+        counters[loop] = made.index
         blocks.append(block)
         ip = InsertionPoint(block)
     with ip:
@@ -150,7 +152,7 @@ def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
             counters[_last(copy)] = index_constant(0, ip)
         _copy_block(copy, lanes, counters)
     for block in blocks:
-        Operation.create("scf.yield", ip=InsertionPoint(block))
+        scf.yield_([], ip=InsertionPoint(block))
 
 
 def _last(copy: _Transposition) -> int:
@@ -183,13 +185,13 @@ def _copy_block(copy: _Transposition, lanes: int, counters: dict[int, Value]) ->
     words = in_memory if copy.terms == 1 else VectorType.get([lanes], _word())
     rows = []
     for number in range(lanes):
-        here = {**counters, copy.row: moved(counters[copy.row], number)}
-        loaded = create("vector.load", [in_memory], [source, *_indices(copy, 0, here)])
-        rows.append(loaded if copy.terms == 1 else create("vector.bitcast", [words], [loaded]))
-    for number, row in enumerate(_transposed(rows, words)):
-        here = {**counters, copy.column: moved(counters[copy.column], number)}
-        value = row if copy.terms == 1 else create("vector.bitcast", [in_memory], [row])
-        Operation.create("vector.store", operands=[value, target, *_indices(copy, 1, here)])
+        here = {**counters, copy.row: shifted(counters[copy.row], number)}
+        loaded = vector.load(in_memory, source, _indices(copy, 0, here))
+        rows.append(loaded if copy.terms == 1 else vector.bitcast(words, loaded))
+    for number, row in enumerate(_transposed(rows)):
+        here = {**counters, copy.column: shifted(counters[copy.column], number)}
+        value = row if copy.terms == 1 else vector.bitcast(in_memory, row)
+        vector.store(value, target, _indices(copy, 1, here))
 
 
 def _word() -> IntegerType:
@@ -200,13 +202,13 @@ def _indices(copy: _Transposition, operand: int, counters: dict[int, Value]) -> 
     return [counters[loop] for loop in copy.loops(operand)]
 
 
-def _transposed(rows: Sequence[Value], type: VectorType) -> list[Value]:
+def _transposed(rows: Sequence[Value]) -> list[Value]:
     """The columns of a square of words, by as many rounds of perfect shuffles as 2 has powers."""
     lanes, half = len(rows), len(rows) // 2
     order = [place for lane in range(lanes) for place in (lane, lanes + lane)]
-    masks = [{"mask": DenseI64ArrayAttr.get(part)} for part in (order[:lanes], order[lanes:])]
+    masks = [order[:lanes], order[lanes:]]
     values = list(rows)
     for _ in range(lanes.bit_length() - 1):
         pairs = [(values[n], values[n + half]) for n in range(half)]
-        values = [create("vector.shuffle", [type], pair, mask) for pair in pairs for mask in masks]
+        values = [vector.shuffle(*pair, mask) for pair in pairs for mask in masks]
     return values

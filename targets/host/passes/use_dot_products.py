@@ -9,25 +9,23 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import operations_with
 from xtc.ir.analysis.structured import structured
 from xtc.ir.attributes import DOT
-from xtc.ir.builders.tensors import index_constant
-from xtc.ir.builders.vectors import create
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
-    ArrayAttr,
-    DenseI32ArrayAttr,
-    DenseI64ArrayAttr,
     InsertionPoint,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
     StridedLayoutAttr,
-    StringAttr,
     Type,
     Value,
     VectorType,
+    arith,
+    memref,
+    vector,
 )
+from xtc.ir.mlir_llvm import llvm
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import Dot, dot_for
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
 
 _WORD = 32  # bits of the terms of one sum, and of the sum
 
@@ -99,15 +97,13 @@ def _rewrite(op: Operation, dot: Dot) -> None:
     factor, panel, sums = op.operands
     element = factor.type.element_type
     zero = index_constant(0, InsertionPoint(op))
-    terms = create("vector.load", [VectorType.get([dot.terms], element)], [factor, zero])
-    single = create("vector.bitcast", [_words(1)], [terms])
-    place = {"static_position": DenseI64ArrayAttr.get([0])}
-    word = create("vector.extract", [IntegerType.get_signless(_WORD)], [single], place)
+    terms = vector.load(VectorType.get([dot.terms], element), factor, [zero])
+    word = vector.extract(vector.bitcast(_words(1), terms), [], [0])
     flat = _flat(panel)
     start, end = 0, MemRefType(sums.type).shape[0]
     while start < end:
         lanes = max(one for one in dot.intrinsics if start + one <= end)
-        factors = _as_factors(create("vector.broadcast", [_words(lanes)], [word]), dot, element)
+        factors = _as_factors(vector.broadcast(_words(lanes), word), dot, element)
         _add(dot, lanes, factors, flat, sums, start)
         start += lanes
 
@@ -118,18 +114,16 @@ def _add(dot: Dot, lanes: int, factors: Value, panel: Value, sums: Value, start:
     element, total = MemRefType(panel.type).element_type, MemRefType(sums.type).element_type
     loaded = VectorType.get([lanes * dot.terms], element)
     first = index_constant(start * dot.terms, here)
-    words = create(
-        "vector.bitcast", [_words(lanes)], [create("vector.load", [loaded], [panel, first])]
-    )
+    words = vector.bitcast(_words(lanes), vector.load(loaded, panel, [first]))
     operands = [factors, _as_factors(words, dot, element)]
     place = index_constant(start, here)
     type = VectorType.get([lanes], total)
-    old = create("vector.load", [type], [sums, place])
+    old = vector.load(type, sums, [place])
     if dot.adds:
         new = _call(dot.intrinsics[lanes], type, [old, *operands])
     else:
-        new = create("arith.addi", [type], [old, _call(dot.intrinsics[lanes], type, operands)])
-    Operation.create("vector.store", operands=[new, sums, place])
+        new = arith.addi(old, _call(dot.intrinsics[lanes], type, operands))
+    vector.store(new, sums, [place])
 
 
 def _words(lanes: int) -> Type:
@@ -139,16 +133,11 @@ def _words(lanes: int) -> Type:
 def _as_factors(words: Value, dot: Dot, element: Type) -> Value:
     """Words as what the instruction takes; a type of LLVM's dialect stays what it is."""
     lanes = VectorType(words.type).shape[0] * dot.terms
-    return create("llvm.bitcast", [VectorType.get([lanes], element)], [words])
+    return llvm.bitcast(VectorType.get([lanes], element), words)
 
 
 def _call(name: str, type: Type, operands: list[Value]) -> Value:
-    attributes = {
-        "intrin": StringAttr.get(name),
-        "op_bundle_sizes": DenseI32ArrayAttr.get([]),
-        "operandSegmentSizes": DenseI32ArrayAttr.get([len(operands), 0]),
-    }
-    return create("llvm.call_intrinsic", [type], operands, attributes)
+    return llvm.call_intrinsic(type, name, operands, [], [])
 
 
 def _flat(panel: Value) -> Value:
@@ -159,8 +148,4 @@ def _flat(panel: Value) -> Value:
     is_strided = isinstance(old.layout, StridedLayoutAttr)
     layout = StridedLayoutAttr.get(offset, [1]) if is_strided else None
     type = MemRefType.get([size], old.element_type, layout, old.memory_space)
-    index = IntegerType.get_signless(64)
-    group = ArrayAttr.get([IntegerAttr.get(index, 0), IntegerAttr.get(index, 1)])
-    return create(
-        "memref.collapse_shape", [type], [panel], {"reassociation": ArrayAttr.get([group])}
-    )
+    return memref.collapse_shape(type, panel, [[0, 1]])

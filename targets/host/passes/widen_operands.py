@@ -9,16 +9,17 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, structured
 from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULED_PREFIX
-from xtc.ir.builders.tensors import generic
-from xtc.ir.mlir import InsertionPoint, Operation
+from xtc.ir.builders.generic import generic
+from xtc.ir.mlir import InsertionPoint, Operation, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
-from xtc_passes.tensor._grouped_reduction import computing, group_loops
-from xtc_passes.tensor._narrow_contraction import NarrowProduct, narrow_product
+from xtc_passes.tensor._grouped_reduction import group_loops
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._grouped_schedules import computing
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, untransposed
 
 _FACTOR, _PANEL = 0, 1
@@ -48,14 +49,14 @@ class WidenOperands(Pass):
         with module.context:
             for one in found:
                 nest = structured(one.op)
-                product = narrow_product(nest) if nest is not None else None
+                product = host_contraction(nest) if nest is not None else None
                 if product is not None and _suits(product, one):
                     with one.op.location:
                         _rewrite(product, one.nest, InsertionPoint(one.op))
             remove_attributes(module, SCHEDULED_PREFIX)
 
 
-def _suits(product: NarrowProduct, one: Scheduled) -> bool:
+def _suits(product: NarrowContraction, one: Scheduled) -> bool:
     """Whether floats become vectors, and operands are not what the schedule computes anyway."""
     loops = [loop for nest in one.nest.walk() for loop in nest.loops]
     return (
@@ -67,12 +68,12 @@ def _suits(product: NarrowProduct, one: Scheduled) -> bool:
     )
 
 
-def _rewrite(product: NarrowProduct, loops: Nest, ip: InsertionPoint) -> None:
+def _rewrite(product: NarrowContraction, loops: Nest, ip: InsertionPoint) -> None:
     nest = product.nest
     factor, panel, sums = nest.op.operands
     orders = [product.loops(_FACTOR), product.inner_last(_PANEL, product.term, product.column)]
     panel, before = untransposed(panel, product.loops(_PANEL))
-    widening = Body("extf", element=_WIDE)
+    widening = Body(arith.extf, element=_WIDE)
     operands = [
         copied(factor, orders[_FACTOR], orders[_FACTOR], widening, ip),
         copied(panel, before, orders[_PANEL], widening, ip),

@@ -10,9 +10,8 @@ static int32_t configure(const void *given, sim_options *options, const char **e
 {
     const mppa_config *config = given;
     const mppa_machine *machine = &config->machine;
-    if (config->nbytes != sizeof *config)
-        return xtc_fail(XTC_USAGE, "the configuration has %llu bytes, not %zu",
-                        (unsigned long long)config->nbytes, sizeof *config);
+    if (xtc_device_check_config(config, sizeof *config))
+        return XTC_USAGE;
     if (machine->clusters < 1 || machine->clusters > MPPA_MAX_CLUSTERS || machine->pes < 1 ||
         machine->pes > MPPA_MAX_PES)
         return xtc_fail(XTC_USAGE, "%u clusters of %u PEs are more than the simulator has",

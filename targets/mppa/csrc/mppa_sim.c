@@ -49,14 +49,13 @@ static void run_cluster(uint32_t cluster, dev_kernel *kernel, const char *name,
     here.cluster = NOBODY;
 }
 
-static void launch(uint64_t function, const char *name, const uint64_t *arguments, uint32_t count)
+static void launch(uint64_t function, const char *name, const xtc_launch *given)
 {
     dev_kernel *kernel = (dev_kernel *)(uintptr_t)function;
     uint32_t order[MPPA_MAX_CLUSTERS];
-    (void)count;
     sim_order(order, mppa->machine.clusters);
     for (uint32_t i = 0; i < mppa->machine.clusters; i++)
-        run_cluster(order[i], kernel, name, arguments);
+        run_cluster(order[i], kernel, name, given->arguments);
     mppa_model_launch_end();
 }
 

@@ -98,7 +98,7 @@ static int32_t start(xtc_device *device, const xtc_command *command)
     call.virt_func_ptr = command->function;
     call.virt_arg_ptr = device->arguments.address;
     int32_t status = write_to(device, device->arguments.address, command->arguments,
-                              command->count * sizeof *command->arguments);
+                              command->launch.count * sizeof *command->arguments);
     if (status == XTC_OK)
         status = write_to(device, device->call.address, &call, sizeof call);
     return status == XTC_OK ? run_on_clusters(device) : status;
@@ -111,66 +111,33 @@ static int32_t finish(xtc_device *device)
     return XTC_OK;
 }
 
-const xtc_engine_ops vendor_ops = {run, start, finish, 1, VENDOR_MAX_ARGUMENTS};
-
-typedef struct {
-    xtc_device *device;
-    const void *image;
-    const char *name;
-    uint64_t nbytes, module, result;
-} request;
+const xtc_engine_ops vendor_ops = {run, start, finish, 1, VENDOR_MAX_ARGUMENTS, false};
 
 // The image passes through a buffer in device memory.
-static int32_t load(void *data)
+int32_t vendor_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module)
 {
-    request *one = data;
-    xtc_device *device = one->device;
     uint64_t address, physical;
-    if (mppa_offload_alloc(device->queues[0], one->nbytes, device->alignment,
-                           MPPA_OFFLOAD_ALLOC_DDR, &address, &physical))
+    if (mppa_offload_alloc(device->queues[0], nbytes, device->alignment, MPPA_OFFLOAD_ALLOC_DDR,
+                           &address, &physical))
         return xtc_fail(XTC_MEMORY, "no device memory for an image of %llu bytes",
-                        (unsigned long long)one->nbytes);
-    int error = mppa_offload_acc_load(device->accelerator, (void *)one->image, one->nbytes, 0,
-                                      address, physical, &one->result);
+                        (unsigned long long)nbytes);
+    int error = mppa_offload_acc_load(device->accelerator, (void *)image, nbytes, 0, address,
+                                      physical, module);
     mppa_offload_free(device->queues[0], MPPA_OFFLOAD_ALLOC_DDR, address);
     return error ? xtc_fail(XTC_IMAGE, "the image cannot be loaded") : XTC_OK;
 }
 
-int32_t vendor_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module)
+int32_t vendor_unload(xtc_device *device, xtc_module module)
 {
-    request one = {.device = device, .image = image, .nbytes = nbytes};
-    int32_t status = xtc_engine_call(device, load, &one);
-    *module = one.result;
-    return status;
-}
-
-static int32_t unload(void *data)
-{
-    request *one = data;
-    if (mppa_offload_acc_unload(one->device->accelerator, one->module, 0))
+    if (mppa_offload_acc_unload(device->accelerator, module, 0))
         return xtc_fail(XTC_LAUNCH, "the module is not loaded");
     return XTC_OK;
 }
 
-int32_t vendor_unload(xtc_device *device, xtc_module module)
+int32_t vendor_function(xtc_device *device, xtc_module module, const char *name,
+                        xtc_function *function)
 {
-    request one = {.device = device, .module = module};
-    return xtc_engine_call(device, unload, &one);
-}
-
-static int32_t symbol(void *data)
-{
-    request *one = data;
-    if (mppa_offload_query_symbol(one->device->queues[0], one->module, one->name, &one->result))
-        return xtc_fail(XTC_LAUNCH, "the module has no function '%s'", one->name);
+    if (mppa_offload_query_symbol(device->queues[0], module, name, function))
+        return xtc_fail(XTC_LAUNCH, "the module has no function '%s'", name);
     return XTC_OK;
-}
-
-int32_t vendor_symbol(xtc_device *device, xtc_module module, const char *name,
-                      xtc_function *function)
-{
-    request one = {.device = device, .module = module, .name = name};
-    int32_t status = xtc_engine_call(device, symbol, &one);
-    *function = one.result;
-    return status;
 }

@@ -9,7 +9,7 @@
 
 #include "vendor_config.h"
 #include "vendor_memory.h"
-#include "xtc_engine.h"
+#include "xtc_device.h"
 
 #define VENDOR_MAX_ARGUMENTS 64
 
@@ -28,7 +28,7 @@ struct xtc_device {
 extern const xtc_engine_ops vendor_ops;
 int32_t vendor_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module);
 int32_t vendor_unload(xtc_device *device, xtc_module module);
-int32_t vendor_symbol(xtc_device *device, xtc_module module, const char *name,
-                      xtc_function *function);
+int32_t vendor_function(xtc_device *device, xtc_module module, const char *name,
+                        xtc_function *function);
 
 #endif

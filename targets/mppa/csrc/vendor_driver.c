@@ -11,11 +11,6 @@
 #include "vendor_config.h"
 #include "xtc_error.h"
 
-xtc_engine *xtc_engine_of(xtc_device *device)
-{
-    return &device->engine;
-}
-
 static mppa_offload_host_acc_config_t accelerator_config;
 
 static void set_environment(const char *const *words)
@@ -83,8 +78,11 @@ static int32_t open_device(const void *given, xtc_device **opened)
 {
     const vendor_config *config = given;
     mppa_offload_host_config_t host;
-    if (config->nbytes != sizeof *config || config->clusters > VENDOR_MAX_CLUSTERS)
-        return xtc_fail(XTC_USAGE, "a configuration of another version");
+    if (xtc_device_check_config(config, sizeof *config))
+        return XTC_USAGE;
+    if (config->clusters > VENDOR_MAX_CLUSTERS)
+        return xtc_fail(XTC_USAGE, "the driver knows %d clusters, not %u", VENDOR_MAX_CLUSTERS,
+                        config->clusters);
     xtc_device *device = calloc(1, sizeof *device);
     if (!device)
         return xtc_fail(XTC_NOT_FOUND, "out of host memory");
@@ -111,39 +109,29 @@ static int32_t open_device(const void *given, xtc_device **opened)
 
 static int32_t close_device(xtc_device *device)
 {
-    if (xtc_engine_check(&device->engine))
-        return XTC_LOST;
-    if (xtc_engine_runs_here(&device->engine))
-        return xtc_fail(XTC_USAGE, "a callback cannot close its device");
-    xtc_engine_close(device);
     if (mppa_offload_destroy(&device->context))
         return xtc_fail(XTC_LOST, "mppa_offload_destroy failed");
     return XTC_OK;
 }
 
-static void release_device(xtc_device *device)
+static void release(xtc_device *device)
 {
-    xtc_engine_release(&device->engine);
     pthread_mutex_destroy(&device->memory.lock);
     free(device->memory.blocks);
     free(device);
 }
 
-static int32_t alloc(xtc_device *device, xtc_queue queue, uint64_t nbytes, xtc_address *address)
+static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
 {
     vendor_block block = {0, 0, 0};
-    int32_t status = xtc_engine_check(&device->engine);
-    if (!status)
-        status = allocate(device, nbytes, &block);
+    int32_t status = allocate(device, nbytes, &block);
     *address = status ? 0 : block.address;
-    return xtc_engine_stop(device, queue, status);
+    return status;
 }
 
 static int32_t free_memory(xtc_device *device, xtc_address address)
 {
-    int32_t status = xtc_engine_check(&device->engine);
-    if (!status)
-        status = vendor_memory_remove(&device->memory, address);
+    int32_t status = vendor_memory_remove(&device->memory, address);
     if (!status && mppa_offload_free(device->queues[0], MPPA_OFFLOAD_ALLOC_DDR, address))
         status = xtc_fail(XTC_LOST, "mppa_offload_free failed");
     return status;
@@ -152,9 +140,7 @@ static int32_t free_memory(xtc_device *device, xtc_address address)
 static int32_t span(xtc_device *device, xtc_address address, xtc_address *start, uint64_t *nbytes)
 {
     vendor_block found = {0, 0, 0};
-    int32_t status = xtc_engine_check(&device->engine);
-    if (!status)
-        status = vendor_memory_span(&device->memory, address, &found);
+    int32_t status = vendor_memory_span(&device->memory, address, &found);
     *start = found.address;
     *nbytes = found.nbytes;
     return status;
@@ -164,36 +150,29 @@ static int32_t memory(xtc_device *device, uint64_t *used, uint64_t *size)
 {
     *used = device->memory.used - device->own_bytes;
     *size = 0; // the library does not tell
-    return xtc_engine_check(&device->engine);
+    return XTC_OK;
 }
 
 static int32_t counters(xtc_device *device, uint32_t *count, const char *const **names,
                         uint64_t *values)
 {
+    (void)device;
     (void)values;
     *count = 0;
     *names = NULL;
-    return xtc_engine_check(&device->engine);
+    return XTC_OK;
 }
 
-static const xtc_driver table = {
-    .version = XTC_DRIVER_VERSION,
-    .nbytes = sizeof table,
-    XTC_ENGINE_MEMBERS,
+const xtc_device_ops xtc_device_own = {
     .open = open_device,
     .close = close_device,
-    .release = release_device,
+    .release = release,
     .alloc = alloc,
     .free = free_memory,
     .span = span,
     .memory = memory,
     .load = vendor_load,
     .unload = vendor_unload,
-    .symbol = vendor_symbol,
+    .function = vendor_function,
     .counters = counters,
 };
-
-const xtc_driver *xtc_driver_table(void)
-{
-    return &table;
-}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xtc.core.errors import CompileError
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
-from xtc_targets.mppa.passes import _control as control
+from xtc_passes.local import _control as control
 
 _DYNAMIC = -(1 << 63)
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")

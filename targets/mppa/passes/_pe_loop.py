@@ -7,13 +7,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xtc.ir.builders.tensors import Offset, extract_slice, linear_offset
+from xtc.ir.builders.affine import digits
+from xtc.ir.builders.control import THREADS, Forall, forall
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.tensors import Offset, extract_slice
 from xtc.ir.mlir import InsertionPoint, Value
-from xtc_passes.tensor._parallel import PES, Forall, digits, forall
 from xtc_passes.tensor._tile import Member
-from xtc_targets.mppa.passes._cost import Cut, part_sizes
-from xtc_targets.mppa.passes._local import allocate, load, part_offsets
-from xtc_targets.mppa.passes._tile_parts import TileParts
+from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
+from xtc_targets.mppa.passes._smem_tiles import allocate, load, part_offsets
+from xtc_targets.mppa.passes._tile_operands import TileParts
 
 
 @dataclass
@@ -66,7 +68,7 @@ class PeLoop:
         """The loop over PEs; returns what `leaving` computed."""
         self._prepare(found or {})
         plan = self.parts.plan
-        loop = forall(math.prod(plan.parts), PES, initial, ip)
+        loop = forall(math.prod(plan.parts), THREADS, initial, ip)
         places = digits(loop.number, plan.parts, loop.ip)
         offsets = tuple(
             linear_offset([(place, chunk)], loop.ip)

@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from xtc.ir.builders.tensors import Offset, index_constant
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value
 from xtc_passes.tensor._tile import Member
-from xtc_targets.mppa.passes._groups import Group
-from xtc_targets.mppa.passes._local import Tile, load
+from xtc_targets.mppa.passes._fusion_groups import Group
 from xtc_targets.mppa.passes._pe_loop import PeLoop
-from xtc_targets.mppa.passes._plan import Plan, Strip
-from xtc_targets.mppa.passes._tile_parts import Key, TileParts
+from xtc_targets.mppa.passes._smem_tiles import Tile, load
+from xtc_targets.mppa.passes._tile_operands import Key, TileParts
+from xtc_targets.mppa.passes._tile_plan import Plan, Strip
 
 
 @dataclass

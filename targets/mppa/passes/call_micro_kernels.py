@@ -12,10 +12,10 @@ from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes import _control as control
-from xtc_targets.mppa.passes import _device as device
-from xtc_targets.mppa.passes import _views as views
-from xtc_targets.mppa.passes._contraction import Contraction, contraction, parts
+from xtc_passes.local import _control as control
+from xtc_passes.local import _layouts as layouts
+from xtc_passes.local._functions import call, declare, functions
+from xtc_targets.mppa.passes._micro_kernel_loops import MatmulLoops, matmul_loops, parts
 
 PREFIX = "uk_mma_"
 """How the names of micro-kernels begin; `uk_mma_4x16_f32` has 4 rows and 16 columns."""
@@ -52,9 +52,9 @@ class CallMicroKernels(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for function in device.functions(module):
+            for function in functions(module):
                 for op in all_operations(function):
-                    found = contraction(op)
+                    found = matmul_loops(op)
                     if found is not None:
                         with op.location, InsertionPoint(op):
                             _Tiling(self, module, found).build()
@@ -64,11 +64,11 @@ class CallMicroKernels(Pass):
 class _Tiling:
     """Makes the calls of one operation."""
 
-    def __init__(self, owner: CallMicroKernels, module: Operation, found: Contraction) -> None:
+    def __init__(self, owner: CallMicroKernels, module: Operation, found: MatmulLoops) -> None:
         self._owner, self._module, self._found = owner, module, found
         operands = list(found.nest.op.operands)
         self._numbers = (found.a, found.b, 2)
-        self._places = [views.place(operands[number]) for number in self._numbers]
+        self._places = [layouts.layout(operands[number]) for number in self._numbers]
         self._extents = found.nest.extents() or []
 
     def build(self) -> None:
@@ -117,8 +117,8 @@ class _Tiling:
 
     def _call(self, height: int, width: int, ahead: Sequence[Offset]) -> None:
         name = f"{PREFIX}{height}x{width}_{self._found.dtype}"
-        device.declare(self._module, name, [IndexType.get()] * 8)
-        device.call(name, self._arguments(ahead))
+        declare(self._module, name, [IndexType.get()] * 8)
+        call(name, self._arguments(ahead))
 
     def _arguments(self, ahead: Sequence[Offset]) -> list[Value]:
         found = self._found

@@ -10,12 +10,13 @@ from typing import ClassVar
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations
 from xtc.ir.passes import Pass
+from xtc_passes.local import _control as control
+from xtc_passes.local import _layouts as layouts
+from xtc_passes.local._functions import call, declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
-from xtc_targets.mppa.passes import _control as control
-from xtc_targets.mppa.passes import _device as device
-from xtc_targets.mppa.passes import _views as views
-from xtc_targets.mppa.passes._costs import OTHER, TYPES, cost, store_cost
-from xtc_targets.mppa.passes._nests import Nest, element, nest
+from xtc_targets.mppa.passes import _device_calls as device
+from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
+from xtc_targets.mppa.passes._operation_counts import OTHER, TYPES, cost, store_cost
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
 _TIMED = ("memref.dma_start", "memref.dma_wait")
@@ -44,8 +45,8 @@ class CountOperations(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            device.declare(module, device.COUNT, [device.i32(), device.i64()])
-            for function in device.functions(module):
+            declare(module, device.COUNT, [device.i32(), device.i64()])
+            for function in functions(module):
                 with function.location:
                     _count_inside(function.regions[0].blocks[0])
 
@@ -86,9 +87,7 @@ def _counts(block: Block) -> Counter[int]:
 
 def _takes_time(op: Operation) -> bool:
     """Whether transfers, or loops over PEs, are in an operation or are it."""
-    return any(
-        one.name in _TIMED or device.has_mapping(one, "thread") for one in all_operations(op)
-    )
+    return any(one.name in _TIMED or has_mapping(one, "thread") for one in all_operations(op))
 
 
 def _count_regions(op: Operation) -> None:
@@ -123,7 +122,7 @@ def _linalg_counts(found: Nest) -> Counter[int]:
         for extent in extents:
             count = control.multiply(count, extent)
         kind, arithmetic = OTHER, found.arithmetic
-        if found.factors is not None:
+        if found.is_multiply_add:
             kind = TYPES.get(element(found.op.operands[0]), OTHER)
         elif arithmetic:
             count = control.multiply(count, len(arithmetic))
@@ -138,7 +137,7 @@ def _linalg_counts(found: Nest) -> Counter[int]:
 def _lines(found: Nest, elements: Offset) -> Offset:
     """How many stores of full width write so many elements."""
     target = found.op.operands[len(found.op.operands) - 1]
-    nbytes = views.element_bytes(target) if isinstance(target.type, MemRefType) else 1
+    nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
     return control.divide(control.add(control.multiply(elements, nbytes), _LINE - 1), _LINE)
 
 
@@ -152,4 +151,4 @@ def _say(found: Counter[int], before: Operation) -> None:
 def _call(kind: int, count: Offset) -> None:
     number = control.value(count)
     values = [control.constant(kind, device.i32()), control.index_cast(number, device.i64())]
-    device.call(device.COUNT, values)
+    call(device.COUNT, values)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.mlir import InsertionPoint, Module, Operation
+from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes._device import symbol, top_level
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 
 SUMS = {"f32": "f32", "f64": "f64", "f16": "f32", "i8": "i32", "i32": "i32"}
@@ -36,9 +36,9 @@ class DefineMicroKernels(Pass):
 
     def run(self, module: Operation) -> None:
         for op in top_level(module):
-            if op.name != "func.func" or not symbol(op).startswith(PREFIX):
+            if op.name != "func.func" or not symbol_of(op).startswith(PREFIX):
                 continue
-            text = _Text(*micro_kernel(symbol(op))).function(symbol(op))
+            text = _Text(*micro_kernel(symbol_of(op))).function(symbol_of(op))
             with module.context, InsertionPoint(op):
                 parsed = Module.parse(text)
                 parsed.body.operations[0].operation.clone()

@@ -13,12 +13,12 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
-from xtc_targets.mppa.passes._cost import Machine
-from xtc_targets.mppa.passes._groups import Group, groups
-from xtc_targets.mppa.passes._moves import compute_moves, own_fills, wrap_the_rest
-from xtc_targets.mppa.passes._plain_nest import PlainNest
-from xtc_targets.mppa.passes._plan import Plan, plan_group
-from xtc_targets.mppa.passes._tile_nest import TileNest
+from xtc_targets.mppa.passes._data_movement import compute_moves, own_fills, wrap_the_rest
+from xtc_targets.mppa.passes._fusion_groups import Group, groups
+from xtc_targets.mppa.passes._part_costs import Machine
+from xtc_targets.mppa.passes._tile_plan import Plan, plan_group
+from xtc_targets.mppa.passes._tiled_loops import TileNest
+from xtc_targets.mppa.passes._untiled_loops import PlainNest
 
 
 @dataclass(frozen=True)

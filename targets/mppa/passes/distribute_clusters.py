@@ -8,10 +8,12 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes import _control as control
-from xtc_targets.mppa.passes import _device as device
+from xtc_passes.local import _control as control
+from xtc_passes.local._functions import body, call, declare, has_mapping
+from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._forall import dimensions, move_body, total
 
 _PURE = (
@@ -56,8 +58,8 @@ class DistributeClusters(Pass):
         with module.context:
             for kernel in device.kernels(module):
                 _check(kernel)
-                device.declare(module, device.CLUSTER_ID, [], [device.i32()])
-                loops = [op for op in device.body(kernel) if device.has_mapping(op, "block")]
+                declare(module, device.CLUSTER_ID, [], [device.i32()])
+                loops = [op for op in body(kernel) if has_mapping(op, "block")]
                 with kernel.location:
                     for loop in loops:
                         self._distribute(loop)
@@ -77,19 +79,19 @@ class DistributeClusters(Pass):
                     end.erase()
             else:
                 made = control.for_loop(first, count, self.clusters)
-                end = device.body(made)[-1]
+                end = body(made)[-1]
                 move_body(loop, dims, made.regions[0].blocks[0].arguments[0], end)
         loop.erase()
 
 
 def _cluster() -> Value:
-    number = device.call(device.CLUSTER_ID, [], [device.i32()]).results[0]
+    number = call(device.CLUSTER_ID, [], [device.i32()]).results[0]
     return control.index_cast(number, IndexType.get())
 
 
 def _run_on_one(kernel: Operation) -> None:
     """Put all that the kernel does into a branch that only cluster 0 takes."""
-    ops = device.body(kernel)[:-1]
+    ops = body(kernel)[:-1]
     if not ops:
         return
     with InsertionPoint(ops[0]), control.branch(control.equal(_cluster(), 0)):
@@ -101,12 +103,12 @@ def _run_on_one(kernel: Operation) -> None:
 
 def _check(kernel: Operation) -> None:
     """Raise CompileError where clusters would have to wait for each other inside a kernel."""
-    top = device.body(kernel)
-    loops = [op for op in all_operations(kernel) if device.has_mapping(op, "block")]
+    top = body(kernel)
+    loops = [op for op in all_operations(kernel) if has_mapping(op, "block")]
     hint = "make each of its loop nests a kernel of its own"
     if any(loop not in top for loop in loops) or len(loops) > 1:
         raise CompileError(
-            f"kernel '{device.symbol(kernel)}': a loop over clusters is not its only nest",
+            f"kernel '{symbol_of(kernel)}': a loop over clusters is not its only nest",
             where=str(loops[0].location),
             hints=[hint],
         )
@@ -115,7 +117,7 @@ def _check(kernel: Operation) -> None:
     for op in top[:-1]:
         if op not in loops and not op.name.startswith(_PURE):
             raise CompileError(
-                f"kernel '{device.symbol(kernel)}': {op.name} is beside its loop over clusters",
+                f"kernel '{symbol_of(kernel)}': {op.name} is beside its loop over clusters",
                 where=str(op.location),
                 hints=[hint],
             )

@@ -12,7 +12,7 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.loops import Mesh
 from xtc_passes.tensor.apply_schedules import Distribution, apply_schedules
-from xtc_targets.mppa.passes._local import SMEM
+from xtc_targets.mppa.passes._smem_tiles import SMEM
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.attributes import UNITS
 from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
@@ -19,8 +20,9 @@ from xtc.ir.mlir import (
     StringAttr,
     UnitAttr,
 )
+from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes._device import KERNEL, PES, exported, symbol, top_level
+from xtc_targets.mppa.passes._device_calls import KERNEL, exported
 
 LAUNCH = "dev_pe_launch"
 _DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i32)"
@@ -33,7 +35,7 @@ class ExportKernels(Pass):
     """Give kernels the signature that the host calls, and PEs' functions the one that PEs call.
 
     Before:
-        llvm.call @k.pe0(%c0, %a, %i) {mppa.pes = 16 : i64} : (i64, !llvm.ptr, i64) -> ()
+        llvm.call @k.pe0(%c0, %a, %i) {xtc.units = 16 : i64} : (i64, !llvm.ptr, i64) -> ()
     After:
         llvm.call @k.pe0.launch(%c0, %a, %i) : (i64, !llvm.ptr, i64) -> ()
         // launch calls dev_pe_launch(@k.pe0.run, address of {%a, %i}, 16)
@@ -46,10 +48,10 @@ class ExportKernels(Pass):
     name: ClassVar[str] = "export-kernels"
 
     def run(self, module: Operation) -> None:
-        functions = {symbol(op): op for op in top_level(module) if op.name == "llvm.func"}
-        if operations_with(module, PES):
+        functions = {symbol_of(op): op for op in top_level(module) if op.name == "llvm.func"}
+        if operations_with(module, UNITS):
             _append(module, _DECLARATION)
-        for call in operations_with(module, PES):
+        for call in operations_with(module, UNITS):
             self._launch(module, call, functions)
         for kernel in [op for op in functions.values() if KERNEL in op.attributes]:
             self._export(module, kernel)
@@ -57,15 +59,15 @@ class ExportKernels(Pass):
     def _launch(self, module: Operation, call: Operation, functions: dict[str, Operation]) -> None:
         body = FlatSymbolRefAttr(call.attributes["callee"]).value
         types = [str(operand.type) for operand in call.operands]
-        pes = int(IntegerAttr(call.attributes[PES]).value)
+        pes = int(IntegerAttr(call.attributes[UNITS]).value)
         _append(module, _launch_text(body, types, pes), skip=(body, LAUNCH))
         # Not inlined: what its arguments say of aliasing holds to the last optimisation.
         functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
         call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.launch", module.context)
-        del call.attributes[PES]
+        del call.attributes[UNITS]
 
     def _export(self, module: Operation, kernel: Operation) -> None:
-        name = symbol(kernel)
+        name = symbol_of(kernel)
         types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
         if any(type != _POINTER for type in types):
             raise CompileError(
@@ -82,7 +84,7 @@ def _append(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
     """Add what the text defines, without what it only declares: the symbols to skip."""
     with module.context, InsertionPoint(module.regions[0].blocks[0]):
         for op in Module.parse(text).body.operations:
-            if symbol(op.operation) not in skip:
+            if symbol_of(op.operation) not in skip:
                 op.operation.clone()
 
 

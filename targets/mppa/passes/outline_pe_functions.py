@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.attributes import UNITS
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -23,10 +24,12 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
+from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.mppa.passes import _control as control
-from xtc_targets.mppa.passes import _device as device
+from xtc_passes.local import _control as control
+from xtc_passes.local._functions import body, call, has_mapping, is_on_unit
+from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._forall import Dimension, dimensions, move_body, total
 
 
@@ -37,7 +40,7 @@ class OutlinePeFunctions(Pass):
     Before:
         scf.forall (%p) in (40) { body(%p, %a) } {mapping = [#gpu.thread<linear_dim_0>]}
     After:
-        call @k.pe0(%c0, %a) {mppa.pes = 16 : i64} : (index, memref<..>) -> ()
+        call @k.pe0(%c0, %a) {xtc.units = 16 : i64} : (index, memref<..>) -> ()
         func.func private @k.pe0(%pe: index, %a: memref<..>) {
           scf.for %p = %pe to 40 step 16 { body(%p, %a) } }    // no loop where PEs are enough
 
@@ -58,11 +61,11 @@ class OutlinePeFunctions(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for kernel in device.kernels(module):
-                found = [op for op in all_operations(kernel) if device.has_mapping(op, "thread")]
-                loops = [op for op in found if not device.is_on_pe(op)]
+                found = [op for op in all_operations(kernel) if has_mapping(op, "thread")]
+                loops = [op for op in found if not is_on_unit(op)]
                 for number, loop in enumerate(loops):
                     with loop.location:
-                        self._outline(loop, kernel, f"{device.symbol(kernel)}.pe{number}")
+                        self._outline(loop, kernel, f"{symbol_of(kernel)}.pe{number}")
 
     def _outline(self, loop: Operation, kernel: Operation, name: str) -> None:
         with InsertionPoint(loop):
@@ -75,8 +78,8 @@ class OutlinePeFunctions(Pass):
         scope = _isolated(loop, dims, count, pes)
         values = captured(scope)
         with InsertionPoint(loop):
-            launch = device.call(name, [control.constant(0), *values])
-            launch.attributes[device.PES] = IntegerAttr.get(device.i64(), pes)
+            launch = call(name, [control.constant(0), *values])
+            launch.attributes[UNITS] = IntegerAttr.get(device.i64(), pes)
         function = _function(name, values, kernel)
         entry = function.regions[0].blocks[0]
         pe, *arguments = entry.arguments
@@ -94,20 +97,20 @@ def _isolated(loop: Operation, dims: Sequence[Dimension], count: Offset, pes: in
     with InsertionPoint(loop):
         scope = control.for_loop(0, 1, 1)  # its index stands for the PE's number until it is known
         pe = scope.regions[0].blocks[0].arguments[0]
-        end = device.body(scope)[-1]
+        end = body(scope)[-1]
         if count == pes:
             move_body(loop, dims, pe, end)
             return scope
         with InsertionPoint(end):
             inner = control.for_loop(pe, count, pes)
-        move_body(loop, dims, inner.regions[0].blocks[0].arguments[0], device.body(inner)[-1])
+        move_body(loop, dims, inner.regions[0].blocks[0].arguments[0], body(inner)[-1])
     return scope
 
 
 def _unwrap(scope: Operation, pe: Value) -> None:
     """Put what is in the scope in its place, for the PE of that number."""
     scope.regions[0].blocks[0].arguments[0].replace_all_uses_with(pe)
-    *ops, _ = device.body(scope)
+    *ops, _ = body(scope)
     for op in ops:
         op.move_before(scope)
     scope.erase()

@@ -1,74 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "null_code.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "xtc_error.h"
+#include "xtc_library.h"
 
-static int write_all(int file, const char *bytes, uint64_t nbytes)
+#define DATA 16 // symbols of data that a module may be asked for
+
+struct null_module {
+    xtc_library library;
+    struct {
+        xtc_address address;
+        uint64_t nbytes;
+    } data[DATA];
+    int count;
+    null_module *next;
+};
+
+int32_t null_code_load(null_module **all, const void *image, uint64_t nbytes, xtc_module *module)
 {
-    while (nbytes) {
-        ssize_t written = write(file, bytes, nbytes);
-        if (written <= 0)
-            return -1;
-        bytes += written;
-        nbytes -= (uint64_t)written;
-    }
-    return 0;
-}
-
-// The file stays open: libraries are known by their paths, and another image must not get this one's.
-typedef struct {
-    void *library;
-    int file;
-} loaded;
-
-static int32_t open_library(loaded *code)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", code->file);
-    code->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return code->library ? XTC_OK : xtc_fail(XTC_IMAGE, "the image is no code\n%s", dlerror());
-}
-
-static void discard(loaded *code)
-{
-    if (code->library)
-        dlclose(code->library);
-    if (code->file >= 0)
-        close(code->file);
-    free(code);
-}
-
-int32_t null_code_load(const void *image, uint64_t nbytes, xtc_module *module)
-{
-    loaded *code = calloc(1, sizeof *code);
-    if (!code)
+    null_module *loaded = calloc(1, sizeof *loaded);
+    if (!loaded)
         return xtc_fail(XTC_MEMORY, "no memory for the image");
-    code->file = memfd_create("null-image", MFD_CLOEXEC);
-    int32_t status = code->file < 0 || write_all(code->file, image, nbytes)
-                         ? xtc_fail(XTC_MEMORY, "no memory for the image")
-                         : open_library(code);
-    if (status)
-        discard(code);
-    else
-        *module = (uintptr_t)code;
-    return status;
+    int32_t status = xtc_library_open(&loaded->library, image, nbytes);
+    if (status) {
+        free(loaded);
+        return status;
+    }
+    loaded->next = *all;
+    *all = loaded;
+    *module = (uintptr_t)loaded;
+    return XTC_OK;
 }
 
-void null_code_unload(xtc_module module)
+static null_module **find(null_module **all, xtc_module module)
 {
-    discard((loaded *)(uintptr_t)module);
+    while (*all && (uintptr_t)*all != module)
+        all = &(*all)->next;
+    if (!*all)
+        xtc_fail(XTC_LAUNCH, "the module is not loaded");
+    return all;
 }
 
-int32_t null_code_symbol(xtc_module module, const char *name, xtc_function *function)
+int32_t null_code_unload(null_module **all, xtc_module module)
 {
-    void *found = dlsym(((loaded *)(uintptr_t)module)->library, name);
-    *function = (uintptr_t)found;
-    return found ? XTC_OK : xtc_fail(XTC_LAUNCH, "the image has no function '%s'", name);
+    null_module **link = find(all, module), *loaded = *link;
+    if (!loaded)
+        return XTC_LAUNCH;
+    *link = loaded->next;
+    xtc_library_close(&loaded->library);
+    free(loaded);
+    return XTC_OK;
+}
+
+int32_t null_code_function(null_module **all, xtc_module module, const char *name,
+                           xtc_function *function)
+{
+    const null_module *loaded = *find(all, module);
+    return loaded ? xtc_library_function(&loaded->library, name, function) : XTC_LAUNCH;
+}
+
+int32_t null_code_data(null_module **all, xtc_module module, const char *name,
+                       xtc_address *address, uint64_t *nbytes)
+{
+    null_module *loaded = *find(all, module);
+    if (!loaded || xtc_library_data(&loaded->library, name, address, nbytes))
+        return XTC_LAUNCH;
+    if (null_code_has_data(loaded, *address, *nbytes))
+        return XTC_OK;
+    if (loaded->count == DATA)
+        return xtc_fail(XTC_LAUNCH, "a module is asked for %d symbols of data at most", DATA);
+    loaded->data[loaded->count].address = *address;
+    loaded->data[loaded->count++].nbytes = *nbytes;
+    return XTC_OK;
+}
+
+bool null_code_has_data(const null_module *all, xtc_address address, uint64_t nbytes)
+{
+    for (; all; all = all->next)
+        for (int i = 0; i < all->count; i++) {
+            uint64_t offset = address - all->data[i].address;
+            if (offset <= all->data[i].nbytes && nbytes <= all->data[i].nbytes - offset)
+                return true;
+        }
+    return false;
 }

@@ -3,13 +3,23 @@
 #ifndef NULL_CODE_H
 #define NULL_CODE_H
 
+#include <stdbool.h>
+
 #include "xtc_driver.h"
 
-// A kernel: its argument words are addresses in device memory, and integers.
-typedef void null_kernel(const uint64_t *words);
+// A kernel, which runs once for each block of the grid: its arguments, each in the low bytes of 64
+// bits, and the block's place in x, y and z.
+typedef void null_kernel(const uint64_t *arguments, const uint32_t *block);
 
-int32_t null_code_load(const void *image, uint64_t nbytes, xtc_module *module);
-void null_code_unload(xtc_module module);
-int32_t null_code_symbol(xtc_module module, const char *name, xtc_function *function);
+typedef struct null_module null_module; // those loaded are a list
+
+int32_t null_code_load(null_module **all, const void *image, uint64_t nbytes, xtc_module *module);
+int32_t null_code_unload(null_module **all, xtc_module module);
+int32_t null_code_function(null_module **all, xtc_module module, const char *name,
+                           xtc_function *function);
+int32_t null_code_data(null_module **all, xtc_module module, const char *name,
+                       xtc_address *address, uint64_t *nbytes);
+// Whether these bytes are data that was asked for.
+bool null_code_has_data(const null_module *all, xtc_address address, uint64_t nbytes);
 
 #endif

@@ -20,12 +20,14 @@
 #define CUDA_WARP 32
 #define CUDA_ALL_LANES 0xffffffffu
 
-// A launch's arguments: addresses in global memory, and integers, one word each.
+// A launch's arguments: addresses in global memory, integers and floats, each in the low bytes of 64
+// bits.
 typedef void cuda_kernel(const uint64_t *arguments);
 typedef void cuda_thread(const uint64_t *arguments);
 
 typedef struct {
-    uint32_t grid[3], block[3]; // blocks of the grid, threads of a block; x, y, z
+    uint32_t grid[3]; // blocks in x, y, z, unless the launch says how many; 0: it has to
+    uint32_t block[3];          // threads of a block
     uint32_t shared_bytes;      // shared memory of a block, static and dynamic together
 } cuda_shape;
 

@@ -14,9 +14,8 @@ static const char *const names[] = {XTC_COPY_NAMES("nvgpu."), GPU_EVENTS(EVENT_N
 static int32_t configure(const void *given, sim_options *options, const char **executable)
 {
     const gpu_config *config = given;
-    if (config->nbytes != sizeof *config)
-        return xtc_fail(XTC_USAGE, "the configuration has %llu bytes, not %zu",
-                        (unsigned long long)config->nbytes, sizeof *config);
+    if (xtc_device_check_config(config, sizeof *config))
+        return XTC_USAGE;
     if (config->machine.max_block_threads > GPU_MAX_THREADS)
         return xtc_fail(XTC_USAGE, "blocks of %u threads are more than the simulator has",
                         config->machine.max_block_threads);
@@ -50,6 +49,7 @@ static void counter_values(const void *block, const xtc_copies *copies, uint64_t
 
 const sim_driver_target sim_driver_target_ops = {
     .configure = configure,
+    .has_grid = true,
     .fill = fill,
     .names = counter_names,
     .values = counter_values,

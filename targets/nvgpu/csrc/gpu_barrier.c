@@ -96,7 +96,9 @@ static uint32_t ended_threads(void)
 
 void gpu_barrier_deadlock(const gpu_thread *thread)
 {
-    const barrier *one = &barriers[thread->barrier];
-    sim_fault(0, "deadlock: barrier %u waits for %u threads, of which %u have come; %u threads of "
-              "the block have ended", thread->barrier, one->expected, one->came, ended_threads());
+    const barrier *at = &barriers[thread->barrier];
+    sim_fault_with_report(gpu_thread_report(),
+                          "deadlock: barrier %u waits for %u threads, of which %u have come; %u "
+                          "threads of the block have ended",
+                          thread->barrier, at->expected, at->came, ended_threads());
 }

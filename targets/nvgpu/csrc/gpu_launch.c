@@ -4,14 +4,19 @@
 #include "sim_order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gpu_sim.h"
 
 gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running;
 gpu_warp gpu_warps[GPU_MAX_WARPS];
 cuda_shape gpu_shape;
+const uint32_t *gpu_given_grid;
 uint32_t gpu_block_place[3], gpu_thread_count;
 
+#define STACK_BYTES (128 << 10) // of a thread
+
+static sim_stack_pool stacks = {.stack_bytes = STACK_BYTES};
 static cuda_thread *code;
 static const uint64_t *code_arguments;
 static bool in_grid;
@@ -26,7 +31,7 @@ void gpu_wait(gpu_state state)
 {
     gpu_thread *thread = gpu_running;
     thread->state = state;
-    gpu_fiber_leave(&thread->fiber);
+    sim_fiber_leave(&thread->fiber);
 }
 
 static void run_thread(void)
@@ -34,7 +39,7 @@ static void run_thread(void)
     code(code_arguments);
     gpu_running->state = GPU_ENDED;
     gpu_warp_lane_ended();
-    gpu_fiber_end(&gpu_running->fiber);
+    sim_fiber_end(&gpu_running->fiber, &stacks);
 }
 
 static void begin_block(void)
@@ -76,7 +81,7 @@ static uint32_t take_turns(void)
         if (thread->state != GPU_READY)
             continue;
         gpu_running = thread;
-        gpu_fiber_enter(&thread->fiber, run_thread);
+        sim_fiber_enter(&thread->fiber, &stacks, run_thread);
         gpu_running = NULL;
         ended += thread->state == GPU_ENDED;
         ran = true;
@@ -138,9 +143,11 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
 {
     if (in_grid)
         sim_fault(0, "cuda_launch called by a thread");
-    require_shape(shape);
-    in_grid = true;
     gpu_shape = *shape;
+    if (gpu_given_grid[0])
+        memcpy(gpu_shape.grid, gpu_given_grid, sizeof gpu_shape.grid);
+    require_shape(&gpu_shape);
+    in_grid = true;
     code = thread;
     code_arguments = arguments;
     gpu_thread_count = shape->block[0] * shape->block[1] * shape->block[2];

@@ -25,12 +25,12 @@ static void where(sim_text *text)
     append_place(text, ", thread", gpu_running->place);
 }
 
-static void launch(uint64_t function, const char *name, const uint64_t *arguments, uint32_t count)
+static void launch(uint64_t function, const char *name, const xtc_launch *given)
 {
     cuda_kernel *kernel = (cuda_kernel *)(uintptr_t)function;
     (void)name;
-    (void)count;
-    kernel(arguments);
+    gpu_given_grid = given->grid;
+    kernel(given->arguments);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 
 #include "cuda_sim.h"
 #include "gpu_block.h"
-#include "gpu_fiber.h"
+#include "sim_fiber.h"
 
 #define GPU_MAX_WARPS (GPU_MAX_THREADS / CUDA_WARP)
 #define GPU_BARRIER_COUNT 16
@@ -26,7 +26,7 @@ typedef enum { GPU_READY, GPU_AT_BARRIER, GPU_IN_MEETING, GPU_ENDED } gpu_state;
 typedef struct gpu_copy gpu_copy;
 
 typedef struct {
-    gpu_fiber fiber;
+    sim_fiber fiber;
     gpu_state state;
     uint32_t number, place[3]; // in its block
     uint32_t barrier;          // where it waits
@@ -46,6 +46,7 @@ extern gpu_block *gpu;
 extern gpu_thread gpu_threads[GPU_MAX_THREADS], *gpu_running; // NULL: no thread runs
 extern gpu_warp gpu_warps[GPU_MAX_WARPS];
 extern cuda_shape gpu_shape; // of the launch
+extern const uint32_t *gpu_given_grid; // by the host, 0 where it leaves that to the kernel
 extern uint32_t gpu_block_place[3];
 extern uint32_t gpu_thread_count; // of a block
 
@@ -69,6 +70,10 @@ static inline uint32_t gpu_lane_bit(const gpu_thread *thread)
 void gpu_require_thread(const char *call);
 // Let others run until somebody makes this thread ready.
 void gpu_wait(gpu_state state);
+
+// gpu_report.c
+// What each thread of the block waits for, a line for each; valid until the process ends.
+const char *gpu_thread_report(void);
 
 // gpu_barrier.c
 void gpu_barriers_begin(void);

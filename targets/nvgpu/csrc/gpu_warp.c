@@ -111,8 +111,8 @@ void gpu_meeting_deadlock(const gpu_thread *thread)
 {
     const gpu_warp *warp = gpu_warp_of(thread);
     uint32_t missing = thread->mask & warp->all & ~warp->ended & ~warp->in_meeting;
-    sim_fault(0, "deadlock: %s waits for lane %u of the warp", thread->meeting->name,
-              first_of(missing));
+    sim_fault_with_report(gpu_thread_report(), "deadlock: %s waits for lane %u of the warp",
+                          thread->meeting->name, first_of(missing));
 }
 
 static void sync_lanes(void *const *arguments, uint32_t lanes)

@@ -51,48 +51,65 @@ static int32_t run(xtc_device *device, const xtc_command *command)
     return status;
 }
 
-static hw_result launch(xtc_device *device, const hw_function *function, const uint64_t *arguments)
+static const uint32_t *grid_of(const xtc_launch *given, const hw_shape *shape)
 {
-    const hw_shape *shape = &function->shape;
-    void *parameters[HW_MAX_ARGUMENTS];
-    for (uint32_t i = 0; i < shape->parameters; i++)
-        parameters[i] = (void *)&arguments[i];
-    return device->api.launch(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
-                              shape->block[0], shape->block[1], shape->block[2],
-                              shape->shared_bytes, device->kernels, parameters, NULL);
+    return given->grid[0] ? given->grid : shape->grid;
 }
 
-static void count_launch(hw_counts *counts, const hw_shape *shape)
+static hw_result launch(xtc_device *device, const hw_function *function, const xtc_launch *given)
 {
-    uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
+    const hw_shape *shape = &function->shape;
+    const uint32_t *grid = grid_of(given, shape);
+    void *parameters[HW_MAX_ARGUMENTS];
+    for (uint32_t i = 0; i < shape->parameters; i++)
+        parameters[i] = (void *)&given->arguments[i];
+    return device->api.launch(function->handle, grid[0], grid[1], grid[2], shape->block[0],
+                              shape->block[1], shape->block[2], shape->shared_bytes,
+                              device->kernels, parameters, NULL);
+}
+
+static void count_launch(hw_counts *counts, const uint32_t *grid, const hw_shape *shape)
+{
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     counts->launches++;
     counts->blocks += blocks;
     counts->threads += blocks * shape->block[0] * shape->block[1] * shape->block[2];
 }
 
+static int32_t check_launch(const hw_function *function, const xtc_launch *given)
+{
+    if (given->count != function->shape.parameters)
+        return xtc_fail(XTC_LAUNCH, "kernel '%s' takes %u arguments, not %u", function->name,
+                        function->shape.parameters, given->count);
+    if (!grid_of(given, &function->shape)[0])
+        return xtc_fail(XTC_LAUNCH, "kernel '%s' needs a grid, and the launch gives none",
+                        function->name);
+    return XTC_OK;
+}
+
 static int32_t start(xtc_device *device, const xtc_command *command)
 {
     const hw_function *function = (const hw_function *)(uintptr_t)command->function;
+    const xtc_launch *given = &command->launch;
     uint64_t slot = device->started % HW_MAX_STARTED;
-    if (hw_check(device))
-        return XTC_LOST;
-    if (command->count != function->shape.parameters)
-        return xtc_fail(XTC_LAUNCH, "kernel '%s' takes %u arguments, not %u", function->name,
-                        function->shape.parameters, command->count);
-    int32_t status = hw_enter(device);
+    int32_t status = hw_check(device);
+    if (!status)
+        status = check_launch(function, given);
+    if (!status)
+        status = hw_enter(device);
     if (status)
         return status;
     char *what = device->names[slot];
     snprintf(what, sizeof device->names[slot], "kernel '%s'", function->name);
     device->begins[slot] = hw_now();
-    status = hw_status(device, launch(device, function, command->arguments), XTC_LAUNCH, what);
+    status = hw_status(device, launch(device, function, given), XTC_LAUNCH, what);
     if (!status)
         status = hw_status(device, device->api.event_record(device->ends[slot], device->kernels),
                            XTC_LOST, what);
     hw_leave(device);
     if (!status) {
         device->started++;
-        count_launch(&device->counts, &function->shape);
+        count_launch(&device->counts, grid_of(given, &function->shape), &function->shape);
     }
     return status;
 }
@@ -110,4 +127,4 @@ static int32_t finish(xtc_device *device)
     return status;
 }
 
-const xtc_engine_ops hw_ops = {run, start, finish, HW_MAX_STARTED, HW_MAX_ARGUMENTS};
+const xtc_engine_ops hw_ops = {run, start, finish, HW_MAX_STARTED, HW_MAX_ARGUMENTS, true};

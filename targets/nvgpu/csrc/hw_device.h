@@ -10,12 +10,13 @@
 #include "hw_config.h"
 #include "hw_memory.h"
 #include "xtc_copies.h"
+#include "xtc_device.h"
 
 #define HW_MAX_ARGUMENTS 64
 #define HW_MAX_STARTED 64
 
-// What a module's constant `<kernel>_launch` holds: blocks, threads, bytes of dynamic shared memory,
-// and the number of the kernel's parameters, each of 64 bits.
+// What a module's constant `<kernel>_launch` holds: blocks where the launch does not say how many (0:
+// it has to), threads, bytes of dynamic shared memory, and the number of the kernel's parameters.
 typedef struct {
     uint32_t grid[3], block[3], shared_bytes, parameters;
 } hw_shape;
@@ -27,9 +28,16 @@ typedef struct hw_function {
     char name[];
 } hw_function;
 
+// Data of a module that was asked for.
+typedef struct hw_data {
+    hw_span span;
+    struct hw_data *next;
+} hw_data;
+
 typedef struct hw_module {
     hw_handle handle;
     hw_function *functions;
+    hw_data *data;
     struct hw_module *next;
 } hw_module;
 
@@ -70,7 +78,7 @@ void hw_leave(xtc_device *device);
 
 // hw_driver.c
 // XTC_LOST where the device is closed or has failed.
-int32_t hw_check(const xtc_device *device);
+int32_t hw_check(xtc_device *device);
 // hw_api_failed, after which the device may be lost; XTC_OK for the result 0.
 int32_t hw_status(xtc_device *device, hw_result result, int32_t otherwise, const char *what);
 
@@ -103,7 +111,12 @@ extern const xtc_engine_ops hw_ops;
 // hw_modules.c
 int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module);
 int32_t hw_unload(xtc_device *device, xtc_module module);
-int32_t hw_symbol(xtc_device *device, xtc_module module, const char *name, xtc_function *function);
+int32_t hw_function_of(xtc_device *device, xtc_module module, const char *name,
+                       xtc_function *function);
+int32_t hw_data_of(xtc_device *device, xtc_module module, const char *name, xtc_address *address,
+                   uint64_t *nbytes);
+// Whether these bytes are data of a module that was asked for.
+bool hw_has_data(const xtc_device *device, uint64_t address, uint64_t nbytes);
 void hw_unload_all(xtc_device *device); // inside hw_enter
 
 #endif

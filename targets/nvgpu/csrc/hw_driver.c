@@ -6,12 +6,7 @@
 #include "hw_device.h"
 #include "xtc_error.h"
 
-xtc_engine *xtc_engine_of(xtc_device *device)
-{
-    return &device->engine;
-}
-
-int32_t hw_check(const xtc_device *device)
+int32_t hw_check(xtc_device *device)
 {
     if (xtc_engine_check(&device->engine))
         return XTC_LOST;
@@ -41,8 +36,8 @@ int32_t hw_status(xtc_device *device, hw_result result, int32_t otherwise, const
 static int32_t open_device(const void *given, xtc_device **opened)
 {
     const hw_config *config = given;
-    if (config->nbytes != sizeof *config)
-        return xtc_fail(XTC_USAGE, "a configuration of another version");
+    if (xtc_device_check_config(config, sizeof *config))
+        return XTC_USAGE;
     xtc_device *device = calloc(1, sizeof *device);
     if (!device)
         return xtc_fail(XTC_NOT_FOUND, "out of host memory");
@@ -66,11 +61,6 @@ static int32_t open_device(const void *given, xtc_device **opened)
 
 static int32_t close_device(xtc_device *device)
 {
-    if (xtc_engine_check(&device->engine))
-        return XTC_LOST;
-    if (xtc_engine_runs_here(&device->engine))
-        return xtc_fail(XTC_USAGE, "a callback cannot close its device");
-    xtc_engine_close(device);
     hw_close(device);
     return XTC_OK;
 }
@@ -82,13 +72,7 @@ void hw_free(xtc_device *device)
     free(device);
 }
 
-static void release_device(xtc_device *device)
-{
-    xtc_engine_release(&device->engine);
-    hw_release(device);
-}
-
-static int32_t allocate(xtc_device *device, uint64_t nbytes, xtc_address *address)
+static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
 {
     if (nbytes == 0)
         return xtc_fail(XTC_MEMORY, "cannot allocate 0 bytes");
@@ -104,20 +88,9 @@ static int32_t allocate(xtc_device *device, uint64_t nbytes, xtc_address *addres
     return status;
 }
 
-static int32_t alloc(xtc_device *device, xtc_queue queue, uint64_t nbytes, xtc_address *address)
-{
-    *address = 0;
-    int32_t status = hw_check(device);
-    if (!status)
-        status = allocate(device, nbytes, address);
-    return xtc_engine_stop(device, queue, status);
-}
-
 static int32_t free_memory(xtc_device *device, xtc_address address)
 {
-    int32_t status = hw_check(device);
-    if (!status)
-        status = hw_memory_remove(&device->memory, address);
+    int32_t status = hw_memory_remove(&device->memory, address);
     if (!status)
         status = hw_enter(device);
     if (status)
@@ -130,8 +103,8 @@ static int32_t free_memory(xtc_device *device, xtc_address address)
 static int32_t span(xtc_device *device, xtc_address address, xtc_address *start, uint64_t *nbytes)
 {
     hw_span found = {0, 0};
-    int32_t status = hw_check(device);
-    if (!status && hw_memory_find(&device->memory, address, 1, &found)) {
+    int32_t status = XTC_OK;
+    if (hw_memory_find(&device->memory, address, 1, &found)) {
         status = hw_find_foreign(device, address, 1, &found);
         if (!status)
             status = hw_wait_for_others(device);
@@ -144,11 +117,8 @@ static int32_t span(xtc_device *device, xtc_address address, xtc_address *start,
 static int32_t memory(xtc_device *device, uint64_t *used, uint64_t *size)
 {
     size_t nbytes = 0;
-    *used = *size = 0;
-    int32_t status = hw_check(device);
-    if (!status)
-        status = hw_status(device, device->api.device_memory(&nbytes, device->number), XTC_LOST,
-                           "cuDeviceTotalMem");
+    int32_t status = hw_status(device, device->api.device_memory(&nbytes, device->number),
+                               XTC_LOST, "cuDeviceTotalMem");
     *used = status ? 0 : device->memory.used;
     *size = nbytes;
     return status;
@@ -159,8 +129,6 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
 {
     static const char *const all[] = {XTC_COPY_NAMES("nvgpu."), "nvgpu.LAUNCHES", "nvgpu.BLOCKS",
                                       "nvgpu.THREADS"};
-    if (xtc_engine_check(&device->engine))
-        return XTC_LOST;
     *count = sizeof all / sizeof *all;
     *names = all;
     if (!values)
@@ -172,24 +140,18 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
     return XTC_OK;
 }
 
-static const xtc_driver table = {
-    .version = XTC_DRIVER_VERSION,
-    .nbytes = sizeof table,
-    XTC_ENGINE_MEMBERS,
+const xtc_device_ops xtc_device_own = {
     .open = open_device,
     .close = close_device,
-    .release = release_device,
+    .release = hw_release,
+    .check = hw_check,
     .alloc = alloc,
     .free = free_memory,
     .span = span,
     .memory = memory,
     .load = hw_load,
     .unload = hw_unload,
-    .symbol = hw_symbol,
+    .function = hw_function_of,
+    .data = hw_data_of,
     .counters = counters,
 };
-
-const xtc_driver *xtc_driver_table(void)
-{
-    return &table;
-}

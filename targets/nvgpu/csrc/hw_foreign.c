@@ -39,6 +39,8 @@ int32_t hw_find_foreign(xtc_device *device, uint64_t address, uint64_t nbytes, h
 int32_t hw_find(xtc_device *device, uint64_t address, uint64_t nbytes)
 {
     hw_span found;
+    if (hw_has_data(device, address, nbytes))
+        return XTC_OK;
     if (hw_memory_find(&device->memory, address, nbytes, &found) == XTC_OK)
         return XTC_OK;
     return hw_find_foreign(device, address, nbytes, &found);

@@ -7,13 +7,6 @@
 #include "hw_device.h"
 #include "xtc_error.h"
 
-typedef struct {
-    xtc_device *device;
-    const void *image;
-    const char *name;
-    uint64_t nbytes, module, result;
-} request;
-
 static bool is_fat(const char *image)
 {
     return strncmp(image, "\x50\xed\x55\xba", 4) == 0;
@@ -39,42 +32,31 @@ static int32_t load_text(xtc_device *device, const char *image, hw_handle *handl
     return status;
 }
 
-static int32_t load(void *data)
+int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *loaded)
 {
-    request *one = data;
     hw_module *module = calloc(1, sizeof *module);
-    char *image = malloc(one->nbytes + 1);
+    char *text = malloc(nbytes + 1);
     int32_t status = XTC_OK;
-    if (!module || !image)
+    if (!module || !text)
         status = xtc_fail(XTC_IMAGE, "out of host memory");
     if (!status) {
-        memcpy(image, one->image, one->nbytes);
-        image[one->nbytes] = '\0'; // PTX is a text
-        status = hw_enter(one->device);
+        memcpy(text, image, nbytes);
+        text[nbytes] = '\0'; // PTX is a text
+        status = hw_enter(device);
     }
     if (!status) {
-        status = load_text(one->device, image, &module->handle);
-        hw_leave(one->device);
+        status = load_text(device, text, &module->handle);
+        hw_leave(device);
     }
-    free(image);
+    free(text);
     if (status) {
         free(module);
         return status;
     }
-    module->next = one->device->modules;
-    one->device->modules = module;
-    one->result = (uintptr_t)module;
+    module->next = device->modules;
+    device->modules = module;
+    *loaded = (uintptr_t)module;
     return XTC_OK;
-}
-
-int32_t hw_load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module)
-{
-    request one = {.device = device, .image = image, .nbytes = nbytes};
-    int32_t status = hw_check(device);
-    if (!status)
-        status = xtc_engine_call(device, load, &one);
-    *module = one.result;
-    return status;
 }
 
 static hw_module **find(xtc_device *device, xtc_module number)
@@ -97,28 +79,26 @@ static int32_t remove_module(xtc_device *device, hw_module **link)
         module->functions = function->next;
         free(function);
     }
+    while (module->data) {
+        hw_data *known = module->data;
+        module->data = known->next;
+        free(known);
+    }
     free(module);
     return hw_status(device, result, XTC_LAUNCH, "unloading device code");
 }
 
-static int32_t unload(void *data)
-{
-    request *one = data;
-    hw_module **link = find(one->device, one->module);
-    if (!*link)
-        return XTC_LAUNCH;
-    int32_t status = hw_enter(one->device);
-    if (status)
-        return status;
-    status = remove_module(one->device, link);
-    hw_leave(one->device);
-    return status;
-}
-
 int32_t hw_unload(xtc_device *device, xtc_module module)
 {
-    request one = {.device = device, .module = module};
-    return hw_check(device) ? XTC_LOST : xtc_engine_call(device, unload, &one);
+    hw_module **link = find(device, module);
+    if (!*link)
+        return XTC_LAUNCH;
+    int32_t status = hw_enter(device);
+    if (status)
+        return status;
+    status = remove_module(device, link);
+    hw_leave(device);
+    return status;
 }
 
 void hw_unload_all(xtc_device *device)
@@ -194,19 +174,20 @@ static int32_t prepare(xtc_device *device, hw_handle module, hw_function *functi
     return hw_status(device, result, XTC_LAUNCH, what);
 }
 
-static int32_t look_up(request *one, hw_module *module)
+static int32_t look_up(xtc_device *device, hw_module *module, const char *name,
+                       xtc_function *found)
 {
-    size_t length = strlen(one->name);
+    size_t length = strlen(name);
     if (length > 500)
         return xtc_fail(XTC_LAUNCH, "the name of the function is longer than 500 characters");
     hw_function *function = calloc(1, sizeof *function + length + 1);
     if (!function)
         return xtc_fail(XTC_LAUNCH, "out of host memory");
-    memcpy(function->name, one->name, length);
-    int32_t status = hw_enter(one->device);
+    memcpy(function->name, name, length);
+    int32_t status = hw_enter(device);
     if (!status) {
-        status = prepare(one->device, module->handle, function);
-        hw_leave(one->device);
+        status = prepare(device, module->handle, function);
+        hw_leave(device);
     }
     if (status) {
         free(function);
@@ -214,30 +195,61 @@ static int32_t look_up(request *one, hw_module *module)
     }
     function->next = module->functions;
     module->functions = function;
-    one->result = (uintptr_t)function;
+    *found = (uintptr_t)function;
     return XTC_OK;
 }
 
-static int32_t symbol(void *data)
+int32_t hw_function_of(xtc_device *device, xtc_module number, const char *name,
+                       xtc_function *found)
 {
-    request *one = data;
-    hw_module *module = *find(one->device, one->module);
+    hw_module *module = *find(device, number);
     if (!module)
         return XTC_LAUNCH;
     for (hw_function *function = module->functions; function; function = function->next)
-        if (strcmp(function->name, one->name) == 0) {
-            one->result = (uintptr_t)function;
+        if (strcmp(function->name, name) == 0) {
+            *found = (uintptr_t)function;
             return XTC_OK;
         }
-    return look_up(one, module);
+    return look_up(device, module, name, found);
 }
 
-int32_t hw_symbol(xtc_device *device, xtc_module module, const char *name, xtc_function *function)
+static int32_t remember_data(hw_module *module, hw_span span)
 {
-    request one = {.device = device, .module = module, .name = name};
-    int32_t status = hw_check(device);
-    if (!status)
-        status = xtc_engine_call(device, symbol, &one);
-    *function = one.result;
-    return status;
+    for (const hw_data *known = module->data; known; known = known->next)
+        if (known->span.address == span.address)
+            return XTC_OK;
+    hw_data *added = malloc(sizeof *added);
+    if (!added)
+        return xtc_fail(XTC_LAUNCH, "out of host memory");
+    *added = (hw_data){span, module->data};
+    module->data = added;
+    return XTC_OK;
+}
+
+int32_t hw_data_of(xtc_device *device, xtc_module number, const char *name, xtc_address *address,
+                   uint64_t *nbytes)
+{
+    hw_module *module = *find(device, number);
+    char what[600];
+    size_t size = 0;
+    int32_t status = module ? hw_enter(device) : XTC_LAUNCH;
+    if (status)
+        return status;
+    snprintf(what, sizeof what, "the data '%.500s'", name);
+    hw_result result = device->api.module_global(address, &size, module->handle, name);
+    status = hw_status(device, result, XTC_LAUNCH, what);
+    hw_leave(device);
+    *nbytes = size;
+    return status ? status : remember_data(module, (hw_span){*address, size});
+}
+
+bool hw_has_data(const xtc_device *device, uint64_t address, uint64_t nbytes)
+{
+    for (const hw_module *module = device->modules; module; module = module->next)
+        for (const hw_data *known = module->data; known; known = known->next) {
+            uint64_t offset = address - known->span.address;
+            if (offset <= known->span.nbytes && nbytes <= known->span.nbytes - offset)
+                return true;
+        }
+    return false;
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.effects import read_memrefs, written_memrefs
 from xtc.ir.analysis.views import root
 from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, all_operations
-from xtc_targets.nvgpu.passes._device import BARRIER
+from xtc_targets.nvgpu.passes._kernels import BARRIER
 
 SHARED_LOOPS = "scf.parallel"
 """Loops whose iterations the threads of a block share, where nothing parallel is around them."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.ir.mlir import Value
-from xtc_targets.nvgpu.passes._code import Code, Number
-from xtc_targets.nvgpu.passes._contraction import Kind
+from xtc_targets.nvgpu.passes._mma_contraction import Kind
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
 
 CHUNK = 16
 """Bytes of a row of a matrix that ldmatrix loads; they stay together in shared memory."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType, Value
-from xtc_targets.nvgpu.passes._code import Code, Number
 from xtc_targets.nvgpu.passes._panel import CHUNK, PERIOD, Panel
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
 
 _NARROWEST_ASYNC = 4
 

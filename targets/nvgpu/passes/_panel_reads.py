@@ -14,8 +14,8 @@ from xtc.ir.mlir import (
     Type,
     Value,
 )
-from xtc_targets.nvgpu.passes._code import Code, Number
 from xtc_targets.nvgpu.passes._panel import Panel
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
 
 GROUP = 16
 """Rows or columns that one fragment has: those of A for one mma, those of B for two."""

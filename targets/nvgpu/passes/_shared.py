@@ -14,8 +14,8 @@ from xtc.ir.mlir import (
     Value,
 )
 from xtc.ir.partition import symbol_of, top_level
-from xtc_targets.nvgpu.passes._code import Code
-from xtc_targets.nvgpu.passes._device import SHARED, SHARED_BYTES, SHARED_SYMBOL
+from xtc_targets.nvgpu.passes._kernels import SHARED, SHARED_BYTES, SHARED_SYMBOL
+from xtc_targets.nvgpu.passes._thread_code import Code
 
 _TYPE = f"memref<0xi8, {SHARED}>"
 _ALIGNMENT = 1024

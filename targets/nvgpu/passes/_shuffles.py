@@ -14,7 +14,7 @@ from xtc.ir.mlir import (
     Type,
     Value,
 )
-from xtc_targets.nvgpu.passes._device import SHUFFLE
+from xtc_targets.nvgpu.passes._kernels import SHUFFLE
 
 _WORD = 32
 _ALL_LANES = 0xFFFFFFFF

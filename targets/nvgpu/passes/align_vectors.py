@@ -22,7 +22,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import ACCESS_BYTES, BUFFER_ALIGNMENT
-from xtc_targets.nvgpu.passes._device import kernels
+from xtc_targets.nvgpu.passes._kernels import kernels
 from xtc_targets.nvgpu.passes._sizes import element_bytes
 
 

@@ -19,8 +19,8 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _llvm as llvm
-from xtc_targets.nvgpu.passes import _simulated as simulated
-from xtc_targets.nvgpu.passes._device import (
+from xtc_targets.nvgpu.passes import _simulator_calls as simulated
+from xtc_targets.nvgpu.passes._kernels import (
     BARRIER,
     BLOCK_ID,
     SHARED_SYMBOL,

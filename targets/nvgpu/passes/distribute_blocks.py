@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_view
 from xtc.ir.attributes import UNROLL
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     Attribute,
     Block,
@@ -31,7 +31,7 @@ from xtc_targets.nvgpu.passes._barriers import (
     insert_barriers,
     is_block_level,
 )
-from xtc_targets.nvgpu.passes._device import (
+from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     SHARED,
     THREAD_ID,
@@ -40,7 +40,7 @@ from xtc_targets.nvgpu.passes._device import (
     set_apart,
     set_shape,
 )
-from xtc_targets.nvgpu.passes._iterations import (
+from xtc_targets.nvgpu.passes._numbered_loops import (
     binary,
     count,
     extents,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import (
+from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
     GRID,
     THREAD_ID,
@@ -21,7 +21,7 @@ from xtc_targets.nvgpu.passes._device import (
     set_apart,
     set_shape,
 )
-from xtc_targets.nvgpu.passes._iterations import (
+from xtc_targets.nvgpu.passes._numbered_loops import (
     binary,
     count,
     extents,
@@ -29,6 +29,7 @@ from xtc_targets.nvgpu.passes._iterations import (
     place,
     where_below,
 )
+from xtc_targets.nvgpu.passes._symbolic_grid import SymbolicLoop
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,10 @@ class DistributeThreads(Pass):
 
     Neighbouring threads have neighbouring last indices. Whatever else a kernel holds, as loops one
     after another that would have to wait for each other, runs on one thread: `nvgpu.grid` and
-    `nvgpu.block` are 1. All functions that have a body are kernels; their buffers are
-    `llvm.noalias`, as they are on the host. Those that have a grid already stay as they are.
+    `nvgpu.block` are 1. Where the first size is an argument of the kernel, `nvgpu.grid` is 0 and
+    `xtc.grid` tells the host how many blocks a launch needs. All functions that have a body are
+    kernels; their buffers are `llvm.noalias`, as they are on the host. Those that have a grid
+    already stay as they are.
 
     Attributes:
         block_threads: threads of a block, where there are so many iterations.
@@ -66,6 +69,13 @@ class DistributeThreads(Pass):
         set_apart(kernel)
         loop = only_loop(kernel)
         ranges = None if loop is None else extents(loop)
+        symbolic = None if loop is None or ranges else SymbolicLoop.of(loop, kernel)
+        if loop is not None and symbolic is not None:
+            with loop.location:
+                number = _thread_number(self.block_threads, InsertionPoint(loop))
+                symbolic.distribute(kernel, number, self.block_threads)
+            loop.erase()
+            return
         if loop is None or not ranges or not count(ranges):
             set_shape(kernel, [1], [1])
             return

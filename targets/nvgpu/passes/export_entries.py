@@ -12,9 +12,9 @@ from xtc.interfaces.target import kernel_symbol
 from xtc.ir.mlir import Attribute, InsertionPoint, Module, Operation, StringAttr, UnitAttr
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import kernels, shape, shared_bytes
+from xtc_targets.nvgpu.passes._kernels import kernels, shape, shared_bytes
 
-_WORDS = ("i64", "!llvm.ptr", "!llvm.ptr<1>")
+_ARGUMENTS = ("i32", "i64", "f32", "f64", "!llvm.ptr", "!llvm.ptr<1>")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ExportEntries(Pass):
         llvm.mlir.global constant @f_nvgpu0_0_launch(dense<[..]>) {addr_space = 4}
 
     The constant holds what `hw_shape` of `csrc/hw_device.h` does: blocks, threads, bytes of dynamic
-    shared memory and the number of parameters, each of which is a word of 64 bits.
+    shared memory and the number of parameters.
     """
 
     name: ClassVar[str] = "export-entries"
@@ -42,9 +42,9 @@ class ExportEntries(Pass):
 def _export(module: Operation, kernel: Operation) -> None:
     name = kernel_symbol(symbol_of(kernel))
     types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
-    if wrong := [type for type in types if type not in _WORDS]:
+    if wrong := [type for type in types if type not in _ARGUMENTS]:
         raise CompileError(
-            f"kernel '{symbol_of(kernel)}' takes {wrong[0]}, which is no word of 64 bits",
+            f"kernel '{symbol_of(kernel)}' takes {wrong[0]}, which is no kernel argument",
             where=str(kernel.location),
         )
     grid, block = shape(kernel)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.accesses import Access
 from xtc.ir.mlir import Block, Operation, Type, Value, all_operations
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import kernels
+from xtc_targets.nvgpu.passes._kernels import kernels
 
 _Place = tuple[Value, tuple[Value, ...], Type]
 _PURE = ("arith.", "math.", "affine.", "ub.", "vector.broadcast", "vector.extract", "vector.from_")

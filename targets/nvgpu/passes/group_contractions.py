@@ -10,7 +10,7 @@ from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.attributes import KERNEL
 from xtc.ir.mlir import InsertionPoint, IntegerAttr, IntegerType, Operation, OpView, Value
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._contraction import Product, epilogue_of, product_of
+from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class GroupContractions(Pass):
         """All that will be marked: the hash of an operation is lost when that is changed."""
         groups: list[_Group] = []
         taken: set[Operation] = set()
-        for product in (product_of(op, self.tf32) for op in view.nests):
+        for product in (mma_contraction(op, self.tf32) for op in view.nests):
             zeros = None if product is None else _zeros(view, product)
             if product is None or zeros is None:
                 continue
@@ -62,7 +62,7 @@ class GroupContractions(Pass):
 class _Group:
     """A product, what fills its destination with zeros, and what joins it."""
 
-    product: Product
+    product: MmaContraction
     zeros: Operation
     reader: Operation | None
 
@@ -94,7 +94,7 @@ def _separate(op: Operation, number: int) -> None:
         op.operands[last] = own.results[0]
 
 
-def _zeros(view: FunctionView, product: Product) -> Operation | None:
+def _zeros(view: FunctionView, product: MmaContraction) -> Operation | None:
     """What fills the product's destination with zeros."""
     nest = view.nest_of(product.nest.op.operands[product.nest.destination])
     if nest is None or nest.op.name != "linalg.fill":
@@ -110,7 +110,7 @@ def is_zero(value: Value) -> bool:
     return str(owner.attributes["value"]).startswith("0.000000e+00")
 
 
-def _reader(view: FunctionView, product: Product) -> Operation | None:
+def _reader(view: FunctionView, product: MmaContraction) -> Operation | None:
     """The operation that may change the product's elements before they are written."""
     uses = view.uses.get(product.nest.result, [])
     if len(uses) != 1:

@@ -11,7 +11,7 @@ from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operat
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._device import kernels
+from xtc_targets.nvgpu.passes._kernels import kernels
 from xtc_targets.nvgpu.passes._sizes import bytes_of
 
 

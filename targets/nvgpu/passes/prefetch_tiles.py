@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._barriers import Effects
-from xtc_targets.nvgpu.passes._device import BARRIER, SHARED, kernels
+from xtc_targets.nvgpu.passes._kernels import BARRIER, SHARED, kernels
 
 _LESS = 2  # arith.cmpi: slt
 _HARMLESS = ("arith.", "affine.", "memref.alloc")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import structured
-from xtc.ir.builders.tensors import index_constant
+from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
     Attribute,
     Block,
@@ -23,10 +23,10 @@ from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._device import GRID, WARP, only_operation
-from xtc_targets.nvgpu.passes._iterations import binary, where_below
-from xtc_targets.nvgpu.passes._reductions import Reduction, counters_of, reduction_of
+from xtc_targets.nvgpu.passes._kernels import GRID, WARP, only_operation
+from xtc_targets.nvgpu.passes._numbered_loops import binary, where_below
 from xtc_targets.nvgpu.passes._shuffles import exchanged
+from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, reduction_of
 
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency
 _BLOCKS = "[#gpu.block<linear_dim_0>]"

@@ -18,8 +18,8 @@ from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import schedule_line
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._contraction_kinds import Product, Tile, product_of, tile_of
-from xtc_targets.nvgpu.passes._padding import padded
+from xtc_targets.nvgpu.passes._core_tiles import CoreContraction, Tile, core_contraction, tile_of
+from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _TERMS = 4  # of a sum that a thread adds before it looks whether there are more
 
@@ -63,7 +63,7 @@ class ScheduleContractions(SchedulingPass):
         }
 
     def _schedule(self, nest: Structured) -> None:
-        product = product_of(nest)
+        product = core_contraction(nest)
         tile = None if product is None else tile_of(product, self.sms)
         if product is None or tile is None:
             return
@@ -72,7 +72,7 @@ class ScheduleContractions(SchedulingPass):
         _write(filled, tile)
 
 
-def _filled_up(product: Product, tile: Tile) -> Product:
+def _filled_up(product: CoreContraction, tile: Tile) -> CoreContraction:
     """The product of factors that tiles divide, in the place of `product`."""
     nest = product.nest
     steps = {product.m: tile.rows, product.n: tile.columns, product.k: tile.depth}
@@ -93,7 +93,7 @@ def _filled_up(product: Product, tile: Tile) -> Product:
     return replace(product, nest=replace(nest, extents=tuple(sizes)))
 
 
-def _write(product: Product, tile: Tile) -> None:
+def _write(product: CoreContraction, tile: Tile) -> None:
     op = product.nest.op
     names = _names(op, len(product.nest.extents))
     op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
@@ -106,7 +106,7 @@ def _names(op: Operation, loops: int) -> list[str]:
     return [f"d{loop}" for loop in range(loops)]
 
 
-def _loops(product: Product, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
+def _loops(product: CoreContraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
     """Loops over blocks, over terms, over threads, and those of a thread."""
     m, n, k = (names[loop] for loop in (product.m, product.n, product.k))
     grid = [NestLoop(names[b], parallelize=True) for b in product.batch if product.size(b) > 1]

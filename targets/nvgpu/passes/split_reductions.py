@@ -10,7 +10,8 @@ from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
-from xtc.ir.builders.tensors import empty, generic
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
     Attribute,
     DenseI64ArrayAttr,
@@ -25,7 +26,7 @@ from xtc.ir.mlir import (
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
-from xtc_targets.nvgpu.passes._reductions import Reduction, reduction_of
+from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
 _PART = 2048  # elements of a part, at least: eight for each thread of a block
 _TURNS = 4  # blocks for each multiprocessor, of which several run at once

@@ -26,14 +26,14 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._code import Code, Number
-from xtc_targets.nvgpu.passes._contraction import Product, epilogue_of, product_of
-from xtc_targets.nvgpu.passes._contraction_loop import ProductLoop, ThreadPlace
-from xtc_targets.nvgpu.passes._contraction_write import Result, keep_sums, write_result
-from xtc_targets.nvgpu.passes._device import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._kernels import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
+from xtc_targets.nvgpu.passes._mma_loop import ProductLoop, ThreadPlace
+from xtc_targets.nvgpu.passes._mma_result import Result, keep_sums, write_result
+from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
 from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._tiling import BLOCKS_SM, Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
@@ -104,7 +104,7 @@ class UseTensorCores(Pass):
 class _Work:
     """A kernel's product; `ops` is all that it does, to be replaced."""
 
-    product: Product
+    product: MmaContraction
     ops: list[Operation]
     result: Value
     epilogue: tuple[Structured, int] | None
@@ -116,7 +116,7 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     if len(acting) not in (2, 3) or acting[0].name != "linalg.fill":
         return None
     fill, contraction = acting[:2]
-    product = product_of(contraction, tf32)
+    product = mma_contraction(contraction, tf32)
     sums = contraction.operands[len(contraction.operands) - 1]
     if product is None or fill.operands[1] != sums or not is_zero(fill.operands[0]):
         return None
@@ -176,7 +176,7 @@ def _thread_place(code: Code, tiling: Tiling, thread: Value) -> ThreadPlace:
 
 
 def _tile(
-    code: Code, product: Product, tiling: Tiling, block: Value
+    code: Code, product: MmaContraction, tiling: Tiling, block: Value
 ) -> tuple[tuple[Number, ...], Number, Number]:
     """Indices of the batch, first row and first column of a block's part of the result.
 
@@ -197,7 +197,7 @@ def _tile(
     return tuple(batch), code.mul(row, tiling.m), code.mul(column, tiling.n)
 
 
-def _strided(code: Code, product: Product, operand: int, batch: Sequence[Number]) -> Strided:
+def _strided(code: Code, product: MmaContraction, operand: int, batch: Sequence[Number]) -> Strided:
     """A factor as this block sees it."""
     memref = product.nest.op.operands[operand]
     type = MemRefType(memref.type)

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xtc.ir.attributes import NODE_ID_PREFIX
 from xtc.ir.mlir import (
@@ -16,11 +15,7 @@ from xtc.ir.mlir import (
     AffineMap,
     AffineMapAttr,
     AffineMulExpr,
-    ArrayAttr,
     Attribute,
-    DenseI32ArrayAttr,
-    DenseI64ArrayAttr,
-    InsertionPoint,
     Operation,
     OpResult,
     RankedTensorType,
@@ -150,94 +145,6 @@ def arithmetic(op: Operation) -> int:
 def input_count(op: Operation) -> int:
     """How many operands a linalg operation reads without writing them."""
     return len(op.operands) - len(op.results)
-
-
-def without_unit_loops(op: Operation) -> Operation:
-    """Replace a linalg.generic on tensors by one without its loops of a single iteration.
-
-    Dimensions that only such loops walk leave the operands too, by slices of lower rank.
-    """
-    sizes = trip_counts(op)
-    kept = [position for position, size in enumerate(sizes) if size != 1]
-    if len(kept) == len(sizes):
-        return op
-    with op.context, op.location, InsertionPoint(op):
-        maps = [_restricted(index_map, kept) for index_map in index_maps(op)]
-        reduced = [_reduce(*pair) for pair in zip(op.operands, maps, strict=True)]
-        kinds = op.attributes["iterator_types"]
-        attributes = dict_of(op)
-        attributes["indexing_maps"] = ArrayAttr.get([AffineMapAttr.get(m) for _, m in reduced])
-        attributes["iterator_types"] = ArrayAttr.get([kinds[position] for position in kept])
-        values = [value for value, _ in reduced]
-        new = Operation.create(
-            op.name,
-            results=[value.type for value in values[input_count(op) :]],
-            operands=values,
-            attributes=attributes,
-            regions=1,
-        )
-        op.regions[0].blocks[0].append_to(new.regions[0])
-        first = input_count(op)
-        for old, result, place in zip(op.results, new.results, itertools.count(first)):
-            old.replace_all_uses_with(_insert(result, op.operands[place], maps[place]))
-        op.erase()
-    return new
-
-
-def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
-    """`index_map` as a function of the kept loops alone, the others being 0."""
-    places = {old: new for new, old in enumerate(kept)}
-    substitution = [
-        AffineDimExpr.get(places[old]) if old in places else AffineConstantExpr.get(0)
-        for old in range(index_map.n_dims)
-    ]
-    inner = AffineMap.get(len(kept), 0, substitution)
-    return AffineMap.get(len(kept), 0, [one.compose(inner) for one in index_map.results])
-
-
-def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
-    """`value` at the only place of the dimensions that a constant indexes, and the map left."""
-    left = [one for one in index_map.results if not isinstance(one, AffineConstantExpr)]
-    if len(left) == len(index_map.results):
-        return value, index_map
-    shape = RankedTensorType(value.type).shape
-    kept = [
-        size
-        for one, size in zip(index_map.results, shape, strict=True)
-        if not isinstance(one, AffineConstantExpr)
-    ]
-    slice = Operation.create(
-        "tensor.extract_slice",
-        results=[RankedTensorType.get(kept, value.type.element_type)],
-        operands=[value],
-        attributes=_window(shape, index_map, 1),
-    )
-    return slice.results[0], AffineMap.get(index_map.n_dims, 0, left)
-
-
-def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
-    """`into` with `result` where `index_map` says."""
-    if result.type == into.type:
-        return result
-    insertion = Operation.create(
-        "tensor.insert_slice",
-        results=[into.type],
-        operands=[result, into],
-        attributes=_window(RankedTensorType(into.type).shape, index_map, 2),
-    )
-    return insertion.results[0]
-
-
-def _window(shape: Sequence[int], index_map: AffineMap, tensors: int) -> dict[str, Attribute]:
-    """Attributes of a slice of all of a tensor, but where a constant indexes it."""
-    places = [one.value if isinstance(one, AffineConstantExpr) else -1 for one in index_map.results]
-    sizes = [size if place < 0 else 1 for place, size in zip(places, shape, strict=True)]
-    return {
-        "static_offsets": DenseI64ArrayAttr.get([max(0, place) for place in places]),
-        "static_sizes": DenseI64ArrayAttr.get(sizes),
-        "static_strides": DenseI64ArrayAttr.get([1] * len(sizes)),
-        "operandSegmentSizes": DenseI32ArrayAttr.get([1] * tensors + [0, 0, 0]),
-    }
 
 
 def dict_of(op: Operation) -> dict[str, Attribute]:

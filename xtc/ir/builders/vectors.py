@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xtc.ir.builders.affine import shifted
 from xtc.ir.mlir import (
-    AffineConstantExpr,
     AffineDimExpr,
-    AffineExpr,
     AffineMap,
-    AffineMapAttr,
-    Attribute,
-    DenseI64ArrayAttr,
     MemRefType,
-    Operation,
     Type,
     Value,
     VectorType,
+    memref,
+    vector,
 )
 
 Pieces = list[Value]
@@ -69,30 +66,7 @@ def broadcast(value: Value, lanes: int) -> Value:
     """A scalar in every lane."""
     if lanes == 1:
         return value
-    type = piece_type(value.type, lanes)
-    return create("vector.broadcast", [type], [value])
-
-
-def create(
-    name: str,
-    results: Sequence[Type],
-    operands: Sequence[Value],
-    attributes: Mapping[str, Attribute] | None = None,
-) -> Value:
-    """A new operation with one result, at the insertion point."""
-    op = Operation.create(
-        name, results=results, operands=operands, attributes=dict(attributes or {})
-    )
-    return op.results[0]
-
-
-def moved(index: Value, distance: int) -> Value:
-    """`index + distance`."""
-    if distance == 0:
-        return index
-    step = AffineExpr.get_add(AffineDimExpr.get(0), AffineConstantExpr.get(distance))
-    by = AffineMapAttr.get(AffineMap.get(1, 0, [step]))
-    return create("affine.apply", [index.type], [index], {"map": by})
+    return vector.broadcast(piece_type(value.type, lanes), value)
 
 
 @dataclass(frozen=True)
@@ -111,12 +85,12 @@ class Access:
     dims: tuple[int | None, ...]
 
     @staticmethod
-    def of(memref: Value, indices: Sequence[Value], index_map: AffineMap) -> Access:
+    def of(buffer: Value, indices: Sequence[Value], index_map: AffineMap) -> Access:
         """The access of a transfer with this permutation map."""
         dims = tuple(
             one.position if isinstance(one, AffineDimExpr) else None for one in index_map.results
         )
-        return Access(memref, tuple(indices), dims)
+        return Access(buffer, tuple(indices), dims)
 
     @property
     def is_contiguous(self) -> bool:
@@ -139,7 +113,7 @@ class Access:
         indices = list(self.indices)
         for distance, dim in zip(place, self.dims, strict=True):
             if dim is not None:
-                indices[dim] = moved(indices[dim], distance)
+                indices[dim] = shifted(indices[dim], distance)
         return indices
 
 
@@ -147,33 +121,29 @@ def read(access: Access, cut: Cut) -> Value:
     """One piece read from memory."""
     element = MemRefType(access.memref.type).element_type
     if cut.lanes == 1 or access.is_uniform:
-        return broadcast(_load(access, cut, 0, element), cut.lanes)
+        return broadcast(_load(access, cut, 0), cut.lanes)
     type = piece_type(element, cut.lanes)
     if access.is_contiguous:
-        return create("vector.load", [type], [access.memref, *access.at(cut, 0)])
-    lanes = [_load(access, cut, lane, element) for lane in range(cut.lanes)]
-    return create("vector.from_elements", [type], lanes)
+        return vector.load(type, access.memref, access.at(cut, 0))
+    lanes = [_load(access, cut, lane) for lane in range(cut.lanes)]
+    return vector.from_elements(type, lanes)
 
 
-def _load(access: Access, cut: Cut, lane: int, element: Type) -> Value:
-    return create("memref.load", [element], [access.memref, *access.at(cut, lane)])
+def _load(access: Access, cut: Cut, lane: int) -> Value:
+    return memref.load(access.memref, access.at(cut, lane))
 
 
 def write(piece: Value, access: Access, cut: Cut) -> None:
     """One piece written to memory."""
     if cut.lanes > 1 and access.is_contiguous:
-        operands = [piece, access.memref, *access.at(cut, 0)]
-        Operation.create("vector.store", operands=operands)
+        vector.store(piece, access.memref, access.at(cut, 0))
         return
     for lane in range(cut.lanes):
-        value = lane_of(piece, cut, lane)
-        Operation.create("memref.store", operands=[value, access.memref, *access.at(cut, lane)])
+        memref.store(lane_of(piece, cut, lane), access.memref, access.at(cut, lane))
 
 
 def lane_of(piece: Value, cut: Cut, lane: int) -> Value:
     """One element of a piece."""
     if cut.lanes == 1:
         return piece
-    type = VectorType(piece.type).element_type
-    place = DenseI64ArrayAttr.get([lane])
-    return create("vector.extract", [type], [piece], {"static_position": place})
+    return vector.extract(piece, [], [lane])

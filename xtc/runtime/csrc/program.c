@@ -73,12 +73,16 @@ static void copy_within(const xtc_program *program, word device, word to, word f
     on->driver->copy_within(on->device, on->queue, to, from, nbytes, (uint32_t)flags, NULL);
 }
 
-static void launch(const xtc_program *program, word kernel, word words, word count)
+static void launch(const xtc_program *program, word kernel, word arguments, word x, word y,
+                   word z)
 {
     const xtc_program_kernel *which = &program->kernels[kernel];
     const xtc_program_device *on = &program->devices[which->device];
-    on->driver->launch(on->device, on->queue, which->function, (const uint64_t *)words,
-                       (uint32_t)count, NULL);
+    xtc_launch given = {{(uint32_t)x, (uint32_t)y, (uint32_t)z},
+                        (uint32_t)which->count,
+                        (const uint64_t *)arguments,
+                        which->types};
+    on->driver->launch(on->device, on->queue, which->function, &given, NULL);
 }
 
 static void after(const xtc_program *program, word device, word other)

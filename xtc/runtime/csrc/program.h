@@ -21,6 +21,8 @@ typedef struct {
 typedef struct {
     uint64_t device;
     xtc_function function;
+    uint64_t count;       // of arguments
+    const uint8_t *types; // of enum xtc_type
 } xtc_program_kernel;
 
 struct xtc_program {
@@ -33,7 +35,8 @@ struct xtc_program {
                       word flags);
     void (*copy_within)(const xtc_program *, word device, word to, word from, word nbytes,
                         word flags);
-    void (*launch)(const xtc_program *, word kernel, word words, word count);
+    // `arguments` is the address of the kernel's arguments; a grid of 0, 0, 0 is the image's own.
+    void (*launch)(const xtc_program *, word kernel, word arguments, word x, word y, word z);
     void (*after)(const xtc_program *, word device, word other);
     void (*wait)(const xtc_program *, word device);
     // The entry point is left early: wait for all devices, and free what it allocated on them.

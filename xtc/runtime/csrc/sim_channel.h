@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "xtc_report.h"
+
 #define SIM_MAGIC 0x4d495358u
 #define SIM_DESCRIPTOR 3 // of the shared file in the device process
 #define SIM_RING 64
@@ -18,10 +20,13 @@
 #define SIM_GRANULE 64 // bytes of device memory that one byte of the map stands for
 
 enum sim_operation {
-    SIM_LOAD,   // arguments: bytes of the image that stands in its room; result: module
-    SIM_UNLOAD, // module
-    SIM_SYMBOL, // module; text: name; result: function
-    SIM_LAUNCH, // function, then the kernel's arguments
+    SIM_LOAD,     // arguments: bytes of the image that stands in its room; result: module
+    SIM_UNLOAD,   // module
+    SIM_FUNCTION, // module; text: name; result: function
+    SIM_DATA,     // module; text: name; result: address; arguments: bytes
+    SIM_WRITE,    // address and bytes of data of an image, which stand in the image's room
+    SIM_READ,     // the other way
+    SIM_LAUNCH,   // function, then the kernel's arguments
 };
 
 enum sim_state {
@@ -33,8 +38,9 @@ enum sim_state {
 typedef struct {
     uint32_t operation;
     int32_t status; // of enum xtc_status
-    uint32_t count;
+    uint32_t count, grid[3]; // of a launch: its arguments, and blocks
     uint64_t arguments[SIM_ARGUMENTS + 1];
+    uint8_t types[SIM_ARGUMENTS]; // of the launch's arguments
     uint64_t result;
     char text[SIM_TEXT]; // in: a name; out: why the status is not XTC_OK
 } sim_request;
@@ -55,6 +61,7 @@ typedef struct {
     _Atomic uint32_t posted, finished, state;
     int32_t status; // of the failure
     char failure[2 * SIM_TEXT];
+    char report[XTC_REPORT_PATH]; // the file with the whole of it, or ""
     sim_request ring[SIM_RING];
 } sim_channel;
 

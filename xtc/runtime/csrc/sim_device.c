@@ -13,9 +13,11 @@
 
 #include "sim_futex.h"
 #include "sim_image.h"
+#include "xtc_error.h"
 
 static sim_channel *channel;
 static const sim_device_ops *device;
+static const sim_loader *loader;
 
 // Ends the process with its host, however that ends: a kill leaves it no time for words.
 static void *watch_host(void *unused)
@@ -67,6 +69,7 @@ void sim_device_attach(const sim_device_ops *ops)
         exit(2);
     }
     device = ops;
+    loader = ops->loader ? ops->loader : &sim_library_loader;
 #ifdef SYS_close_range
     syscall(SYS_close_range, SIM_DESCRIPTOR + 1, ~0u, 0); // what the host happened to have open
 #endif
@@ -121,45 +124,72 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
     return true;
 }
 
-static void launch(sim_request *request)
+static int32_t launch(const sim_request *request)
 {
     uint64_t function = request->arguments[0];
-    const char *name = sim_image_function_name(function);
-    if (!name) {
-        strcpy(request->text, "the kernel's module is not loaded");
-        request->status = XTC_LAUNCH;
-        return;
-    }
+    xtc_launch given = {{request->grid[0], request->grid[1], request->grid[2]}, request->count,
+                        request->arguments + 1, request->types};
+    const char *name = loader->function_name(function);
+    if (!name)
+        return xtc_fail(XTC_LAUNCH, "the kernel's module is not loaded");
     sim_fault_kernel_begins(name);
-    device->launch(function, name, request->arguments + 1, request->count);
+    device->launch(function, name, &given);
     sim_fault_kernel_ends();
+    return XTC_OK;
 }
 
-static void load(sim_request *request)
+static int32_t load(sim_request *request)
 {
     sim_fault_kernel_begins("(constructors)");
-    sim_image_load(request, image);
+    int32_t status = loader->load(image, request->arguments[0], &request->result);
     sim_fault_kernel_ends();
+    return status;
 }
 
-static void serve(sim_request *request)
+static int32_t find_data(sim_request *request)
+{
+    return loader->data(request->arguments[0], request->text, &request->result,
+                        &request->arguments[1]);
+}
+
+static int32_t copy_data(const sim_request *request)
+{
+    uint64_t address = request->arguments[0], nbytes = request->arguments[1];
+    void *data = loader->view(address, nbytes);
+    if (!data)
+        return xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
+                        (unsigned long long)nbytes, (unsigned long long)address);
+    bool writes = request->operation == SIM_WRITE;
+    memcpy(writes ? data : image, writes ? image : data, nbytes);
+    return XTC_OK;
+}
+
+static int32_t serve(sim_request *request)
 {
     switch (request->operation) {
     case SIM_LOAD:
-        load(request);
-        break;
+        return load(request);
     case SIM_UNLOAD:
-        sim_image_unload(request);
-        break;
-    case SIM_SYMBOL:
-        sim_image_symbol(request);
-        break;
+        return loader->unload(request->arguments[0]);
+    case SIM_FUNCTION:
+        return loader->function(request->arguments[0], request->text, &request->result);
+    case SIM_DATA:
+        return find_data(request);
+    case SIM_WRITE:
+    case SIM_READ:
+        return copy_data(request);
     case SIM_LAUNCH:
-        launch(request);
-        break;
+        return launch(request);
     default:
         sim_give_up("a request that the simulator does not know");
     }
+}
+
+static void answer(sim_request *request)
+{
+    request->status = serve(request);
+    if (request->status)
+        snprintf(request->text, sizeof request->text, "%s", xtc_message());
 }
 
 void sim_device_serve(void)
@@ -170,7 +200,7 @@ void sim_device_serve(void)
     for (;;) {
         while (channel->posted == next)
             sim_futex_wait(&channel->posted, next, NULL);
-        serve(&channel->ring[next % SIM_RING]);
+        answer(&channel->ring[next % SIM_RING]);
         channel->finished = ++next;
         sim_futex_wake(&channel->finished);
     }

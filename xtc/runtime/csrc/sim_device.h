@@ -7,12 +7,14 @@
 #include <stdbool.h>
 
 #include "sim_channel.h"
+#include "sim_image.h"
 #include "sim_text.h"
 #include "xtc_driver.h"
 
 typedef struct {
     // Runs a kernel. Whatever goes wrong ends in sim_fault.
-    void (*launch)(uint64_t function, const char *name, const uint64_t *arguments, uint32_t count);
+    void (*launch)(uint64_t function, const char *name, const xtc_launch *launch);
+    const sim_loader *loader; // of the machine's images; NULL: they are shared libraries
     // Appends where the processor is at this moment, such as " on cluster 2, PE 5".
     void (*where)(sim_text *text);
 } sim_device_ops;
@@ -28,6 +30,9 @@ bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_
 
 // Stop: a kernel broke a rule. The message names kernel, place and, where it is not 0, address.
 _Noreturn void sim_fault(uint64_t address, const char *rule, ...)
+    __attribute__((format(printf, 2, 3)));
+// The same, where more is to be told than a message holds: a file gets the whole `report`.
+_Noreturn void sim_fault_with_report(const char *report, const char *rule, ...)
     __attribute__((format(printf, 2, 3)));
 // Stop for a reason that no kernel has.
 _Noreturn void sim_give_up(const char *reason);

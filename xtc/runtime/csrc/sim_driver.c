@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim_memory.h"
-#include "xtc_engine.h"
 #include "xtc_error.h"
 
 struct xtc_device {
@@ -16,9 +15,23 @@ struct xtc_device {
     sim_counter_names *names;
 };
 
-xtc_engine *xtc_engine_of(xtc_device *device)
+static bool is_in_memory(const sim_memory *memory, xtc_address address)
 {
-    return &device->engine;
+    return address - memory->address < memory->nbytes;
+}
+
+// Data of an image, which may be anywhere in the simulated machine.
+static int32_t copy_data(xtc_device *device, const xtc_command *command)
+{
+    bool writes = command->kind == XTC_COPY_TO;
+    uint64_t address = writes ? command->destination : command->source;
+    void *host = (void *)(uintptr_t)(writes ? command->source : command->destination);
+    if (command->parallel)
+        return xtc_fail(XTC_USAGE, "data of an image is not copied beside a kernel");
+    int32_t status = sim_host_copy_data(&device->sim, writes, address, host, command->nbytes);
+    if (!status)
+        xtc_copies_count(&device->copies, command->kind, command->nbytes);
+    return status;
 }
 
 static int32_t run(xtc_device *device, const xtc_command *command)
@@ -28,6 +41,9 @@ static int32_t run(xtc_device *device, const xtc_command *command)
     sim_memory *memory = &device->memory;
     if (sim_host_check(&device->sim))
         return XTC_LOST;
+    if ((command->kind == XTC_COPY_TO && !is_in_memory(memory, command->destination)) ||
+        (command->kind == XTC_COPY_FROM && !is_in_memory(memory, command->source)))
+        return copy_data(device, command);
     if (command->kind == XTC_COPY_FROM)
         to = (void *)(uintptr_t)command->destination;
     else if (sim_memory_view(memory, command->destination, nbytes, &to))
@@ -47,8 +63,7 @@ static int32_t run(xtc_device *device, const xtc_command *command)
 
 static int32_t start(xtc_device *device, const xtc_command *command)
 {
-    return sim_host_start_kernel(&device->sim, command->function, command->arguments,
-                                 command->count);
+    return sim_host_start_kernel(&device->sim, command->function, &command->launch);
 }
 
 static int32_t finish(xtc_device *device)
@@ -56,7 +71,7 @@ static int32_t finish(xtc_device *device)
     return sim_host_finish_kernel(&device->sim);
 }
 
-static const xtc_engine_ops ops = {run, start, finish, SIM_RING, SIM_ARGUMENTS};
+static xtc_engine_ops ops = {run, start, finish, SIM_RING, SIM_ARGUMENTS, false};
 
 static int32_t start_simulator(xtc_device *device, const void *config, const char *executable)
 {
@@ -91,25 +106,19 @@ static int32_t open_device(const void *config, xtc_device **opened)
         return status;
     }
     sim_memory_open(&device->memory, &device->sim);
+    ops.has_grid = sim_driver_target_ops.has_grid;
     xtc_engine_open(&device->engine, &ops);
     *opened = device;
     return XTC_OK;
 }
 
-static int32_t close_device(xtc_device *device)
+static void stop(xtc_device *device)
 {
-    if (xtc_engine_check(&device->engine))
-        return XTC_LOST; // closed, or the child of a fork, whose parent goes on with it
     sim_host_stop(&device->sim);
-    if (xtc_engine_runs_here(&device->engine))
-        return xtc_fail(XTC_USAGE, "a callback cannot close its device");
-    xtc_engine_close(device);
-    return XTC_OK;
 }
 
-static void release_device(xtc_device *device)
+static void release(xtc_device *device)
 {
-    xtc_engine_release(&device->engine);
     sim_memory_close(&device->memory);
     sim_host_release(&device->sim);
     free(device->names);
@@ -118,99 +127,62 @@ static void release_device(xtc_device *device)
 
 static int32_t check(xtc_device *device)
 {
-    if (xtc_engine_check(&device->engine))
-        return XTC_LOST;
     return sim_host_check(&device->sim);
 }
 
-static int32_t alloc(xtc_device *device, xtc_queue queue, uint64_t nbytes, xtc_address *address)
+static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
 {
-    *address = 0;
-    int32_t status = check(device);
-    if (!status)
-        status = sim_memory_alloc(&device->memory, nbytes, address);
-    return xtc_engine_stop(device, queue, status);
+    return sim_memory_alloc(&device->memory, nbytes, address);
 }
 
 static int32_t free_memory(xtc_device *device, xtc_address address)
 {
-    return check(device) ? XTC_LOST : sim_memory_free(&device->memory, address);
+    return sim_memory_free(&device->memory, address);
 }
 
 static int32_t span(xtc_device *device, xtc_address address, xtc_address *start, uint64_t *nbytes)
 {
-    sim_span found = {0, 0};
-    int32_t status = check(device);
-    if (!status)
-        status = sim_memory_span(&device->memory, address, &found);
+    sim_span found;
+    int32_t status = sim_memory_span(&device->memory, address, &found);
+    if (status)
+        return status;
     *start = found.address;
     *nbytes = found.nbytes;
-    return status;
+    return XTC_OK;
 }
 
 static int32_t memory(xtc_device *device, uint64_t *used, uint64_t *size)
 {
-    *used = *size = 0;
-    if (check(device))
-        return XTC_LOST;
     *used = sim_memory_used(&device->memory);
     *size = device->memory.nbytes;
     return XTC_OK;
 }
 
-typedef struct {
-    sim_host *sim;
-    const void *image;
-    const char *name;
-    uint64_t nbytes, module, result;
-} request;
-
-static int32_t do_load(void *data)
-{
-    request *one = data;
-    return sim_host_load(one->sim, one->image, one->nbytes, &one->result);
-}
-
 static int32_t load(xtc_device *device, const void *image, uint64_t nbytes, xtc_module *module)
 {
-    request one = {.sim = &device->sim, .image = image, .nbytes = nbytes};
-    int32_t status = xtc_engine_call(device, do_load, &one);
-    *module = one.result;
-    return status;
-}
-
-static int32_t do_unload(void *data)
-{
-    request *one = data;
-    return sim_host_unload(one->sim, one->module);
+    return sim_host_load(&device->sim, image, nbytes, module);
 }
 
 static int32_t unload(xtc_device *device, xtc_module module)
 {
-    request one = {.sim = &device->sim, .module = module};
-    return xtc_engine_call(device, do_unload, &one);
+    return sim_host_unload(&device->sim, module);
 }
 
-static int32_t do_symbol(void *data)
+static int32_t function(xtc_device *device, xtc_module module, const char *name,
+                        xtc_function *found)
 {
-    request *one = data;
-    return sim_host_symbol(one->sim, one->module, one->name, &one->result);
+    return sim_host_function(&device->sim, module, name, found);
 }
 
-static int32_t symbol(xtc_device *device, xtc_module module, const char *name,
-                      xtc_function *function)
+static int32_t data(xtc_device *device, xtc_module module, const char *name, xtc_address *address,
+                    uint64_t *nbytes)
 {
-    request one = {.sim = &device->sim, .module = module, .name = name};
-    int32_t status = xtc_engine_call(device, do_symbol, &one);
-    *function = one.result;
-    return status;
+    return sim_host_data(&device->sim, module, name, address, nbytes);
 }
 
 static int32_t counters(xtc_device *device, uint32_t *count, const char *const **names,
                         uint64_t *values)
 {
-    if (xtc_engine_check(&device->engine))
-        return XTC_LOST;
     *count = device->names->count;
     *names = device->names->names;
     if (values)
@@ -218,24 +190,18 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
     return XTC_OK;
 }
 
-static const xtc_driver table = {
-    .version = XTC_DRIVER_VERSION,
-    .nbytes = sizeof table,
-    XTC_ENGINE_MEMBERS,
+const xtc_device_ops xtc_device_own = {
     .open = open_device,
-    .close = close_device,
-    .release = release_device,
+    .stop = stop,
+    .release = release,
+    .check = check,
     .alloc = alloc,
     .free = free_memory,
     .span = span,
     .memory = memory,
     .load = load,
     .unload = unload,
-    .symbol = symbol,
+    .function = function,
+    .data = data,
     .counters = counters,
 };
-
-const xtc_driver *xtc_driver_table(void)
-{
-    return &table;
-}

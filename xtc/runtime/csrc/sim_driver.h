@@ -5,6 +5,7 @@
 
 #include "sim_host.h"
 #include "xtc_copies.h"
+#include "xtc_device.h"
 
 typedef struct {
     uint32_t count;
@@ -14,6 +15,7 @@ typedef struct {
 typedef struct {
     // Check what `open` was given; say what to start. Returns a status.
     int32_t (*configure)(const void *config, sim_options *options, const char **executable);
+    bool has_grid; // whether a launch may say how many blocks run
     // Fill the block that host and device share.
     void (*fill)(const void *config, void *block);
     // All names, in the order of the values; to be freed; NULL where there is no memory.

@@ -141,6 +141,17 @@ void sim_fault(uint64_t address, const char *rule, ...)
     fail(XTC_FAULT, address ? &address : NULL, text);
 }
 
+void sim_fault_with_report(const char *report, const char *rule, ...)
+{
+    char text[SIM_TEXT];
+    va_list arguments;
+    va_start(arguments, rule);
+    vsnprintf(text, sizeof text, rule, arguments);
+    va_end(arguments);
+    xtc_report_write(report, channel->report);
+    fail(XTC_FAULT, NULL, text);
+}
+
 void sim_give_up(const char *reason)
 {
     fail(XTC_LOST, NULL, reason);

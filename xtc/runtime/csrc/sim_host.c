@@ -136,6 +136,9 @@ static int32_t failed(sim_host *sim)
     if (sim->channel->state != SIM_FAILED || sim->reported)
         return lost(sim);
     sim->reported = true;
+    if (sim->channel->report[0]) // the name must not be what is cut off
+        return xtc_fail(sim->channel->status, "%.600s\nthe whole report: %s",
+                        sim->channel->failure, sim->channel->report);
     return xtc_fail(sim->channel->status, "%s", sim->channel->failure);
 }
 
@@ -215,15 +218,16 @@ static int32_t finish(sim_host *sim, uint64_t *result)
     return XTC_OK;
 }
 
-int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const uint64_t *arguments,
-                              uint32_t count)
+int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const xtc_launch *launch)
 {
     if (sim_host_check(sim))
         return XTC_LOST;
     sim_request *request = next_request(sim, SIM_LAUNCH);
-    request->count = count;
+    request->count = launch->count;
+    memcpy(request->grid, launch->grid, sizeof request->grid);
     request->arguments[0] = function;
-    memcpy(request->arguments + 1, arguments, count * sizeof *arguments);
+    memcpy(request->arguments + 1, launch->arguments, launch->count * sizeof *launch->arguments);
+    memcpy(request->types, launch->types, launch->count);
     post(sim);
     return XTC_OK;
 }
@@ -259,16 +263,71 @@ int32_t sim_host_unload(sim_host *sim, xtc_module module)
     return finish(sim, NULL);
 }
 
-int32_t sim_host_symbol(sim_host *sim, xtc_module module, const char *name, xtc_function *function)
+static sim_request *symbol_request(sim_host *sim, enum sim_operation operation, xtc_module module,
+                                   const char *name)
 {
     if (sim_host_check(sim))
-        return XTC_LOST;
-    if (strlen(name) >= SIM_TEXT)
-        return xtc_fail(XTC_LAUNCH, "the name of the function is longer than %d characters",
-                        SIM_TEXT - 1);
-    sim_request *request = next_request(sim, SIM_SYMBOL);
+        return NULL;
+    if (strlen(name) >= SIM_TEXT) {
+        xtc_fail(XTC_LAUNCH, "the name of the symbol is longer than %d characters", SIM_TEXT - 1);
+        return NULL;
+    }
+    sim_request *request = next_request(sim, operation);
     request->arguments[0] = module;
     memcpy(request->text, name, strlen(name) + 1);
     post(sim);
+    return request;
+}
+
+int32_t sim_host_function(sim_host *sim, xtc_module module, const char *name,
+                          xtc_function *function)
+{
+    if (!symbol_request(sim, SIM_FUNCTION, module, name))
+        return sim_host_check(sim) ? XTC_LOST : XTC_LAUNCH;
     return finish(sim, function);
+}
+
+int32_t sim_host_data(sim_host *sim, xtc_module module, const char *name, xtc_address *address,
+                      uint64_t *nbytes)
+{
+    const sim_request *request = symbol_request(sim, SIM_DATA, module, name);
+    if (!request)
+        return sim_host_check(sim) ? XTC_LOST : XTC_LAUNCH;
+    int32_t status = finish(sim, address);
+    *nbytes = status ? 0 : request->arguments[1];
+    return status;
+}
+
+// A piece of data that fits in the image's room.
+static int32_t copy_piece(sim_host *sim, enum sim_operation operation, xtc_address address,
+                          void *host, uint64_t nbytes)
+{
+    void *room = (char *)sim->channel + sim->channel->image.offset;
+    if (sim_host_check(sim))
+        return XTC_LOST;
+    if (operation == SIM_WRITE)
+        memcpy(room, host, nbytes);
+    sim_request *request = next_request(sim, operation);
+    request->arguments[0] = address;
+    request->arguments[1] = nbytes;
+    post(sim);
+    int32_t status = finish(sim, NULL);
+    if (operation == SIM_READ && !status)
+        memcpy(host, room, nbytes);
+    return status;
+}
+
+int32_t sim_host_copy_data(sim_host *sim, bool writes, xtc_address address, void *host,
+                           uint64_t nbytes)
+{
+    uint64_t most = sim->channel->image.nbytes;
+    for (uint64_t done = 0; done < nbytes;) {
+        uint64_t piece = nbytes - done < most ? nbytes - done : most;
+        int32_t status = copy_piece(sim, writes ? SIM_WRITE : SIM_READ, address + done,
+                                    (char *)host + done, piece);
+        if (status)
+            return status;
+        done += piece;
+    }
+    return XTC_OK;
 }

@@ -42,15 +42,19 @@ uint8_t *sim_host_map(const sim_host *sim);
 uint8_t *sim_host_memory(const sim_host *sim);
 
 // Post a launch, without waiting; at most SIM_RING are under way.
-int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const uint64_t *arguments,
-                              uint32_t count);
+int32_t sim_host_start_kernel(sim_host *sim, uint64_t function, const xtc_launch *launch);
 // Wait for the kernel that was started first.
 int32_t sim_host_finish_kernel(sim_host *sim);
 
 // These wait, and only go while no kernel is under way.
 int32_t sim_host_load(sim_host *sim, const void *image, uint64_t nbytes, xtc_module *module);
 int32_t sim_host_unload(sim_host *sim, xtc_module module);
-int32_t sim_host_symbol(sim_host *sim, xtc_module module, const char *name,
-                        xtc_function *function);
+int32_t sim_host_function(sim_host *sim, xtc_module module, const char *name,
+                          xtc_function *function);
+int32_t sim_host_data(sim_host *sim, xtc_module module, const char *name, xtc_address *address,
+                      uint64_t *nbytes);
+// Write or read data of an image, wherever the simulated machine has it.
+int32_t sim_host_copy_data(sim_host *sim, bool writes, xtc_address address, void *host,
+                           uint64_t nbytes);
 
 #endif

@@ -1,86 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
+// The loader of images that are shared libraries.
 #include "sim_image.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "xtc_driver.h"
+#include "xtc_error.h"
+#include "xtc_library.h"
 
 typedef struct module {
-    void *handle;
-    int file; // stays open: its number is the library's name, by which dlopen knows it again
+    xtc_library library;
     struct module *next;
 } module;
 
-typedef struct function {
-    uint64_t address;
+// A function or data that was asked for.
+typedef struct symbol {
+    bool is_data;
+    uint64_t address, nbytes;
     module *owner;
-    struct function *next;
+    struct symbol *next;
     char name[];
-} function;
+} symbol;
 
 static module *modules;
-static function *functions;
+static symbol *symbols;
 
-static void refuse(sim_request *request, int32_t status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void refuse(sim_request *request, int32_t status, const char *format, ...)
+static int32_t load(const void *image, uint64_t nbytes, uint64_t *loaded)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(request->text, sizeof request->text, format, arguments);
-    va_end(arguments);
-    request->status = status;
-}
-
-static int file_of(const void *image, uint64_t nbytes)
-{
-    int file = memfd_create("device code", MFD_CLOEXEC);
-    if (file < 0)
-        return -1;
-    for (uint64_t written = 0; written < nbytes;) {
-        ssize_t more = write(file, (const char *)image + written, nbytes - written);
-        if (more < 0 && errno != EINTR) {
-            close(file);
-            return -1;
-        }
-        written += more > 0 ? (uint64_t)more : 0;
+    module *added = calloc(1, sizeof *added);
+    if (!added)
+        return xtc_fail(XTC_IMAGE, "no memory for the image");
+    int32_t status = xtc_library_open(&added->library, image, nbytes);
+    if (status) {
+        free(added);
+        return status;
     }
-    return file;
-}
-
-void sim_image_load(sim_request *request, const void *image)
-{
-    module *loaded = calloc(1, sizeof *loaded);
-    int file = loaded ? file_of(image, request->arguments[0]) : -1;
-    if (file < 0) {
-        free(loaded);
-        refuse(request, XTC_IMAGE, "no memory for the image: %s", strerror(errno));
-        return;
-    }
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    loaded->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!loaded->handle) {
-        refuse(request, XTC_IMAGE, "the image cannot be loaded\n%s", dlerror());
-        close(file);
-        free(loaded);
-        return;
-    }
-    loaded->file = file;
-    loaded->next = modules;
-    modules = loaded;
-    request->result = (uintptr_t)loaded;
+    added->next = modules;
+    modules = added;
+    *loaded = (uintptr_t)added;
+    return XTC_OK;
 }
 
 static module **find(uint64_t handle)
@@ -88,86 +47,84 @@ static module **find(uint64_t handle)
     module **link = &modules;
     while (*link && (uintptr_t)*link != handle)
         link = &(*link)->next;
+    if (!*link)
+        xtc_fail(XTC_LAUNCH, "the module is not loaded");
     return link;
 }
 
-static void forget_functions(const module *owner)
+static void forget_symbols(const module *owner)
 {
-    for (function **link = &functions; *link;) {
-        function *one = *link;
-        if (one->owner == owner) {
-            *link = one->next;
-            free(one);
+    for (symbol **link = &symbols; *link;) {
+        symbol *known = *link;
+        if (known->owner == owner) {
+            *link = known->next;
+            free(known);
         } else {
-            link = &one->next;
+            link = &known->next;
         }
     }
 }
 
-void sim_image_unload(sim_request *request)
+static int32_t unload(uint64_t handle)
 {
-    module **link = find(request->arguments[0]);
-    module *loaded = *link;
-    if (!loaded) {
-        refuse(request, XTC_LAUNCH, "the module is not loaded");
-        return;
-    }
+    module **link = find(handle), *loaded = *link;
+    if (!loaded)
+        return XTC_LAUNCH;
     *link = loaded->next;
-    forget_functions(loaded);
-    dlclose(loaded->handle);
-    close(loaded->file);
+    forget_symbols(loaded);
+    xtc_library_close(&loaded->library);
     free(loaded);
+    return XTC_OK;
 }
 
-static void remember(uint64_t address, module *owner, const char *name)
+static int32_t remember(module *owner, const char *name, symbol found)
 {
-    for (const function *one = functions; one; one = one->next)
-        if (one->address == address)
-            return;
-    function *one = malloc(sizeof *one + strlen(name) + 1);
-    if (!one)
-        return;
-    one->address = address;
-    one->owner = owner;
-    memcpy(one->name, name, strlen(name) + 1);
-    one->next = functions;
-    functions = one;
+    for (const symbol *known = symbols; known; known = known->next)
+        if (known->address == found.address)
+            return XTC_OK;
+    symbol *added = malloc(sizeof *added + strlen(name) + 1);
+    if (!added)
+        return xtc_fail(XTC_LAUNCH, "no memory for the symbol '%.400s'", name);
+    *added = found;
+    added->owner = owner;
+    memcpy(added->name, name, strlen(name) + 1);
+    added->next = symbols;
+    symbols = added;
+    return XTC_OK;
 }
 
-// dlsym also finds what the module's libraries define, and data.
-static bool is_function_of(const module *owner, const void *address)
+static int32_t function(uint64_t handle, const char *name, uint64_t *address)
 {
-    Dl_info information;
-    const struct link_map *library;
-    const ElfW(Sym) *symbol;
-    return !dlinfo(owner->handle, RTLD_DI_LINKMAP, &library) &&
-           dladdr1(address, &information, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
-           information.dli_fbase == (void *)library->l_addr &&
-           (symbol->st_info & 0xf) == STT_FUNC;
+    module *owner = *find(handle);
+    if (!owner || xtc_library_function(&owner->library, name, address))
+        return XTC_LAUNCH;
+    return remember(owner, name, (symbol){.address = *address});
 }
 
-void sim_image_symbol(sim_request *request)
+static int32_t data(uint64_t handle, const char *name, uint64_t *address, uint64_t *nbytes)
 {
-    module *loaded = *find(request->arguments[0]);
-    if (!loaded) {
-        refuse(request, XTC_LAUNCH, "the module is not loaded");
-        return;
-    }
-    void *address = dlsym(loaded->handle, request->text);
-    if (!address || !is_function_of(loaded, address)) {
-        char name[SIM_TEXT];
-        memcpy(name, request->text, sizeof name);
-        refuse(request, XTC_LAUNCH, "the module has no function '%.400s'", name);
-        return;
-    }
-    remember((uintptr_t)address, loaded, request->text);
-    request->result = (uintptr_t)address;
+    module *owner = *find(handle);
+    if (!owner || xtc_library_data(&owner->library, name, address, nbytes))
+        return XTC_LAUNCH;
+    return remember(owner, name, (symbol){true, *address, *nbytes, NULL, NULL});
 }
 
-const char *sim_image_function_name(uint64_t address)
+static const char *function_name(uint64_t address)
 {
-    for (const function *one = functions; one; one = one->next)
-        if (one->address == address)
-            return one->name;
+    for (const symbol *known = symbols; known; known = known->next)
+        if (!known->is_data && known->address == address)
+            return known->name;
     return NULL;
 }
+
+static void *view(uint64_t address, uint64_t nbytes)
+{
+    for (const symbol *known = symbols; known; known = known->next) {
+        uint64_t offset = address - known->address;
+        if (known->is_data && offset <= known->nbytes && nbytes <= known->nbytes - offset)
+            return (void *)(uintptr_t)address;
+    }
+    return NULL;
+}
+
+const sim_loader sim_library_loader = {load, unload, function, data, function_name, view};

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device code in the device process: shared libraries, opened from memory.
+// Device code in the device process. What an image is, the simulated machine says.
 #ifndef SIM_IMAGE_H
 #define SIM_IMAGE_H
 
-#include "sim_channel.h"
+#include <stdint.h>
 
-// Each serves the request of its name.
-void sim_image_load(sim_request *request, const void *image);
-void sim_image_unload(sim_request *request);
-void sim_image_symbol(sim_request *request);
+// How a machine loads its images; each function returns a status and sets this thread's message.
+typedef struct {
+    int32_t (*load)(const void *image, uint64_t nbytes, uint64_t *module);
+    int32_t (*unload)(uint64_t module);
+    int32_t (*function)(uint64_t module, const char *name, uint64_t *function);
+    // Data of an image: where the device's code finds it, and its size.
+    int32_t (*data)(uint64_t module, const char *name, uint64_t *address, uint64_t *nbytes);
+    // The name of a function that was asked for, of a module that is loaded; else NULL.
+    const char *(*function_name)(uint64_t function);
+    // Bytes of an image's data that was asked for, as this process sees them; NULL for others.
+    void *(*view)(uint64_t address, uint64_t nbytes);
+} sim_loader;
 
-// The name that a function of a loaded module was asked for by; NULL for anything else.
-const char *sim_image_function_name(uint64_t function);
+// Shared libraries for the processor that simulates.
+extern const sim_loader sim_library_loader;
 
 #endif

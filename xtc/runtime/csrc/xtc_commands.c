@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's side of the driver table: each call becomes a command in the line. One that cannot be
-// given stops its queue, as one that failed does: programs look at nothing but the queue's end.
+// The engine's side of the driver table: each call becomes a command. A command that
+// cannot be given stops its queue, as one that failed does: programs look at nothing but the queue's
+// end.
 #include <stdlib.h>
 #include <string.h>
 
 #include "xtc_error.h"
 #include "xtc_queue.h"
 
-static xtc_command *new_command(xtc_kind kind, const uint64_t *arguments, uint32_t count)
+static xtc_command *new_command(xtc_kind kind, size_t more_bytes)
 {
-    xtc_command *command = calloc(1, sizeof *command + count * sizeof *arguments);
-    if (!command) {
+    xtc_command *command = calloc(1, sizeof *command + more_bytes);
+    if (command)
+        command->kind = kind;
+    else
         xtc_fail(XTC_USAGE, "out of host memory");
-        return NULL;
-    }
-    command->kind = kind;
-    command->count = count;
-    if (count)
-        memcpy(command->arguments, arguments, count * sizeof *arguments);
     return command;
 }
 
 static int32_t give_copy(xtc_device *device, xtc_queue queue, xtc_kind kind, uint64_t destination,
                          uint64_t source, uint64_t nbytes, uint32_t flags, xtc_event *event)
 {
-    xtc_command *command = new_command(kind, NULL, 0);
+    xtc_command *command = new_command(kind, 0);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
     command->destination = destination;
@@ -58,7 +55,7 @@ int32_t xtc_engine_copy_within(xtc_device *device, xtc_queue queue, xtc_address 
 int32_t xtc_engine_fill(xtc_device *device, xtc_queue queue, xtc_address address, uint32_t byte,
                         uint64_t nbytes, xtc_event *event)
 {
-    xtc_command *command = new_command(XTC_FILL, NULL, 0);
+    xtc_command *command = new_command(XTC_FILL, 0);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
     command->destination = address;
@@ -67,26 +64,50 @@ int32_t xtc_engine_fill(xtc_device *device, xtc_queue queue, xtc_address address
     return xtc_give(device, queue, command, event);
 }
 
-int32_t xtc_engine_launch(xtc_device *device, xtc_queue queue, xtc_function function,
-                          const uint64_t *arguments, uint32_t count, xtc_event *event)
+static int32_t check_launch(const xtc_engine_ops *ops, const xtc_launch *launch)
 {
-    uint32_t most = xtc_engine_of(device)->ops->max_arguments;
-    if (count > most) {
-        int32_t status =
-            xtc_fail(XTC_LAUNCH, "a kernel takes %u arguments at most, not %u", most, count);
+    const uint32_t *grid = launch->grid;
+    if (launch->count > ops->max_arguments)
+        return xtc_fail(XTC_LAUNCH, "a kernel takes %u arguments at most, not %u",
+                        ops->max_arguments, launch->count);
+    if (grid[0] && !ops->has_grid)
+        return xtc_fail(XTC_LAUNCH, "this device launches kernels without a grid");
+    if (!grid[0] != !grid[1] || !grid[0] != !grid[2])
+        return xtc_fail(XTC_LAUNCH, "a grid of %u x %u x %u blocks is empty", grid[0], grid[1],
+                        grid[2]);
+    for (uint32_t i = 0; i < launch->count; i++)
+        if (launch->types[i] >= XTC_TYPE_COUNT)
+            return xtc_fail(XTC_LAUNCH, "kernel argument %u has the unknown type %u", i,
+                            launch->types[i]);
+    return XTC_OK;
+}
+
+int32_t xtc_engine_launch(xtc_device *device, xtc_queue queue, xtc_function function,
+                          const xtc_launch *launch, xtc_event *event)
+{
+    size_t values = launch->count * sizeof *launch->arguments, types = launch->count;
+    int32_t status = check_launch(xtc_engine_of(device)->ops, launch);
+    if (status)
         return xtc_engine_stop(device, queue, status);
-    }
-    xtc_command *command = new_command(XTC_LAUNCH_KERNEL, arguments, count);
+    xtc_command *command = new_command(XTC_LAUNCH_KERNEL, values + types);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
+    uint8_t *own_types = (uint8_t *)(command->arguments + launch->count);
     command->function = function;
+    command->launch = *launch;
+    command->launch.arguments = command->arguments;
+    command->launch.types = own_types;
+    if (launch->count) {
+        memcpy(command->arguments, launch->arguments, values);
+        memcpy(own_types, launch->types, types);
+    }
     return xtc_give(device, queue, command, event);
 }
 
 int32_t xtc_engine_callback(xtc_device *device, xtc_queue queue, int32_t (*function)(void *),
                             void *data, uint32_t flags, xtc_event *event)
 {
-    xtc_command *command = new_command(XTC_CALL, NULL, 0);
+    xtc_command *command = new_command(XTC_CALL, 0);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
     command->callback = function;
@@ -97,7 +118,7 @@ int32_t xtc_engine_callback(xtc_device *device, xtc_queue queue, int32_t (*funct
 
 int32_t xtc_engine_call(xtc_device *device, int32_t (*function)(void *), void *data)
 {
-    xtc_command *command = new_command(XTC_INTERNAL, NULL, 0);
+    xtc_command *command = new_command(XTC_INTERNAL, 0);
     if (!command)
         return XTC_USAGE;
     command->callback = function;
@@ -111,7 +132,7 @@ int32_t xtc_engine_after(xtc_device *device, xtc_queue queue, const xtc_driver *
 {
     // The other queue may be closed by the time that this command starts.
     bool done = other_driver->done(other_device, other_queue, other_event) == XTC_OK;
-    xtc_command *command = new_command(done ? XTC_NOTHING : XTC_AFTER, NULL, 0);
+    xtc_command *command = new_command(done ? XTC_NOTHING : XTC_AFTER, 0);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
     command->other_driver = other_driver;
@@ -123,7 +144,7 @@ int32_t xtc_engine_after(xtc_device *device, xtc_queue queue, const xtc_driver *
 
 int32_t xtc_engine_event(xtc_device *device, xtc_queue queue, xtc_event *event)
 {
-    xtc_command *command = new_command(XTC_MARK, NULL, 0);
+    xtc_command *command = new_command(XTC_MARK, 0);
     if (!command)
         return xtc_engine_stop(device, queue, XTC_USAGE);
     return xtc_give(device, queue, command, event);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XTC_DRIVER_VERSION 1
+#define XTC_DRIVER_VERSION 2
 #define XTC_MESSAGE_BYTES 1024
 
 enum xtc_status {
@@ -37,6 +37,25 @@ typedef uint64_t xtc_queue;
 typedef uint64_t xtc_event;
 typedef uint64_t xtc_module;
 typedef uint64_t xtc_function;
+
+// The types of kernel arguments.
+enum xtc_type {
+    XTC_ADDRESS = 0, // in device memory, 64 bits
+    XTC_INT32 = 1,
+    XTC_INT64 = 2,
+    XTC_FLOAT32 = 3,
+    XTC_FLOAT64 = 4,
+    XTC_TYPE_COUNT,
+};
+
+// What a kernel is started with. The grid is the number of blocks in x, y and z; {0, 0, 0} stands
+// for the grid that the image gives the kernel. A device without grids refuses any other one.
+typedef struct xtc_launch {
+    uint32_t grid[3];
+    uint32_t count;            // of arguments
+    const uint64_t *arguments; // each in the low bytes of 64 bits, the others being 0
+    const uint8_t *types;      // of enum xtc_type, one for each argument
+} xtc_launch;
 
 typedef struct xtc_driver xtc_driver;
 
@@ -87,9 +106,9 @@ struct xtc_driver {
                            xtc_address source, uint64_t nbytes, uint32_t flags, xtc_event *event);
     int32_t (*fill)(xtc_device *device, xtc_queue queue, xtc_address address, uint32_t byte,
                     uint64_t nbytes, xtc_event *event);
-    // The kernel gets `arguments`: addresses and integers, one word each.
+    // `launch` and what it points to are copied.
     int32_t (*launch)(xtc_device *device, xtc_queue queue, xtc_function function,
-                      const uint64_t *arguments, uint32_t count, xtc_event *event);
+                      const xtc_launch *launch, xtc_event *event);
     // Call a host function; a status other than XTC_OK stops the queue. It may use the device, but
     // neither wait for what comes after it nor close the device.
     int32_t (*callback)(xtc_device *device, xtc_queue queue, int32_t (*function)(void *),
@@ -108,18 +127,20 @@ struct xtc_driver {
     // The number of counters; their names, which stay valid while the device is open; their values.
     int32_t (*counters)(xtc_device *device, uint32_t *count, const char *const **names,
                         uint64_t *values);
-};
 
-// What generated host code uses a device by. Its library exports `const char *const
-// xtc_device_names[]`, the devices' names ended by NULL, and `xtc_binding xtc_bindings[]`, one for
-// each, which the runtime fills in when it loads the library. Commands go to `queue`, for which the
-// runtime waits after each call of the library's entry point.
-typedef struct xtc_binding {
-    const xtc_driver *driver;
-    xtc_device *device;
-    xtc_queue queue;
-    xtc_module module; // the device code of the same artefact
-} xtc_binding;
+    // Data of an image by its name: an address for copies, valid while the module is loaded, and a
+    // size. Such copies are no parallel ones.
+    int32_t (*data)(xtc_device *device, xtc_module module, const char *name, xtc_address *address,
+                    uint64_t *nbytes);
+
+    // The memories of the device: every allocation is in all of them, at the same offset. One that
+    // alloc() makes is replicated: the same bytes in each. One of alloc_sharded() is in shards of
+    // `shard_bytes`, the first in the first memory; the last shards may be padded, or empty. Copies
+    // take `nbytes` bytes in either case, and a kernel finds its memory's shard at the address.
+    int32_t (*memories)(xtc_device *device, uint32_t *count);
+    int32_t (*alloc_sharded)(xtc_device *device, xtc_queue queue, uint64_t nbytes,
+                             uint64_t shard_bytes, xtc_address *address);
+};
 
 // A driver library exports this function alone.
 __attribute__((visibility("default"))) const xtc_driver *xtc_driver_table(void);

@@ -43,9 +43,9 @@ int32_t xtc_engine_stop(xtc_device *device, xtc_queue queue, int32_t status)
     if (queue == XTC_NOW || status == XTC_OK)
         return status;
     pthread_mutex_lock(&engine->lock);
-    for (xtc_line *line = engine->lines; line; line = line->next)
-        if (line->id == queue)
-            xtc_line_fail(line, engine->last_event + 1, status);
+    for (xtc_stream *stream = engine->streams; stream; stream = stream->next)
+        if (stream->id == queue)
+            xtc_stream_fail(stream, engine->last_event + 1, status);
     pthread_mutex_unlock(&engine->lock);
     return status;
 }
@@ -55,8 +55,8 @@ void xtc_engine_close(xtc_device *device)
     xtc_engine *engine = xtc_engine_of(device);
     pthread_mutex_lock(&engine->lock);
     engine->closed = true;
-    while (engine->lines)
-        xtc_queue_close(device, engine, engine->lines);
+    while (engine->streams)
+        xtc_queue_close(device, engine, engine->streams);
     engine->waiters++;
     while (engine->waiting.first || engine->started.first || engine->waiters > 1)
         xtc_work_step(device, engine, true);
@@ -73,10 +73,10 @@ void xtc_engine_close(xtc_device *device)
 
 void xtc_engine_release(xtc_engine *engine)
 {
-    while (engine->lines) { // opened while the engine was being closed
-        xtc_line *line = engine->lines;
-        engine->lines = line->next;
-        free(line);
+    while (engine->streams) { // opened while the engine was being closed
+        xtc_stream *stream = engine->streams;
+        engine->streams = stream->next;
+        free(stream);
     }
     pthread_cond_destroy(&engine->kernel);
     pthread_cond_destroy(&engine->work);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command queues for a device that can copy while the caller waits, and run one kernel after another.
 //
-// The commands of all queues stand in one line, in the order they were given, and start in that
+// The commands of all queues form one sequence, in the order they were given, and start in that
 // order. A kernel is only started, and may be followed by more kernels; any other command first
 // waits until the started kernels are done. So a program behaves the same every time. Parallel
-// commands alone need not wait: they overtake commands of other queues that do. Who waits for a
-// command runs what stands before it. When nobody waits two threads do, one of which finishes kernels,
-// so that other commands can start meanwhile.
+// commands alone need not wait: they overtake commands of other queues that do. A thread that waits
+// for a command runs those before it. While no thread waits, two threads of the engine do that work;
+// one of them finishes kernels, so that other commands can start meanwhile.
 #ifndef XTC_ENGINE_H
 #define XTC_ENGINE_H
 
@@ -30,19 +30,20 @@ typedef enum {
     XTC_MARK,    // an event; no command of the queue's
 } xtc_kind;
 
-typedef struct xtc_line xtc_line; // a queue
+typedef struct xtc_stream xtc_stream; // a queue
 
 typedef struct xtc_command {
     xtc_kind kind;
     bool parallel;
     bool done;
-    xtc_line *line;
+    xtc_stream *stream;
     xtc_event event;
     uint64_t number; // of the command in its queue, from 0
     uint64_t order;  // the same, with marks
     uint64_t destination, source, nbytes;
     uint32_t byte;
     xtc_function function;
+    xtc_launch launch; // its arguments and their types follow the command
     int32_t (*callback)(void *);
     void *data;
     const xtc_driver *other_driver;
@@ -50,7 +51,6 @@ typedef struct xtc_command {
     xtc_queue other_queue;
     xtc_event other_event;
     struct xtc_command *next;
-    uint32_t count;
     uint64_t arguments[];
 } xtc_command;
 
@@ -61,6 +61,7 @@ typedef struct {
     int32_t (*finish)(xtc_device *device); // wait for the kernel that was started first
     uint32_t max_started;                  // kernels started and not finished
     uint32_t max_arguments;
+    bool has_grid; // whether a launch may say how many blocks run
 } xtc_engine_ops;
 
 typedef struct {
@@ -73,7 +74,7 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t changed, work, kernel;
     xtc_list waiting, started; // in the order given
-    xtc_line *lines;           // the open queues
+    xtc_stream *streams;       // the open queues
     xtc_event last_event;
     xtc_queue last_queue;
     uint32_t parallel; // commands among those waiting
@@ -105,15 +106,7 @@ int32_t xtc_engine_stop(xtc_device *device, xtc_queue queue, int32_t status);
 // Call a function when all commands given so far are done, and return its status.
 int32_t xtc_engine_call(xtc_device *device, int32_t (*function)(void *), void *data);
 
-// The members of a driver table that the functions below are for.
-#define XTC_ENGINE_MEMBERS                                                                         \
-    .message = xtc_message, .fail = xtc_fail_with, .queue_open = xtc_engine_queue_open,            \
-    .queue_close = xtc_engine_queue_close, .copy_to = xtc_engine_copy_to,                          \
-    .copy_from = xtc_engine_copy_from, .copy_within = xtc_engine_copy_within,                      \
-    .fill = xtc_engine_fill, .launch = xtc_engine_launch, .callback = xtc_engine_callback,         \
-    .after = xtc_engine_after, .event = xtc_engine_event, .done = xtc_engine_done,                 \
-    .wait = xtc_engine_wait
-
+// Functions of a driver table.
 int32_t xtc_engine_queue_open(xtc_device *, xtc_queue *);
 int32_t xtc_engine_queue_close(xtc_device *, xtc_queue);
 int32_t xtc_engine_copy_to(xtc_device *, xtc_queue, xtc_address, const void *, uint64_t, uint32_t,
@@ -123,8 +116,7 @@ int32_t xtc_engine_copy_from(xtc_device *, xtc_queue, void *, xtc_address, uint6
 int32_t xtc_engine_copy_within(xtc_device *, xtc_queue, xtc_address, xtc_address, uint64_t,
                                uint32_t, xtc_event *);
 int32_t xtc_engine_fill(xtc_device *, xtc_queue, xtc_address, uint32_t, uint64_t, xtc_event *);
-int32_t xtc_engine_launch(xtc_device *, xtc_queue, xtc_function, const uint64_t *, uint32_t,
-                          xtc_event *);
+int32_t xtc_engine_launch(xtc_device *, xtc_queue, xtc_function, const xtc_launch *, xtc_event *);
 int32_t xtc_engine_callback(xtc_device *, xtc_queue, int32_t (*)(void *), void *, uint32_t,
                             xtc_event *);
 int32_t xtc_engine_after(xtc_device *, xtc_queue, const xtc_driver *, xtc_device *, xtc_queue,

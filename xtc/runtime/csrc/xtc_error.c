@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "xtc_report.h"
+
 static _Thread_local char message[XTC_MESSAGE_BYTES];
 
 int32_t xtc_fail(int32_t status, const char *format, ...)
@@ -15,6 +17,15 @@ int32_t xtc_fail(int32_t status, const char *format, ...)
     va_end(arguments);
     snprintf(message, sizeof message, "%s", text);
     return status;
+}
+
+int32_t xtc_fail_with_report(int32_t status, const char *report, const char *summary)
+{
+    char path[XTC_REPORT_PATH];
+    xtc_report_write(report, path);
+    if (!path[0])
+        return xtc_fail(status, "%s", summary);
+    return xtc_fail(status, "%.600s\nthe whole report: %s", summary, path);
 }
 
 const char *xtc_message(void)

@@ -6,7 +6,7 @@
 #include "xtc_error.h"
 #include "xtc_work.h"
 
-// A callback on this thread is in the middle of the line: what it asks for happens within it.
+// A callback on this thread is a command that runs: what it asks for happens within it.
 static int32_t give_inside(xtc_device *device, xtc_engine *engine, const xtc_command *command)
 {
     bool needs_device = command->kind == XTC_LAUNCH_KERNEL || command->kind == XTC_INTERNAL;
@@ -23,24 +23,24 @@ static int32_t give_inside(xtc_device *device, xtc_engine *engine, const xtc_com
 static int32_t give_now(xtc_device *device, xtc_engine *engine, xtc_command *command)
 {
     int32_t status;
-    xtc_line line = {.id = XTC_NOW}; // nothing is left of it in the lists once it is done
+    xtc_stream stream = {.id = XTC_NOW}; // nothing is left of it in the lists once it is done
     pthread_mutex_lock(&engine->lock);
     if (xtc_work_is_mine(engine)) {
         status = give_inside(device, engine, command);
         free(command);
     } else {
-        xtc_line_append(engine, &line, command);
-        status = xtc_work_until(device, engine, &line, 0);
+        xtc_stream_append(engine, &stream, command);
+        status = xtc_work_until(device, engine, &stream, 0);
     }
     pthread_mutex_unlock(&engine->lock);
     return status;
 }
 
-static int32_t append(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_command *command)
+static int32_t append(xtc_device *device, xtc_engine *engine, xtc_stream *stream, xtc_command *command)
 {
     if (!engine->has_threads && xtc_work_start_threads(device, engine))
         return XTC_LOST;
-    xtc_line_append(engine, line, command);
+    xtc_stream_append(engine, stream, command);
     xtc_work_notify(engine);
     return XTC_OK;
 }
@@ -49,8 +49,8 @@ static int32_t give_later(xtc_device *device, xtc_engine *engine, xtc_queue queu
                           xtc_command *command, xtc_event *event)
 {
     pthread_mutex_lock(&engine->lock);
-    xtc_line *line = xtc_line_find(engine, queue);
-    int32_t status = line ? append(device, engine, line, command) : XTC_LOST;
+    xtc_stream *stream = xtc_stream_find(engine, queue);
+    int32_t status = stream ? append(device, engine, stream, command) : XTC_LOST;
     if (status)
         free(command);
     else if (event)
@@ -78,32 +78,32 @@ int32_t xtc_engine_queue_open(xtc_device *device, xtc_queue *queue)
     xtc_engine *engine = xtc_engine_of(device);
     if (xtc_engine_check(engine))
         return XTC_LOST;
-    xtc_line *line = calloc(1, sizeof *line);
-    if (!line)
+    xtc_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
         return xtc_fail(XTC_USAGE, "out of host memory");
     pthread_mutex_lock(&engine->lock);
-    *queue = line->id = ++engine->last_queue;
-    line->next = engine->lines;
-    engine->lines = line;
+    *queue = stream->id = ++engine->last_queue;
+    stream->next = engine->streams;
+    engine->streams = stream;
     pthread_mutex_unlock(&engine->lock);
     return XTC_OK;
 }
 
-void xtc_queue_close(xtc_device *device, xtc_engine *engine, xtc_line *line)
+void xtc_queue_close(xtc_device *device, xtc_engine *engine, xtc_stream *stream)
 {
-    xtc_line **link = &engine->lines;
-    while (*link != line)
+    xtc_stream **link = &engine->streams;
+    while (*link != stream)
         link = &(*link)->next;
-    *link = line->next;
-    line->holds++;
-    line->closed = true;
-    xtc_line_drop(engine, line);
+    *link = stream->next;
+    stream->holds++;
+    stream->closed = true;
+    xtc_stream_drop(engine, stream);
     xtc_work_notify(engine);
     engine->waiters++;
-    while (line->pending && !xtc_work_is_mine(engine))
-        xtc_work_step(device, engine, xtc_line_needs_kernels(engine, line, 0));
+    while (stream->pending && !xtc_work_is_mine(engine))
+        xtc_work_step(device, engine, xtc_stream_needs_kernels(engine, stream, 0));
     engine->waiters--;
-    xtc_line_leave(line);
+    xtc_stream_leave(stream);
 }
 
 int32_t xtc_engine_queue_close(xtc_device *device, xtc_queue queue)
@@ -112,11 +112,11 @@ int32_t xtc_engine_queue_close(xtc_device *device, xtc_queue queue)
     if (xtc_engine_check(engine))
         return XTC_LOST;
     pthread_mutex_lock(&engine->lock);
-    xtc_line *line = xtc_line_find(engine, queue);
-    if (line)
-        xtc_queue_close(device, engine, line);
+    xtc_stream *stream = xtc_stream_find(engine, queue);
+    if (stream)
+        xtc_queue_close(device, engine, stream);
     pthread_mutex_unlock(&engine->lock);
-    return line ? XTC_OK : XTC_LOST;
+    return stream ? XTC_OK : XTC_LOST;
 }
 
 int32_t xtc_engine_done(xtc_device *device, xtc_queue queue, xtc_event event)
@@ -125,23 +125,23 @@ int32_t xtc_engine_done(xtc_device *device, xtc_queue queue, xtc_event event)
     if (xtc_engine_check(engine))
         return XTC_LOST;
     pthread_mutex_lock(&engine->lock);
-    const xtc_line *line = xtc_line_find(engine, queue);
-    int32_t status = line ? xtc_line_state(engine, line, event) : XTC_LOST;
+    const xtc_stream *stream = xtc_stream_find(engine, queue);
+    int32_t status = stream ? xtc_stream_state(engine, stream, event) : XTC_LOST;
     pthread_mutex_unlock(&engine->lock);
     return status;
 }
 
-static int32_t wait_locked(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event)
+static int32_t wait_locked(xtc_device *device, xtc_engine *engine, xtc_stream *stream, xtc_event event)
 {
     if (xtc_work_is_mine(engine)) {
-        int32_t status = xtc_line_state(engine, line, event);
+        int32_t status = xtc_stream_state(engine, stream, event);
         if (status == XTC_PENDING)
             return xtc_fail(XTC_USAGE, "a callback cannot wait for what comes after it");
         return status;
     }
-    line->holds++;
-    int32_t status = xtc_work_until(device, engine, line, event);
-    xtc_line_leave(line);
+    stream->holds++;
+    int32_t status = xtc_work_until(device, engine, stream, event);
+    xtc_stream_leave(stream);
     return status;
 }
 
@@ -151,8 +151,8 @@ int32_t xtc_engine_wait(xtc_device *device, xtc_queue queue, xtc_event event)
     if (xtc_engine_check(engine))
         return XTC_LOST;
     pthread_mutex_lock(&engine->lock);
-    xtc_line *line = xtc_line_find(engine, queue);
-    int32_t status = line ? wait_locked(device, engine, line, event) : XTC_LOST;
+    xtc_stream *stream = xtc_stream_find(engine, queue);
+    int32_t status = stream ? wait_locked(device, engine, stream, event) : XTC_LOST;
     pthread_mutex_unlock(&engine->lock);
     return status;
 }

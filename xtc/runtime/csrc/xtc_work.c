@@ -42,7 +42,7 @@ int32_t xtc_work_run(xtc_device *device, const xtc_command *command)
 
 static bool may_start(const xtc_engine *engine)
 {
-    return !engine->running && xtc_line_next(engine) != NULL;
+    return !engine->running && xtc_stream_next(engine) != NULL;
 }
 
 static bool may_finish(const xtc_engine *engine)
@@ -86,14 +86,14 @@ static int32_t run_unlocked(xtc_device *device, xtc_engine *engine, const xtc_co
 
 static void start_next(xtc_device *device, xtc_engine *engine)
 {
-    xtc_command *command = xtc_line_next(engine);
-    bool runs = command->line->status == XTC_OK;
-    xtc_line_start(engine, command);
+    xtc_command *command = xtc_stream_next(engine);
+    bool runs = command->stream->status == XTC_OK;
+    xtc_stream_start(engine, command);
     int32_t status = runs ? run_unlocked(device, engine, command) : XTC_OK;
     if (runs && status == XTC_OK && command->kind == XTC_LAUNCH_KERNEL)
         engine->kernels++;
     else
-        xtc_line_complete(engine, command, status);
+        xtc_stream_complete(engine, command, status);
     wake_waiters(engine);
 }
 
@@ -108,7 +108,7 @@ static void finish_first(xtc_device *device, xtc_engine *engine)
     pthread_mutex_lock(&engine->lock);
     engine->finishing = false;
     engine->kernels--;
-    xtc_line_complete(engine, kernel, status);
+    xtc_stream_complete(engine, kernel, status);
     wake_waiters(engine);
 }
 
@@ -127,14 +127,14 @@ void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernel
     engine->finishers -= waits_for_kernels;
 }
 
-int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event)
+int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_stream *stream, xtc_event event)
 {
     int32_t status;
     engine->waiters++;
-    while ((status = xtc_line_state(engine, line, event)) == XTC_PENDING)
-        xtc_work_step(device, engine, xtc_line_needs_kernels(engine, line, event));
+    while ((status = xtc_stream_state(engine, stream, event)) == XTC_PENDING)
+        xtc_work_step(device, engine, xtc_stream_needs_kernels(engine, stream, event));
     engine->waiters--;
-    xtc_work_notify(engine); // this thread goes on with the line no more
+    xtc_work_notify(engine); // this thread carries out no more commands
     return status;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the engine: threads that work along the line. All functions need the engine's lock.
+// Inside the engine: threads that carry out commands. All functions need the engine's lock.
 #ifndef XTC_WORK_H
 #define XTC_WORK_H
 
-#include "xtc_line.h"
+#include "xtc_stream.h"
 
 // Whether the caller is a callback, which is a command that runs at this moment.
 bool xtc_work_is_mine(const xtc_engine *engine);
@@ -13,7 +13,7 @@ int32_t xtc_work_run(xtc_device *device, const xtc_command *command);
 // caller waits for kernels, or sleep until something changed.
 void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernels);
 // Work until `event` of the queue is done, everything given where it is 0; returns its status.
-int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_line *line, xtc_event event);
+int32_t xtc_work_until(xtc_device *device, xtc_engine *engine, xtc_stream *stream, xtc_event event);
 // Wake those who wait, and the threads that work when nobody does.
 void xtc_work_notify(xtc_engine *engine);
 // Start the threads that work when nobody waits.

@@ -3,23 +3,41 @@
 // Device buffers become addresses, words of 64 bits. The host waits before it reads %h, which a copy
 // writes, and at its end, before memory is freed. Numbers stand for names, listed by the module.
 
-// CHECK:      module attributes {xtc.kernels = {{\[\[}}"npu0", "f.npu0.0"]], xtc.residents = {{\[\[}}"npu0", "f.W"]]}
+// CHECK:      module attributes {xtc.kernels = {{\[\[}}"npu0", "f.npu0.0", "address", "address", "address"], ["npu0", "g.npu0.0", "address", "int64", "int32", "float32", "float64"]], xtc.residents = {{\[\[}}"npu0", "f.W"]]}
 // CHECK-DAG:  func.func private @xtc_allocate(i64, i64) -> i64
 // CHECK-NOT:  memref.global
 // CHECK:      func.func @f(%[[A:.*]]: memref<4xf32>, %[[B:.*]]: i64 {memref.on_device})
-// CHECK:        %[[WORDS:.*]] = memref.alloca() : memref<3xi64>
+// CHECK:        %[[ARGUMENTS:.*]] = memref.alloca() : memref<3xi64>
 // CHECK:        %[[W:.*]] = call @xtc_resident(
 // CHECK:        %[[R:.*]] = call @xtc_allocate(
 // CHECK:        call @xtc_copy_to(%{{.*}}, %[[R]],
-// CHECK:        memref.store %[[W]], %[[WORDS]]
-// CHECK:        memref.store %[[B]], %[[WORDS]]
-// CHECK:        memref.store %[[R]], %[[WORDS]]
+// CHECK:        memref.store %[[W]], %[[ARGUMENTS]]
+// CHECK:        memref.store %[[B]], %[[ARGUMENTS]]
+// CHECK:        memref.store %[[R]], %[[ARGUMENTS]]
 // CHECK:        call @xtc_launch(
 // CHECK:        call @xtc_copy_from(
 // CHECK:        call @xtc_wait(
 // CHECK-NEXT:   linalg.exp
 // CHECK:        call @xtc_free(%{{.*}}, %[[R]])
 // CHECK-NEXT:   return
+
+// Numbers are arguments in the low bytes of 64 bits. The grid of a function with `xtc.grid` is computed
+// from the integers among the arguments, here %n and %i.
+// CHECK:      func.func @g(%[[A:.*]]: i64 {memref.on_device}, %[[N:.*]]: index, %[[I:.*]]: i32, %[[X:.*]]: f32, %[[Y:.*]]: f64)
+// CHECK:        memref.store %[[A]], %[[ARGUMENTS:.*]][%{{.*}}] : memref<5xi64>
+// CHECK:        %[[WIDE_N:.*]] = arith.index_cast %[[N]] : index to i64
+// CHECK:        memref.store %[[WIDE_N]], %[[ARGUMENTS]]
+// CHECK:        %[[WIDE_I:.*]] = arith.extui %[[I]] : i32 to i64
+// CHECK:        memref.store %[[WIDE_I]], %[[ARGUMENTS]]
+// CHECK:        %[[BITS_X:.*]] = arith.bitcast %[[X]] : f32 to i32
+// CHECK:        %[[WIDE_X:.*]] = arith.extui %[[BITS_X]] : i32 to i64
+// CHECK:        memref.store %[[WIDE_X]], %[[ARGUMENTS]]
+// CHECK:        %[[BITS_Y:.*]] = arith.bitcast %[[Y]] : f64 to i64
+// CHECK:        memref.store %[[BITS_Y]], %[[ARGUMENTS]]
+// CHECK:        %[[INDEX_I:.*]] = arith.index_cast %[[I]] : i32 to index
+// CHECK:        %[[BLOCKS:.*]] = affine.apply {{.*}}(%[[N]], %[[INDEX_I]])
+// CHECK:        %[[GRID_X:.*]] = arith.index_cast %[[BLOCKS]] : index to i64
+// CHECK:        call @xtc_launch(%{{.*}}, %{{.*}}, %[[GRID_X]], %{{.*}}, %{{.*}}) : (i64, i64, i64, i64, i64) -> ()
 module {
   memref.global constant @f.W : memref<4xf32, 1> {memref.on_device}
   func.func private @f.npu0.0(memref<4xf32, 1>, memref<4xf32, 1>, memref<4xf32, 1>) attributes {xtc.device = "npu0"}
@@ -32,6 +50,17 @@ module {
     memref.copy %r, %h {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>
     linalg.exp ins(%h : memref<4xf32>) outs(%a : memref<4xf32>)
     memref.dealloc %r {xtc.device = "npu0"} : memref<4xf32, 1>
+    return
+  }
+  module @npu0 attributes {xtc.device = "npu0"} {
+    func.func @g.npu0.0(%a: memref<4xf32, 1>, %n: index, %i: i32, %x: f32, %y: f64)
+        attributes {xtc.grid = affine_map<(n, i) -> (n ceildiv 256, 1, 1)>} {
+      return
+    }
+  }
+  func.func private @g.npu0.0(memref<4xf32, 1>, index, i32, f32, f64) attributes {xtc.device = "npu0"}
+  func.func @g(%a: memref<4xf32, 1> {memref.on_device}, %n: index, %i: i32, %x: f32, %y: f64) {
+    call @g.npu0.0(%a, %n, %i, %x, %y) {xtc.device = "npu0"} : (memref<4xf32, 1>, index, i32, f32, f64) -> ()
     return
   }
 }

@@ -24,6 +24,6 @@ llvm.func internal @f.pe0(%pe: i64, %a: !llvm.ptr, %i: i64) {
 }
 llvm.func @f.mppa0.1(%a: !llvm.ptr, %b: !llvm.ptr) attributes {mppa.kernel} {
   %zero = llvm.mlir.constant(0 : i64) : i64
-  llvm.call @f.pe0(%zero, %b, %zero) {mppa.pes = 12 : i64} : (i64, !llvm.ptr, i64) -> ()
+  llvm.call @f.pe0(%zero, %b, %zero) {xtc.units = 12 : i64} : (i64, !llvm.ptr, i64) -> ()
   llvm.return
 }

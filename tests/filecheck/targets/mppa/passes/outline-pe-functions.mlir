@@ -19,8 +19,8 @@
 // CHECK: memref.store %{{.*}}, %{{.*}}[%[[PE]]]
 // CHECK-LABEL: func.func @k(
 // CHECK: %[[T:.*]] = memref.alloc() : memref<7xf32, 2>
-// CHECK: call @k.pe0(%c0, %arg0, %[[T]]) {mppa.pes = 4 : i64}
-// CHECK: call @k.pe1(%c0, %{{.*}}) {mppa.pes = 3 : i64}
+// CHECK: call @k.pe0(%c0, %arg0, %[[T]]) {xtc.units = 4 : i64}
+// CHECK: call @k.pe1(%c0, %{{.*}}) {xtc.units = 3 : i64}
 func.func @k(%A: memref<7x8xf32, 1>, %B: memref<7xf32, 1>) {
   scf.forall (%i) in (1) {
     %t = memref.alloc() : memref<7xf32, 2>

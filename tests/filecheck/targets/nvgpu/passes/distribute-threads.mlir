@@ -2,6 +2,7 @@
 // RUN: xtc-opt %s --distribute-threads | FileCheck %s
 // RUN: xtc-opt %s --distribute-threads{block-threads=64} | FileCheck %s --check-prefix=SMALL
 
+// CHECK:       #[[GRID:.*]] = affine_map<(d0, d1) -> ((d1 * 33) ceildiv 256, 1, 1)>
 // CHECK-LABEL: func.func @two(
 // CHECK-SAME:  nvgpu.block = array<i64: 256, 1, 1>, nvgpu.grid = array<i64: 10, 1, 1>
 // CHECK:       %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
@@ -71,10 +72,28 @@ func.func @beside(%a: memref<64xf32, 1>) {
 // CHECK-SAME:  nvgpu.block = array<i64: 1, 1, 1>, nvgpu.grid = array<i64: 1, 1, 1>
 func.func @unknown(%a: memref<64xf32, 1>, %n: index) {
   %x = arith.constant 1.0 : f32
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.parallel (%i) = (%n) to (%c64) step (%c1) {
+    memref.store %x, %a[%i] : memref<64xf32, 1>
+  }
+  return
+}
+
+// The first size is an argument: the host computes the grid from the integers among the arguments.
+// CHECK-LABEL: func.func @symbolic(
+// CHECK-SAME:  %{{.*}}: i32, %[[ROWS:.*]]: index
+// CHECK-SAME:  nvgpu.block = array<i64: 256, 1, 1>, nvgpu.grid = array<i64: 0, 0, 0>, xtc.grid = #[[GRID]]}
+// CHECK:       %[[ITERATIONS:.*]] = arith.muli %[[ROWS]], %{{.*}}
+// CHECK:       arith.cmpi ult, %[[N:.*]], %[[ITERATIONS]]
+// CHECK:       affine.delinearize_index %[[N]] into (33)
+func.func @symbolic(%a: memref<70x33xf32, 1>, %m: i32, %n: index) {
+  %x = arith.constant 1.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
-    memref.store %x, %a[%i] : memref<64xf32, 1>
+  %c33 = arith.constant 33 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %c33) step (%c1, %c1) {
+    memref.store %x, %a[%i, %j] : memref<70x33xf32, 1>
   }
   return
 }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout of a view in its buffer: an offset from the start of the buffer, sizes and strides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.builders.tensors import Offset
+from xtc.ir.mlir import (
+    DenseI64ArrayAttr,
+    IndexType,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+)
+from xtc_passes.local import _control as control
+
+DYNAMIC = -(1 << 63)
+_FOLLOWED = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A view of a buffer. Offset and strides count elements."""
+
+    buffer: Value
+    offset: Offset
+    sizes: tuple[Offset, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element in memory."""
+        return element_bytes(self.buffer)
+
+    def address(self, ahead: Offset = 0) -> Value:
+        """The address of the element `ahead` elements after the first."""
+        start = Operation.create(
+            "memref.extract_aligned_pointer_as_index",
+            results=[IndexType.get()],
+            operands=[self.buffer],
+        ).results[0]
+        elements = control.add(self.offset, ahead)
+        return control.value(control.add(start, control.multiply(elements, self.element_bytes)))
+
+
+def element_bytes(memref: Value) -> int:
+    """Bytes of an element in memory; an index takes 8, an i1 takes 1."""
+    element = MemRefType(memref.type).element_type
+    return max(1, 8 if isinstance(element, IndexType) else element.width // 8)
+
+
+def strides_of(memref: Value) -> tuple[int, ...] | None:
+    """The strides of a memref in elements; None if one of them is known only at run time."""
+    strides = _strides(memref)
+    return None if DYNAMIC in strides else strides
+
+
+def _strides(memref: Value) -> tuple[int, ...]:
+    return tuple(MemRefType(memref.type).get_strides_and_offset()[0])
+
+
+def has_layout(memref: Value) -> bool:
+    """Whether `layout` can compute the layout of a view: its strides are static."""
+    while strides_of(memref) is not None:
+        if not isinstance(memref, OpResult) or memref.owner.name not in VIEWS:
+            return bool(MemRefType(memref.type).get_strides_and_offset()[1] == 0)
+        if memref.owner.name not in _FOLLOWED:
+            return False
+        memref = memref.owner.operands[0]
+    return False
+
+
+def layout(memref: Value) -> Layout:
+    """The layout of a view that `has_layout`, computed at the current insertion point."""
+    return Layout(root(memref), _offset(memref), sizes(memref), _strides(memref))
+
+
+def _offset(memref: Value) -> Offset:
+    total: Offset = 0
+    while isinstance(memref, OpResult) and memref.owner.name in VIEWS:
+        op = memref.owner
+        source = op.operands[0]
+        if op.name == "memref.subview":
+            offsets = mixed(op, "static_offsets", 1)
+            for offset, stride in zip(offsets, _strides(source), strict=True):
+                total = control.add(total, control.multiply(offset, stride))
+        memref = source
+    return total
+
+
+def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
+    """The offsets, sizes or strides of a subview: operand segment 1, 2 or 3."""
+    segments = list(op.attributes["operandSegmentSizes"])
+    begin = sum(segments[:segment])
+    dynamic = iter(list(op.operands)[begin : begin + segments[segment]])
+    static = DenseI64ArrayAttr(op.attributes[name])
+    return [control.known(next(dynamic)) if one == DYNAMIC else one for one in static]
+
+
+def sizes(memref: Value) -> tuple[Offset, ...]:
+    """The sizes of a view; dynamic sizes are read at the current insertion point."""
+    return tuple(size(memref, position) for position in range(MemRefType(memref.type).rank))
+
+
+def size(memref: Value, position: int) -> Offset:
+    """One size of a view; a dynamic size is read at the current insertion point."""
+    known: int = MemRefType(memref.type).shape[position]
+    if known != DYNAMIC:
+        return known
+    operands = [memref, control.constant(position)]
+    return Operation.create("memref.dim", results=[IndexType.get()], operands=operands).results[0]
+
+
+def nbytes(type: MemRefType) -> int:
+    """Bytes of a dense buffer of static shape."""
+    element = type.element_type
+    total = max(1, 8 if isinstance(element, IndexType) else int(element.width) // 8)
+    for size in type.shape:
+        total *= size
+    return total

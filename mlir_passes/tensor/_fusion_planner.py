@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses which operations are computed together, tile by tile of the last one's result.
+
+The planner walks from a root to the producers of its operands and of theirs. A producer can join
+where members alone read its result, each along every tiled dimension with the loop of that
+dimension: an iteration then needs a part of its own, and nothing is computed twice. What a target
+gains by it, and what its memories hold, it says as limits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xtc.ir.analysis.function_view import FunctionView
+from xtc.ir.analysis.structured import Structured
+from xtc.ir.mlir import Operation
+from xtc_passes.tensor._tile import Member
+
+Members = tuple[Member, ...]
+"""Operations that are computed together, in order; the last one is the root."""
+
+
+class FusionLimits(ABC):
+    """What a target lets join a group, and which tiling of a group it prefers."""
+
+    @abstractmethod
+    def depths(self, root: Structured) -> Sequence[int]:
+        """How many dimensions of the root's result to tile: the numbers to try, in order."""
+
+    @abstractmethod
+    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+        """Whether a producer may join these members."""
+
+    @abstractmethod
+    def best(self, plans: Sequence[Members]) -> Members:
+        """The group to take, of those that the tried numbers of dimensions give."""
+
+
+@dataclass
+class FusionPlanner:
+    """Makes groups of a function that share no operation.
+
+    Attributes:
+        view: the function.
+        limits: those of the target.
+        taken: operations that belong to a group already.
+    """
+
+    view: FunctionView
+    limits: FusionLimits
+    taken: set[Operation] = field(default_factory=set)
+
+    def roots(self) -> Sequence[Structured]:
+        """The operations that groups may end in, the last one of the function first."""
+        nests = (self.view.nests.get(op) for op in reversed(self.view.ops))
+        return [nest for nest in nests if nest is not None]
+
+    def members(self, root: Structured) -> Members:
+        """The group that ends in `root`."""
+        return self.limits.best([self._reached(root, depth) for depth in self.limits.depths(root)])
+
+    def take(self, members: Members) -> None:
+        """Keep these operations out of later groups."""
+        self.taken |= {member.nest.op for member in members}
+
+    def _reached(self, root: Structured, depth: int) -> Members:
+        """The root and all that can be computed with it where `depth` dimensions are tiled."""
+        found = {root.op: Member(root, root.out[:depth])}
+        pending = [root]
+        while pending:
+            for value in pending.pop().op.operands:
+                nest = self.view.nest_of(value)
+                if nest is None or nest.op in found or nest.op in self.taken:
+                    continue
+                loops = self._loops(nest, found) if nest.device == root.device else None
+                if loops is None:
+                    continue
+                producer = Member(nest, loops)
+                if self.limits.admits(list(found.values()), producer):
+                    found[nest.op] = producer
+                    pending.append(nest)
+        return tuple(found[op] for op in sorted(found, key=self.view.positions.__getitem__))
+
+    def _loops(self, nest: Structured, found: Mapping[Operation, Member]) -> tuple[int, ...] | None:
+        """The loops of `nest` over the tiled dimensions, where members alone read its result."""
+        positions = set()
+        for op, number in self.view.uses[nest.result]:
+            if op not in found:
+                return None
+            reader = found[op]
+            positions.add(tuple(reader.nest.position(number, loop) for loop in reader.loops))
+        position = positions.pop()
+        if positions or None in position:
+            return None
+        return tuple(nest.out[dimension] for dimension in position if dimension is not None)

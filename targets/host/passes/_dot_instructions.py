@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions that add several products of neighbouring narrow numbers to one wide number each.
+
+Lane n of the result is `sum[n] + a[n][0] * b[n][0] + ... + a[n][T-1] * b[n][T-1]`. What each does
+to rounding and to signs: Intel, Architecture Instruction Set Extensions Programming Reference,
+VDPBF16PS, VPDPBUSD, VPDPWSSD; Arm, A-profile A64 instruction set, BFDOT and SDOT (vector).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError, did_you_mean
+
+_WIDER = {"i8": "i16"}  # where no instruction is for the one, one for the other does
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One instruction, for vectors of several lengths.
+
+    Attributes:
+        element: of both factors, in MLIR's spelling.
+        total: the type of the sums.
+        terms: how many products it adds to each sum.
+        offset: whether the first factors are unsigned and the second ones signed.
+        intrinsics: LLVM's names, by the number of sums.
+        adds: whether it adds to a sum; if not, what it gives is added by another instruction.
+    """
+
+    element: str
+    total: str
+    terms: int
+    offset: bool
+    intrinsics: Mapping[int, str]
+    adds: bool = True
+
+
+def _x86(name: str, lanes: Sequence[int]) -> dict[int, str]:
+    return {one: f"llvm.x86.avx512{name}.{32 * one}" for one in lanes}
+
+
+_WORDS = {8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
+
+DOTS: dict[str, tuple[Dot, ...]] = {
+    "avx512bf16": (Dot("bf16", "f32", 2, False, _x86("bf16.dpbf16ps", (16, 8, 4))),),
+    "avx512vnni": (
+        Dot("i8", "i32", 4, True, _x86(".vpdpbusd", (16, 8, 4))),
+        Dot("i16", "i32", 2, False, _x86(".vpdpwssd", (16, 8, 4))),
+    ),
+    "avxvnni": (
+        Dot("i8", "i32", 4, True, _x86(".vpdpbusd", (8, 4))),
+        Dot("i16", "i32", 2, False, _x86(".vpdpwssd", (8, 4))),
+    ),
+    "avx512bw": (
+        Dot("i16", "i32", 2, False, {16: "llvm.x86.avx512.pmaddw.d.512"} | _WORDS, adds=False),
+    ),
+    "avx2": (Dot("i16", "i32", 2, False, _WORDS, adds=False),),
+    "bf16": (Dot("bf16", "f32", 2, False, {4: "llvm.aarch64.neon.bfdot.v4f32.v8bf16"}),),
+    "dotprod": (Dot("i8", "i32", 4, False, {4: "llvm.aarch64.neon.sdot.v4i32.v16i8"}),),
+}
+"""The instructions by the feature, in LLVM's spelling, of the processors that have them."""
+
+
+def dot_for(features: Sequence[str], element: str) -> Dot | None:
+    """The instruction for factors of this type, which may be widened first; None without one.
+
+    Raises UserError for a feature that is not among DOTS.
+    """
+    for feature in features:
+        if feature not in DOTS:
+            raise UserError(
+                f"'{feature}' is no feature with dot-product instructions",
+                hints=did_you_mean(feature, DOTS),
+            )
+    found = (dot for feature in features for dot in DOTS[feature] if dot.element == element)
+    first = next(found, None)
+    if first is None and element in _WIDER:
+        return dot_for(features, _WIDER[element])
+    return first

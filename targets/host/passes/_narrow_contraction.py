@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of narrow numbers that are summed in a wider type: which operations are one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xtc.ir.analysis.contractions import narrow_contraction
+from xtc.ir.analysis.structured import Structured, body_operations
+from xtc_targets.host.passes._dot_instructions import Dot
+
+SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
+FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
+FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
+
+
+@dataclass(frozen=True)
+class NarrowContraction:
+    """result[..., row, column] += wide(factor[..., row, term]) * wide(panel[..., term, column]).
+
+    Attributes:
+        nest: the operation.
+        column: the loop along neighbouring elements of the result.
+        term: the loop that is summed over.
+    """
+
+    nest: Structured
+    column: int
+    term: int
+
+    @property
+    def pays(self) -> bool:
+        """Whether copies of the operands cost less than they save."""
+        extents, panel = self.nest.extents, self.loops(1)
+        rows = math.prod(extents[loop] for loop in self.loops(0) if loop not in panel)
+        enough = rows >= FEW_ROWS and self.columns >= FEW_COLUMNS
+        return enough and math.prod(extents) >= SMALL_WORK
+
+    @property
+    def element(self) -> str:
+        """The type of the factors, in MLIR's spelling."""
+        return str(self.nest.op.operands[0].type.element_type)
+
+    @property
+    def unsigned(self) -> bool:
+        """Whether the first factor is unsigned; the panel is not."""
+        return str(body_operations(self.nest.op)[0].name) == "arith.extui"
+
+    def suits(self, dot: Dot) -> bool:
+        """Whether the instruction adds up such products, perhaps of factors widened before."""
+        takes = not self.unsigned or dot.offset or dot.element != self.element
+        return takes and dot.total == self.total
+
+    @property
+    def total(self) -> str:
+        """The type of the sums, in MLIR's spelling."""
+        return str(self.nest.op.operands[2].type.element_type)
+
+    @property
+    def terms(self) -> int:
+        """How many products each sum has."""
+        return self.nest.extents[self.term]
+
+    @property
+    def columns(self) -> int:
+        """Elements in a row of the result."""
+        return self.nest.extents[self.column]
+
+    def loops(self, operand: int) -> list[int]:
+        """The loop over each dimension of an operand."""
+        rows = self.nest.indices[operand]
+        return [loop for index in rows if (loop := index.loop) is not None]
+
+    def inner_last(self, operand: int, *inner: int) -> list[int]:
+        """The loops over an operand's dimensions, those named last."""
+        return [loop for loop in self.loops(operand) if loop not in inner] + list(inner)
+
+
+def host_contraction(nest: Structured) -> NarrowContraction | None:
+    """The operation as a contraction of narrow numbers; None for every other one."""
+    found = narrow_contraction(nest)
+    return None if found is None else NarrowContraction(nest, nest.out[-1], found.roles.k[0])

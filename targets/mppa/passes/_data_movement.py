@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes operations of what would otherwise be copies between nests, and nests of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.linalg_ops import owner
+from xtc.ir.analysis.structured import labels, shape_of
+from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
+from xtc.ir.builders.generic import generic
+from xtc.ir.builders.tensors import empty
+from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
+from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
+
+_INSERT = "tensor.insert_slice"
+
+
+def own_fills(module: Operation) -> None:
+    """Give every reader of a filled tensor one of its own: each writes over it."""
+    for op in all_operations(module):
+        if op.name == FILL and len(op.results) == 1:
+            uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
+            for user, number in uses[1:]:
+                user.operands[number] = op.clone(ip=InsertionPoint(op)).results[0]
+
+
+def compute_moves(module: Operation) -> None:
+    """Write as operations what moves data: what is inserted or returned without being computed."""
+    for op in list(_top_level(module)):
+        if op.name == _INSERT and is_plain_insertion(op) and not _is_nest(op.operands[0]):
+            if not _is_computed(op.operands[0]) or _use_count(op.operands[0]) > 1:
+                op.operands[0] = _copy(op.operands[0], op)
+        elif op.name == "tensor.collapse_shape" and _made_by(op.operands[0], "extract_slice"):
+            op.operands[0] = _copy(op.operands[0], op)
+        elif op.name == "func.return":
+            _copy_returned(op)
+
+
+def wrap_the_rest(module: Operation) -> None:
+    """Let one PE of one cluster do what cannot be shared."""
+    for op in list(_top_level(module)):
+        if op.name.startswith("linalg.") and len(op.results):
+            in_unit_loops(op, len(op.operands) - len(op.results), (BLOCKS, THREADS))
+        elif op.name == _INSERT and not _is_nest(op.operands[0]):
+            in_unit_loops(op, 1, (BLOCKS, THREADS))
+
+
+def _top_level(module: Operation) -> Iterator[Operation]:
+    for function in all_operations(module):
+        if function.name == "func.func" and function.regions[0].blocks:
+            yield from (op.operation for op in function.regions[0].blocks[0].operations)
+
+
+def _is_computed(value: Value) -> bool:
+    return _made_by(value, "linalg.")
+
+
+def _is_nest(value: Value) -> bool:
+    """True for the result of a nest on a part of a tensor, which is that part already."""
+    maker = owner(value)
+    return (
+        maker is not None
+        and maker.name == "scf.forall"
+        and _made_by(maker.operands[len(maker.operands) - 1], "extract_slice")
+    )
+
+
+def _made_by(value: Value, name: str) -> bool:
+    maker = owner(value)
+    return maker is not None and name in maker.name
+
+
+def _use_count(value: Value) -> int:
+    return sum(1 for _ in value.uses)
+
+
+def _copy_returned(end: Operation) -> None:
+    seen: set[Value] = set()
+    for number, value in enumerate(end.operands):
+        fresh = any(_made_by(value, name) for name in ("linalg.", _INSERT, "scf.forall"))
+        if not fresh or value in seen:
+            end.operands[number] = _copy(value, end)
+        seen.add(value)
+
+
+def _copy(value: Value, before: Operation) -> Value:
+    """A copy of a tensor, as an operation before another one."""
+    shape = shape_of(value)
+    row = [Index(((dimension, 1),), 0) for dimension in range(len(shape))]
+    ip = InsertionPoint(before)
+    with before.location:
+        into = empty(shape, value, ip)
+        copy = generic([(value, row), (into, row)], len(shape), (), labels(before), ip)
+        body = copy.regions[0].blocks[0]
+        Operation.create("linalg.yield", operands=[body.arguments[0]], ip=InsertionPoint(body))
+    return copy.results[0]

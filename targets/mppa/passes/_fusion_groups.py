@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses which operations of a function are computed in one nest, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xtc.ir.analysis.function_view import FunctionView
+from xtc.ir.analysis.structured import Structured, body_operations, is_shaped, is_used, shape_of
+from xtc.ir.mlir import Operation, Value
+from xtc_passes.tensor._fusion_planner import FusionLimits, FusionPlanner, Members
+from xtc_passes.tensor._tile import Member
+
+FILL = "linalg.fill"
+Loops = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Operations that are computed together.
+
+    Attributes:
+        view: the function as it was.
+        members: in order; each is read by later ones only, the last one, the root, by others.
+            Their loops run over the tiled dimensions, the first ones of the root's result.
+        window: the only reader of the root's result where that puts it into a larger tensor.
+    """
+
+    view: FunctionView
+    members: tuple[Member, ...]
+    window: Operation | None = None
+
+    @property
+    def root(self) -> Structured:
+        """The operation whose result leaves the nest."""
+        return self.members[-1].nest
+
+    @property
+    def loops(self) -> Loops:
+        """The root's loops over the tiled dimensions."""
+        return self.members[-1].loops
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Sizes of the tiled dimensions."""
+        return tuple(self.root.extents[loop] for loop in self.loops)
+
+    @cached_property
+    def made(self) -> frozenset[Value]:
+        """What the members compute."""
+        return frozenset(member.nest.result for member in self.members)
+
+    @property
+    def is_copy(self) -> bool:
+        """True where nothing is computed, only moved."""
+        root = self.root
+        if len(self.members) > 1 or len(root.indices) != 2 or root.indices[0] != root.indices[1]:
+            return False
+        if not is_shaped(root.op.operands[0]):
+            return False
+        (end, *others) = body_operations(root.op)[::-1]
+        return not others and end.operands[0] == root.body.arguments[0]
+
+    def is_read(self, member: Member, number: int) -> bool:
+        """True where the contents of an operand from outside of the group are read."""
+        nest = member.nest
+        value = nest.op.operands[number]
+        if value in self.made or self.view.is_made_by(value, "tensor.empty"):
+            return False
+        return nest.reads_destination if number == nest.destination else True
+
+    def singles(self) -> list[Group]:
+        """The same operations, one in a group."""
+        alone = [Group(self.view, (Member(m.nest, m.nest.out),)) for m in self.members[:-1]]
+        return [*alone, Group(self.view, (Member(self.root, self.root.out),), self.window)]
+
+
+def groups(view: FunctionView) -> list[Group]:
+    """Groups that share no operation and have all that can be tiled, in the function's order."""
+    planner = FusionPlanner(view, LargestGroups())
+    found = []
+    for root in planner.roots():
+        if root.op not in planner.taken:
+            members = planner.members(root)
+            planner.take(members)
+            found.append(Group(view, members, _window(view, root)))
+    return found[::-1]
+
+
+class LargestGroups(FusionLimits):
+    """The largest group of a root; of those as large, that with most tiled dimensions.
+
+    At most one contraction is a member, and only where all dimensions of its result are tiled: the
+    tiles of its operands are the smallest then.
+    """
+
+    def depths(self, root: Structured) -> Sequence[int]:
+        if not root.out:
+            return (0,)
+        depths = range(len(root.out), 0, -1)
+        return depths[:1] if is_contraction(root) else depths
+
+    def admits(self, members: Sequence[Member], producer: Member) -> bool:
+        if not is_contraction(producer.nest):
+            return True
+        is_whole = set(producer.loops) == set(producer.nest.out)
+        return is_whole and not any(is_contraction(member.nest) for member in members)
+
+    def best(self, plans: Sequence[Members]) -> Members:
+        return max(plans, key=len)
+
+
+def is_contraction(nest: Structured) -> bool:
+    """True for a sum that reads an operand again for other results, as a matmul does."""
+    if not nest.reductions:
+        return False
+    used = [n for n in range(nest.destination) if is_used(nest.body.arguments[n])]
+    several = [n for n in used if is_shaped(nest.op.operands[n])]
+    loops = [loop for loop in nest.out if nest.extents[loop] > 1]
+    return len(several) > 1 and any(
+        not nest.uses_loop(number, loop) for number in several for loop in loops
+    )
+
+
+def _window(view: FunctionView, root: Structured) -> Operation | None:
+    """The insertion that alone reads the root's result, and only moves it."""
+    uses = view.uses.get(root.result, [])
+    if len(uses) != 1 or uses[0][1] != 0:
+        return None
+    (op, _) = uses[0]
+    return op if op in view.positions and is_plain_insertion(op) else None
+
+
+def is_plain_insertion(op: Operation) -> bool:
+    """True for an insertion at constant offsets, step 1, of a tensor of the same rank."""
+    if op.name != "tensor.insert_slice" or len(op.operands) != 2:
+        return False
+    if any(stride != 1 for stride in op.attributes["static_strides"]):
+        return False
+    return len(shape_of(op.operands[0])) == len(shape_of(op.operands[1]))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products as matrix products: which loops are rows, columns and the sum, and all strides.
+
+A convolution is one as well: its columns are channels or pixels, its other loops go around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.ir.analysis.contractions import Roles, contraction_roles
+from xtc.ir.builders.tensors import Offset
+from xtc.ir.mlir import Operation, Value
+from xtc_passes.local import _control as control
+from xtc_passes.local import _layouts as layouts
+from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
+
+_TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}
+"""Types of factors and sums that there are micro-kernels for."""
+
+
+@dataclass(frozen=True)
+class MatmulLoops:
+    """`c[m, n] += a[m, k] * b[k, n]` for each iteration of the other loops.
+
+    Attributes:
+        nest: the operation.
+        a, b: which of its operands the factors are; the sums are the last one.
+        rows: the loop over m; None where there is a single row.
+        columns, depth: the loops over n and k.
+    """
+
+    nest: Nest
+    a: int
+    b: int
+    rows: int | None
+    columns: int
+    depth: int
+
+    @property
+    def dtype(self) -> str:
+        """The type of the factors, as in the names of micro-kernels."""
+        return element(self.nest.op.operands[self.a])
+
+    @property
+    def around(self) -> list[int]:
+        """The other loops."""
+        inside = (self.rows, self.columns, self.depth)
+        return [loop for loop in range(self.nest.loops) if loop not in inside]
+
+    def stride(self, operand: int, loop: int | None) -> int:
+        """How many elements an operand moves in one iteration of a loop."""
+        return 0 if loop is None else _stride(self.nest, operand, loop)
+
+
+def _stride(found: Nest, operand: int, loop: int) -> int:
+    strides = layouts.strides_of(found.op.operands[operand]) or ()
+    row = found.indices[operand]
+    return sum(step * index.factor(loop) for step, index in zip(strides, row, strict=True))
+
+
+def matmul_loops(op: Operation) -> MatmulLoops | None:
+    """The operation as a matrix product; None where micro-kernels cannot compute it.
+
+    Both the sums and one of the factors need neighbouring elements along the columns.
+    """
+    found = nest(op)
+    if found is None or not found.is_multiply_add:
+        return None
+    if any(index.offset for row in found.indices for index in row):
+        return None
+    operands = list(op.operands)
+    if (element(operands[0]), element(operands[2])) not in _TYPES or _mixes_types(operands):
+        return None
+    if not all(map(layouts.has_layout, operands)):
+        return None
+    with op.context:
+        roles = contraction_roles(found.indices, found.loops)
+    if roles is None:
+        return None
+    swapped = Roles(roles.batch, roles.n, roles.m, roles.k)
+    return _as_matmul(found, 0, 1, roles) or _as_matmul(found, 1, 0, swapped)
+
+
+def _mixes_types(operands: Sequence[Value]) -> bool:
+    return element(operands[0]) != element(operands[1])
+
+
+def _as_matmul(found: Nest, a: int, b: int, roles: Roles) -> MatmulLoops | None:
+    columns = [n for n in roles.n if _stride(found, 2, n) == _stride(found, b, n) == 1]
+    if not columns or any(_walks(found, loop) > 1 for loop in columns):
+        return None
+    sizes = _sizes(found)
+
+    def worth(loop: int) -> tuple[float, int]:
+        """The longest loop, and of equal ones the innermost."""
+        return sizes[loop], loop
+
+    return MatmulLoops(
+        found,
+        a,
+        b,
+        max(roles.m, key=worth, default=None),
+        max(columns, key=worth),
+        max(roles.k, key=worth),
+    )
+
+
+def _walks(found: Nest, loop: int) -> int:
+    """In how many dimensions of one operand a loop moves, at most."""
+    return max(sum(1 for index in row if index.factor(loop)) for row in found.indices)
+
+
+def _sizes(found: Nest) -> list[float]:
+    """Iterations of each loop; what is not known is taken to be large."""
+    sizes: list[float] = [float("inf")] * found.loops
+    for operand, row in zip(found.op.operands, found.indices, strict=True):
+        for size, index in zip(operand.type.shape, row, strict=True):
+            if index.loop is not None and size != layouts.DYNAMIC:
+                sizes[index.loop] = size
+    return sizes
+
+
+def parts(extent: Offset, most: int) -> list[tuple[Offset, Offset, int]]:
+    """An extent as pieces of equal size: where they begin, how many there are, and the size."""
+    whole = control.divide(extent, most)
+    start, rest = control.multiply(whole, most), control.remainder(extent, most)
+    found: list[tuple[Offset, Offset, int]] = [(0, whole, most)]
+    # A known rest is one smaller piece; what is known at run time only is done one by one.
+    found.append((start, 1, rest) if isinstance(rest, int) else (start, rest, 1))
+    return [one for one in found if one[1] != 0 and one[2] != 0]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of an operand that a tile needs: its sizes, its bytes and the cycles to transfer it.
+
+A plan tries hundreds of tilings. All that does not depend on the tiling is read from the operations
+once, and parts that several tilings have in common are computed once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import element_bits, shape_of
+from xtc.ir.mlir import Value
+from xtc_passes.tensor._tile import Member
+from xtc_targets.mppa.description import CoolidgeDescription
+
+Cut = tuple[int, int, int] | None
+"""The number of a member, the loop of it that is cut into strips, and a strip's length."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine that plans are made for.
+
+    Attributes:
+        description: the version of the machine.
+        clusters: clusters that run a kernel.
+        pes: processing elements of each.
+        smem_bytes: bytes of a cluster's memory that a nest may use.
+    """
+
+    description: CoolidgeDescription
+    clusters: int
+    pes: int
+    smem_bytes: int
+
+    def dma_cycles(self, sizes: Sequence[int], shape: Sequence[int], width: int) -> float:
+        """Cycles to transfer a part of a tensor, as `targets/mppa/csrc/mppa_model.c` has them."""
+        machine = self.description
+        row, left = width, list(sizes)
+        while left:
+            row *= left.pop()
+            if row // width != math.prod(shape[len(left) :]):
+                break
+        rows, transfers = math.prod(left), math.prod(left[:-1])
+        engine = rows * (row // machine.dma_word_bytes + row % machine.dma_word_bytes)
+        share = machine.ddr_bytes_per_second / machine.clock_hz / self.clusters
+        return max(engine, rows * row / share) + transfers * machine.dma_issue_cycles
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of an operand that one tile, or one strip, needs.
+
+    Attributes:
+        sizes: its size in each dimension.
+        bytes: its bytes, dense.
+        cycles: modelled cycles of its transfer.
+        in_strip: whether each strip needs another part.
+        in_tile: whether each tile, or strip, needs another part.
+    """
+
+    sizes: tuple[int, ...]
+    bytes: int
+    cycles: float
+    in_strip: bool
+    in_tile: bool
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """One dimension of an operand: its size, and the iterations that reach along it.
+
+    Attributes:
+        size: that of the whole tensor.
+        reach: indices that are reached where every loop has one iteration.
+        tiled: the tiled dimensions that walk it, each with its factor.
+        others: the other loops that walk it, each with its factor and its extent.
+    """
+
+    size: int
+    reach: int
+    tiled: tuple[tuple[int, int], ...]
+    others: tuple[tuple[int, int, int], ...]
+
+    @staticmethod
+    def of(index: Index, size: int, member: Member) -> _Dimension:
+        places = {loop: place for place, loop in enumerate(member.loops)}
+        extents = member.nest.extents
+        tiled = tuple((places[loop], by) for loop, by in index.factors if loop in places)
+        others = tuple(
+            (loop, by, extents[loop]) for loop, by in index.factors if loop not in places
+        )
+        return _Dimension(size, index.offset + 1, tiled, others)
+
+    def part(self, tiles: Sequence[int], loop: int, strip: int) -> int:
+        """The size of a tile's part, in strips of `loop`; -1 stands for no loop."""
+        if not self.tiled and all(other != loop for other, _, _ in self.others):
+            return self.size
+        reach = self.reach + sum([by * (tiles[place] - 1) for place, by in self.tiled])
+        for other, by, extent in self.others:
+            reach += by * ((strip if other == loop else extent) - 1)
+        return reach
+
+
+@dataclass(eq=False)
+class Operand:
+    """An operand of a member, and the parts of it that were asked for.
+
+    Attributes:
+        value: the tensor.
+        width: bytes of an element.
+        shape: sizes of the whole tensor.
+        walked: the tiled dimensions that walk it.
+        loops: the other loops that walk it.
+    """
+
+    value: Value
+    width: int
+    shape: tuple[int, ...]
+    walked: tuple[int, ...]
+    loops: frozenset[int]
+    _dimensions: tuple[_Dimension, ...]
+    _parts: dict[tuple[int, ...], Part] = field(default_factory=dict)
+
+    @staticmethod
+    def of(member: Member, number: int) -> Operand:
+        """The operand `number` of a member."""
+        value = member.nest.op.operands[number]
+        shape = shape_of(value)
+        rows = zip(member.nest.indices[number], shape, strict=True)
+        dimensions = tuple(_Dimension.of(index, size, member) for index, size in rows)
+        walked = tuple(sorted({place for one in dimensions for place, _ in one.tiled}))
+        loops = frozenset(loop for one in dimensions for loop, _, _ in one.others)
+        width = -(-element_bits(value) // 8)
+        return Operand(value, width, shape, walked, loops, dimensions)
+
+    def sizes(self, tiles: Sequence[int], cut: Cut = None) -> tuple[int, ...]:
+        """The sizes of the part of so many iterations of the tiled loops, or of a strip of it."""
+        _, loop, strip = cut or (0, -1, 0)
+        return tuple([dimension.part(tiles, loop, strip) for dimension in self._dimensions])
+
+    def part(self, machine: Machine, tiles: Sequence[int], cut: Cut = None) -> Part:
+        """The part of a tile, or of a strip of it."""
+        key = (*[tiles[place] for place in self.walked], *(cut or ()))
+        if key not in self._parts:
+            in_strip = cut is not None and cut[1] in self.loops
+            sizes = self.sizes(tiles, cut)
+            nbytes = math.prod(sizes) * self.width
+            cycles = machine.dma_cycles(sizes, self.shape, self.width)
+            self._parts[key] = Part(sizes, nbytes, cycles, in_strip, in_strip or bool(self.walked))
+        return self._parts[key]
+
+
+def part_sizes(member: Member, number: int, sizes: Sequence[int], cut: Cut = None) -> list[int]:
+    """The sizes of the part of an operand that belongs to so many iterations of the tiled loops."""
+    return list(Operand.of(member, number).sizes(sizes, cut))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers in a cluster's SMEM, and what is copied into them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice, tensor_type
+from xtc.ir.mlir import (
+    DenseI32ArrayAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Value,
+)
+from xtc_passes.tensor._tile import Member
+from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
+
+SMEM = 2
+"""The memory space of a cluster's own memory."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile of the tiled dimensions: where it begins, and how much of it there is."""
+
+    offsets: tuple[Offset, ...]
+    valid: tuple[Offset, ...]
+
+
+def allocate(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
+    """A tensor in SMEM without contents."""
+    return _allocate(shape, like, [], ip)
+
+
+def _allocate(
+    shape: Sequence[int], like: Value, copied: Sequence[Value], ip: InsertionPoint
+) -> Value:
+    return Operation.create(
+        "bufferization.alloc_tensor",
+        [tensor_type(shape, like)],
+        list(copied),
+        {
+            "operandSegmentSizes": DenseI32ArrayAttr.get([0, len(copied), 0]),
+            "memory_space": IntegerAttr.get(IntegerType.get_signless(64), SMEM),
+        },
+        ip=ip,
+    ).results[0]
+
+
+def load(
+    member: Member,
+    number: int,
+    sizes: Sequence[int],
+    tile: Tile,
+    ip: InsertionPoint,
+    cut: Cut = None,
+    start: Offset = 0,
+) -> Value:
+    """The part of an operand that a tile of `sizes` needs, copied to SMEM.
+
+    With `cut`, only what the strip that begins at `start` needs. What of the tile is not there is
+    not copied either, and what is computed of it never used.
+    """
+    value = member.nest.op.operands[number]
+    padded = part_sizes(member, number, sizes, cut)
+    offsets = part_offsets(member, number, tile.offsets, ip, cut, start)
+    valid = _valid(member, number, padded, sizes, tile, ip)
+    part = extract_slice(value, offsets, valid, ip)
+    if tuple(valid) == tuple(padded):
+        return _allocate(padded, value, [part], ip)
+    buffer = allocate(padded, value, ip)
+    return insert_slice(part, buffer, [0] * len(padded), ip, valid)
+
+
+def part_offsets(
+    member: Member,
+    number: int,
+    offsets: Sequence[Offset],
+    ip: InsertionPoint,
+    cut: Cut = None,
+    start: Offset = 0,
+) -> list[Offset]:
+    """Where the part of an operand begins that belongs to these iterations of the tiled loops."""
+    starts = dict(zip(member.loops, offsets, strict=True))
+    if cut is not None:
+        starts[cut[1]] = start
+    return [
+        linear_offset([(offset, index.factor(loop)) for loop, offset in starts.items()], ip)
+        for index in member.nest.indices[number]
+    ]
+
+
+def _valid(
+    member: Member,
+    number: int,
+    padded: Sequence[int],
+    sizes: Sequence[int],
+    tile: Tile,
+    ip: InsertionPoint,
+) -> list[Offset]:
+    """What there is of a part: less than all where the tile sticks out."""
+    found: list[Offset] = []
+    for index, size in zip(member.nest.indices[number], padded, strict=True):
+        terms: list[tuple[Offset, int]] = [(size, 1)]
+        for loop, valid, whole in zip(member.loops, tile.valid, sizes, strict=True):
+            if valid != whole and index.factor(loop):
+                terms += [(valid, index.factor(loop)), (-whole, index.factor(loop))]
+        found.append(linear_offset(terms, ip))
+    return found

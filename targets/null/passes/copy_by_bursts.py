@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""copy-by-bursts: transfers become copies of at most one burst each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.mlir import BoolAttr, IntegerType, Operation, Type, Value
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc_passes.local import _control as control
+from xtc_passes.local._functions import functions
+from xtc_passes.local._memory import LocalMemory
+from xtc_passes.local._transfer_commands import (
+    Command,
+    CopyEngine,
+    lower_transfers,
+    transfer_number,
+)
+
+
+@dataclass(frozen=True)
+class CopyByBursts(Pass):
+    """Give the machine's copy engine, which copies one contiguous burst at a time, its commands.
+
+    Before:
+        memref.dma_start %A[..], %a[..], %n, %tags[%c0] : memref<4x1024xf32, 1>, ..
+        memref.dma_wait %tags[%c0], %c1 : memref<1xi32>
+    After, in a loop over the bursts:
+        llvm.intr.memcpy %to, %from, 2048
+
+    A command ends before the next operation, so nothing is left to wait for.
+
+    Attributes:
+        burst_bytes: what one command copies, at most.
+    """
+
+    name: ClassVar[str] = "copy-by-bursts"
+    burst_bytes: int = 2048
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for function in functions(module):
+                lower_transfers(function, _Engine(self.burst_bytes), LocalMemory())
+
+
+@dataclass(frozen=True)
+class _Engine(CopyEngine):
+    """An engine that copies while the core waits."""
+
+    row_bytes: int
+
+    def declare(self, module: Operation) -> None:
+        """A command calls no function."""
+
+    def start(self, command: Command) -> Value:
+        ends = [_pointer(command.local), _pointer(command.main)]
+        target, source = ends if command.to_local else ends[::-1]
+        nbytes = control.index_cast(command.row_bytes, IntegerType.get_signless(64))
+        Operation.create(
+            "llvm.intr.memcpy",
+            operands=[target, source, nbytes],
+            attributes={"isVolatile": BoolAttr.get(False)},
+        )
+        return control.constant(1, transfer_number())
+
+    def wait(self, number: Value) -> None:
+        """The command is over."""
+
+
+def _pointer(address: Value) -> Value:
+    number = control.index_cast(address, IntegerType.get_signless(64))
+    pointer = Type.parse("!llvm.ptr")
+    return Operation.create("llvm.inttoptr", results=[pointer], operands=[number]).results[0]

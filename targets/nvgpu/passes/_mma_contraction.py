@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products that tensor cores can compute, found among linalg operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from xtc.ir.analysis.contractions import contraction
+from xtc.ir.analysis.structured import Structured, body_operations, structured
+from xtc.ir.mlir import Operation, Value
+
+STEP_BYTES = 32
+"""What an mma takes of a row of A, and of a column of B: 16 elements of 16 bits, or 8 of 32."""
+
+_SMALLEST = 16
+"""Rows, columns and terms that a product needs: a tile would be mostly zeros, or its pipeline
+filled for a single step."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How tensor cores take an element type.
+
+    Attributes:
+        name: the type's name in PTX.
+        nbytes: of an element.
+    """
+
+    name: str
+    nbytes: int
+
+    @property
+    def step(self) -> int:
+        """Terms of the sum that one mma adds: K of its shape."""
+        return STEP_BYTES // self.nbytes
+
+
+_KINDS: Mapping[str, Kind] = MappingProxyType(
+    {"f16": Kind("f16", 2), "bf16": Kind("bf16", 2), "f32": Kind("tf32", 4)}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MmaContraction:
+    """C[.., m, n] = sum over k of A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
+
+    The factors are operands 0 and 1 of the operation.
+
+    Attributes:
+        nest: the operation.
+        kind: how its factors are taken.
+        m, n, k: numbers of its loops.
+        batch: the others, outermost first. A factor may do without some of them.
+    """
+
+    nest: Structured
+    kind: Kind
+    m: int
+    n: int
+    k: int
+    batch: tuple[int, ...]
+
+    def extent(self, loop: int) -> int:
+        return self.nest.extents[loop]
+
+
+def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
+    """The contraction that `op` adds to its destination, where tensor cores shall compute it.
+
+    float32 is taken where `tf32` says so. Contractions with fewer than 16 iterations of m, n or k
+    are left to the general path.
+    """
+    nest = structured(op)
+    found = None if nest is None else contraction(nest)
+    if nest is None or found is None or len(found.roles.k) != 1 or len(nest.out) < 2:
+        return None
+    kind = _kind(op, tf32)
+    (*batch, m, n), (k,) = nest.out, found.roles.k
+    if kind is None or not set(found.widenings) <= {"arith.extf", ""} or not found.is_plain:
+        return None
+    if m not in found.roles.m or n not in found.roles.n or min(_sizes(nest, m, n, k)) < _SMALLEST:
+        return None
+    return MmaContraction(nest, kind, m, n, k, tuple(batch))
+
+
+def _sizes(nest: Structured, *loops: int) -> list[int]:
+    return [nest.extents[loop] for loop in loops]
+
+
+def _kind(op: Operation, tf32: bool) -> Kind | None:
+    types = {str(value.type.element_type) for value in list(op.operands)[:2]}
+    kind = _KINDS.get(types.pop()) if len(types) == 1 else None
+    if kind is None or (kind.name == "tf32" and not tf32):
+        return None
+    return kind if str(op.operands[2].type.element_type) == "f32" else None
+
+
+def epilogue_of(nest: Structured | None, value: Value) -> bool:
+    """Whether an operation does no more than change each element of `value` where it is.
+
+    It may read other operands beside, as a bias.
+    """
+    if nest is None or nest.reductions or nest.op.name != "linalg.generic":
+        return False
+    operands = list(nest.op.operands)
+    if operands[: nest.destination].count(value) != 1 or nest.reads_destination:
+        return False
+    own = nest.indices[operands.index(value)]
+    scalars = all(not op.regions and op.name != "linalg.index" for op in body_operations(nest.op))
+    return scalars and own == nest.indices[nest.destination] and len(own) == len(nest.extents)

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the sums of a product to its result: element by element, in rows of up to 16 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import Structured, body_operations
+from xtc.ir.mlir import (
+    DenseI64ArrayAttr,
+    F32Type,
+    FloatType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Value,
+    VectorType,
+)
+from xtc_targets.nvgpu.passes._mma_loop import ThreadPlace
+from xtc_targets.nvgpu.passes._mma_tiling import Tiling
+from xtc_targets.nvgpu.passes._panel_reads import GROUP
+from xtc_targets.nvgpu.passes._thread_code import Code, Number
+
+_WIDEST = 16  # bytes of one access
+_SUM_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a block's tile of a product goes.
+
+    Attributes:
+        memref: the result, or what has been made of it.
+        batch: the block's indices of the leading dimensions.
+        row, column: with which the tile begins.
+        epilogue: what is done with each element, and the number of the operand that it is; None
+            where sums are the result.
+    """
+
+    memref: Value
+    batch: tuple[Number, ...]
+    row: Number
+    column: Number
+    epilogue: tuple[Structured, int] | None
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        rows, columns = MemRefType(self.memref.type).shape[-2:]
+        return int(rows), int(columns)
+
+
+def keep_sums(
+    code: Code, tiling: Tiling, shared: Value, place: ThreadPlace, sums: list[list[list[Value]]]
+) -> None:
+    """Put a warp's sums where the block's other threads find them, rows one after another."""
+    pair = VectorType.get([2], F32Type.get())
+    row = code.add(place.row, code.div(place.lane, 4))
+    column = code.add(place.column, code.mul(code.rem(place.lane, 4), 2))
+    first = code.add(code.mul(row, tiling.sum_stride), column)
+    begin = code.moved(shared, code.known(code.mul(first, _SUM_BYTES)))
+    for i, tiles in enumerate(sums):
+        for j, tile in enumerate(tiles):
+            for half in range(2):
+                behind = (GROUP * i + 8 * half) * tiling.sum_stride + 8 * j
+                value = code.value("vector.from_elements", pair, tile[2 * half : 2 * half + 2])
+                code.store(value, code.moved(begin, behind * _SUM_BYTES), 2 * _SUM_BYTES)
+
+
+def write_result(code: Code, tiling: Tiling, shared: Value, thread: Value, result: Result) -> None:
+    """Write the block's tile; neighbouring threads write neighbouring elements."""
+    packed = packed_elements(result.memref, _WIDEST)
+    per_row = tiling.n // packed
+    with code.loop(thread, tiling.m * per_row, tiling.threads) as loop:
+        row = code.div(loop.index, per_row)
+        column = code.mul(code.rem(loop.index, per_row), packed)
+        place = code.add(code.mul(row, tiling.sum_stride), column)
+        rows, columns = result.sizes
+        inside = []
+        if rows % tiling.m:
+            inside.append(code.less(code.add(result.row, row), rows))
+        if columns % tiling.n:
+            inside.append(code.less(code.add(result.column, column), columns))
+        with code.when(code.all_of(inside)):
+            sums = _sums(code, code.moved(shared, code.known(code.mul(place, 4))), packed)
+            at = (*result.batch, code.add(result.row, row), code.add(result.column, column))
+            _store(code, result.memref, at, _elements(code, result, at, sums))
+
+
+def packed_elements(memref: Value, nbytes: int) -> int:
+    """How many elements, of so many bytes at most, lie side by side and aligned wherever one begins
+    at a multiple of their number in the last dimension."""
+    type = MemRefType(memref.type)
+    strides, offset = type.get_strides_and_offset()
+    packed: int = nbytes // (FloatType(type.element_type).width // 8)
+    if strides[-1] != 1:
+        return 1
+    numbers = [offset, type.shape[-1], *strides[:-1]]
+    while any(number % packed for number in numbers):
+        packed //= 2
+    return packed
+
+
+def _sums(code: Code, address: Value, count: int) -> list[Value]:
+    each = min(count, _WIDEST // _SUM_BYTES)
+    type = VectorType.get([each], F32Type.get())
+    return [
+        element
+        for first in range(0, count, each)
+        for element in _parts(
+            code,
+            code.load(type, code.moved(address, first * _SUM_BYTES), each * _SUM_BYTES),
+            each,
+        )
+    ]
+
+
+def _parts(code: Code, vector: Value, count: int) -> list[Value]:
+    element = VectorType(vector.type).element_type
+    return [
+        code.value(
+            "vector.extract", element, [vector], {"static_position": DenseI64ArrayAttr.get([n])}
+        )
+        for n in range(count)
+    ]
+
+
+def _elements(code: Code, result: Result, at: Sequence[Number], sums: list[Value]) -> list[Value]:
+    """Neighbouring elements of the result, of which `at` is the first one's place."""
+    if result.epilogue is None:
+        return sums
+    nest, number = result.epilogue
+    places = dict(zip(nest.out, at, strict=True))
+    operands = [
+        sums if operand == number else _read(code, nest, operand, places, len(sums))
+        for operand in range(nest.destination)
+    ]
+    return [_computed(code, nest, row) for row in zip(*operands, strict=True)]
+
+
+def _computed(code: Code, nest: Structured, row: Sequence[Value]) -> Value:
+    """One element, of one of each operand."""
+    values: dict[Value, Value] = dict(zip(nest.body.arguments, row, strict=False))
+    *ops, end = body_operations(nest.op)
+    for op in ops:
+        copy = op.clone(code.ip).operation
+        for place, value in enumerate(copy.operands):
+            copy.operands[place] = values.get(value, value)
+        values.update(zip(op.results, copy.results, strict=True))
+    return values.get(end.operands[0], end.operands[0])
+
+
+def _read(
+    code: Code, nest: Structured, operand: int, places: Mapping[int, Number], count: int
+) -> list[Value]:
+    """The elements of an operand beside `count` neighbours of the result."""
+    value, row = nest.op.operands[operand], nest.indices[operand]
+    if not row and not isinstance(value.type, MemRefType):
+        return [value] * count
+    element = MemRefType(value.type).element_type
+    column = nest.out[-1]
+    if not any(index.factor(column) for index in row):
+        return [_load(code, value, row, places)] * count
+    if _is_packed(nest, operand, count):
+        indices = [_index(code, index, places) for index in row]
+        nbytes = min(_WIDEST, count * FloatType(element).width // 8)
+        vector = code.value(
+            "vector.load", VectorType.get([count], element), [value, *indices], _alignment(nbytes)
+        )
+        return _parts(code, vector, count)
+    return [
+        _load(code, value, row, {**places, column: code.add(places[column], n)})
+        for n in range(count)
+    ]
+
+
+def _is_packed(nest: Structured, operand: int, count: int) -> bool:
+    """Whether so many elements beside neighbours of the result are neighbours, and aligned."""
+    value, row, column = nest.op.operands[operand], nest.indices[operand], nest.out[-1]
+    element = MemRefType(value.type).element_type
+    if count == 1 or not isinstance(element, FloatType) or row[-1].loop != column:
+        return False
+    alone = not any(index.factor(column) for index in row[:-1])
+    return alone and packed_elements(value, count * element.width // 8) == count
+
+
+def _load(code: Code, memref: Value, row: Sequence[Index], places: Mapping[int, Number]) -> Value:
+    indices = [_index(code, index, places) for index in row]
+    return code.value("memref.load", MemRefType(memref.type).element_type, [memref, *indices])
+
+
+def _index(code: Code, index: Index, places: Mapping[int, Number]) -> Value:
+    total: Number = index.offset
+    for loop, factor in index.factors:
+        total = code.add(total, code.mul(places[loop], factor))
+    return _as_index(code, total)
+
+
+def _as_index(code: Code, number: Number) -> Value:
+    return code.value("arith.index_castui", IndexType.get(), [code.known(number)])
+
+
+def _store(code: Code, memref: Value, at: Sequence[Number], elements: list[Value]) -> None:
+    indices = [_as_index(code, number) for number in at]
+    if len(elements) == 1:
+        code.op("memref.store", (), [elements[0], memref, *indices])
+        return
+    type = FloatType(elements[0].type)
+    vector = code.value("vector.from_elements", VectorType.get([len(elements)], type), elements)
+    nbytes = len(elements) * type.width // 8
+    code.op("vector.store", (), [vector, memref, *indices], _alignment(nbytes))
+
+
+def _alignment(nbytes: int) -> dict[str, IntegerAttr]:
+    return {"alignment": IntegerAttr.get(IntegerType.get_signless(64), nbytes)}

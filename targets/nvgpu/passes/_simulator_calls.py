@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tensor cores, shuffles and copies to shared memory do, as calls of `csrc/cuda_sim.h`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from xtc.core.errors import CompileError
+from xtc.ir.mlir import (
+    InsertionPoint,
+    IntegerAttr,
+    Operation,
+    Type,
+    TypeAttr,
+    Value,
+    all_operations,
+)
+from xtc_targets.nvgpu.passes import _llvm as llvm
+from xtc_targets.nvgpu.passes._kernels import SHUFFLE
+
+_DECLARATIONS = """
+llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
+llvm.func @cuda_copy_async_commit()
+llvm.func @cuda_copy_async_wait(i32)
+llvm.func @cuda_load_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
+llvm.func @cuda_mma(i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @cuda_to_tf32(f32) -> i32
+llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
+"""
+"""A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
+
+_MMA_KINDS = MappingProxyType(
+    {"m16n8k16.f16": 0, "m16n8k16.bf16": 2, "m16n8k8.tf32": 6},
+)
+"""Shapes and types of factors, with sums in float32: their numbers in `CUDA_MMA_KINDS`."""
+
+_SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
+_TYPE = re.compile(r"<(\w+)>")
+
+_EXCLUSIVE_OR = 2
+"""The number of CUDA_SHUFFLE_XOR, as which `shfl.sync.bfly` chooses lanes."""
+
+_SCRATCH_WORDS = 16
+_WORD = 4
+
+Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | None"]
+
+
+def declare(module: Operation) -> None:
+    """Declare the functions, where they are called for."""
+    if any(op.name in _CALLS for op in all_operations(module)):
+        llvm.declare(module, _DECLARATIONS)
+
+
+def replace(kernel: Operation) -> None:
+    """Put calls in the place of a kernel's instructions."""
+    found = [op for op in all_operations(kernel) if op.name in _CALLS]
+    if not found:
+        return
+    with kernel.location:
+        memory = _scratch(InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]))
+    for op in found:
+        with op.location:
+            made = _CALLS[op.name](op, InsertionPoint(op), memory)
+        if made is not None:
+            op.results[0].replace_all_uses_with(made)
+        op.erase()
+
+
+def _scratch(ip: InsertionPoint) -> Value:
+    """A thread's memory for the registers of one instruction."""
+    i32 = llvm.constant(_SCRATCH_WORDS, ip)
+    attributes = {"elem_type": TypeAttr.get(i32.type)}
+    pointer = Type.parse("!llvm.ptr")
+    return Operation.create("llvm.alloca", [pointer], [i32], attributes, ip=ip).results[0]
+
+
+def _copy(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    to, source = (llvm.plain_address(value, ip) for value in list(op.operands)[:2])
+    nbytes = llvm.constant(int(IntegerAttr(op.attributes["size"]).value), ip)
+    given = op.operands[2] if len(op.operands) > 2 else nbytes
+    llvm.call("cuda_copy_async", [to, source, nbytes, given], [], ip)
+
+
+def _commit(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    llvm.call("cuda_copy_async_commit", [], [], ip)
+
+
+def _wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    groups = int(IntegerAttr(op.attributes["n"]).value)
+    llvm.call("cuda_copy_async_wait", [llvm.constant(groups, ip)], [], ip)
+
+
+def _load_matrix(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    row = llvm.plain_address(op.operands[0], ip)
+    count = llvm.constant(int(IntegerAttr(op.attributes["num"]).value), ip)
+    transposed = llvm.constant(int("col" in str(op.attributes["layout"])), ip)
+    llvm.call("cuda_load_matrix", [memory, row, count, transposed], [], ip)
+    return Operation.create("llvm.load", [op.results[0].type], [memory], ip=ip).results[0]
+
+
+def _mma(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    a, b, c = (llvm.moved(memory, words * _WORD, ip) for words in (0, 4, 6))
+    for number, value in enumerate(op.operands):
+        place = llvm.moved(memory, number * _WORD, ip)
+        Operation.create("llvm.store", [], [value, place], ip=ip)
+    llvm.call("cuda_mma", [llvm.constant(_mma_kind(op), ip), c, a, b, c], [], ip)
+    return Operation.create("llvm.load", [op.results[0].type], [c], ip=ip).results[0]
+
+
+def _mma_kind(op: Operation) -> int:
+    shape = _SHAPE.search(str(op.attributes["shape"]))
+    type = _TYPE.search(str(op.attributes["multiplicandAPtxType"]))
+    name = "" if shape is None or type is None else "m{}n{}k{}.{}".format(*shape.groups(), type[1])
+    if name not in _MMA_KINDS or "f32" not in str(op.results[0].type):
+        raise CompileError(f"the simulator has no {op}", where=str(op.location))
+    return _MMA_KINDS[name]
+
+
+def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    made = llvm.call("cuda_to_tf32", [op.operands[0]], [op.results[0].type], ip)
+    return made.results[0]
+
+
+def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    mask, value, lane, clamp = op.operands
+    word, type = mask.type, value.type
+    if type != word:
+        value = Operation.create("llvm.bitcast", [word], [value], ip=ip).results[0]
+    operands = [mask, llvm.constant(_EXCLUSIVE_OR, ip), value, lane, clamp, memory]
+    made = llvm.call("cuda_shuffle", operands, [word], ip).results[0]
+    if type != word:
+        made = Operation.create("llvm.bitcast", [type], [made], ip=ip).results[0]
+    return made
+
+
+_CALLS: Mapping[str, Replacement] = MappingProxyType(
+    {
+        "nvvm.cp.async.shared.global": _copy,
+        "nvvm.cp.async.commit.group": _commit,
+        "nvvm.cp.async.wait.group": _wait,
+        "nvvm.ldmatrix": _load_matrix,
+        "nvvm.mma.sync": _mma,
+        "nvvm.convert.float.to.tf32": _to_tf32,
+        SHUFFLE: _shuffle,
+    }
+)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions: which may be done in any order, and how many threads do one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
+from xtc.ir.builders.numbers import index_constant, linear_offset
+from xtc.ir.builders.tensors import Offset
+from xtc.ir.mlir import DenseI64ArrayAttr, IndexType, InsertionPoint, Operation, Value
+from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._kernels import WARP
+
+_COMBINING = frozenset(
+    f"arith.{name}"
+    for name in (
+        *("addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"),
+        *("addi", "muli", "maxsi", "minsi", "maxui", "minui", "andi", "ori"),
+    )
+)
+_PURE = ("arith.", "math.")
+_MOST = 256  # threads of a row: eight warps
+_EACH = 4  # elements of a row for each thread, at least, where there are more threads than a warp
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Each element of the result is combined with all elements of a row.
+
+    Attributes:
+        nest: the operation.
+        combine: what its body does with the sum so far and one element.
+        element: that element, in the body.
+    """
+
+    nest: Structured
+    combine: Operation
+    element: Value
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return math.prod(self.nest.extents[loop] for loop in self.nest.out)
+
+    @property
+    def length(self) -> int:
+        """Elements of a row."""
+        return math.prod(self.nest.extents[loop] for loop in self.nest.reductions)
+
+    @property
+    def crosses_rows(self) -> bool:
+        """Whether neighbouring results are side by side in what is read, and elements are not."""
+        inputs = range(self.nest.destination)
+        last, along = self.nest.reductions[-1], self.nest.last_parallel_loop
+        return along is not None and any(
+            self.nest.is_contiguous(n, along) and not self.nest.is_contiguous(n, last)
+            for n in inputs
+        )
+
+    def threads(self, most_rows: int) -> int:
+        """How many threads shall do a row; 1 where others have rows of their own to do.
+
+        Threads that have a row each read side by side where neighbouring rows do: they need not
+        share them if there are `most_rows`.
+        """
+        if self.length < WARP or (self.crosses_rows and self.rows >= most_rows):
+            return 1
+        threads = WARP
+        while threads < _MOST and 2 * threads * _EACH <= self.length:
+            threads *= 2
+        return threads
+
+    @property
+    def vector(self) -> int:
+        """How many neighbouring elements of a row a thread reads at once."""
+        last = self.nest.reductions[-1]
+        inputs = [n for n in range(self.nest.destination) if self.nest.uses_loop(n, last)]
+        widest = max((element_bits(self.nest.op.operands[n]) for n in inputs), default=64)
+        lanes = min(_EACH, 8 * ACCESS_BYTES // widest)
+        fits = self.nest.extents[last] % lanes == 0 and self.length >= lanes * WARP
+        side_by_side = all(self.nest.is_contiguous(n, last) for n in inputs)
+        return lanes if fits and side_by_side else 1
+
+    def value(self, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
+        """The element of a row, as the body makes it, at these counters of loops."""
+        arguments = list(self.nest.body.arguments)[:-1]
+        values = {one: _loaded(self.nest, n, counters, ip) for n, one in enumerate(arguments)}
+        for op in body_operations(self.nest.op)[:-1]:
+            if op != self.combine:
+                copy = op.clone(ip=ip).operation
+                for number, operand in enumerate(copy.operands):
+                    copy.operands[number] = values.get(operand, operand)
+                values.update(zip(op.results, copy.results, strict=True))
+        return values.get(self.element, self.element)
+
+    def place(self, counters: Mapping[int, Value], ip: InsertionPoint) -> tuple[Value, ...]:
+        """Where the result of a row is: its buffer, and the indices there."""
+        number = self.nest.destination
+        indices = self.nest.indices[number]
+        return (self.nest.op.operands[number], *(_position(one, counters, ip) for one in indices))
+
+    def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
+        """Two values in one."""
+        copy = self.combine.clone(ip=ip).operation
+        copy.operands[0], copy.operands[1] = a, b
+        return copy.results[0]
+
+
+def _loaded(
+    nest: Structured, number: int, counters: Mapping[int, Value], ip: InsertionPoint
+) -> Value:
+    """The element of an operand at these counters of loops; a scalar as it is."""
+    buffer = nest.op.operands[number]
+    if not is_shaped(buffer):
+        return buffer
+    places = [_position(index, counters, ip) for index in nest.indices[number]]
+    type = buffer.type.element_type
+    return Operation.create("memref.load", [type], [buffer, *places], ip=ip).results[0]
+
+
+def _position(index: Index, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
+    """An index of an operand."""
+    terms: list[tuple[Offset, int]] = [(counters[loop], factor) for loop, factor in index.factors]
+    found = linear_offset([*terms, (index.offset, 1)], ip)
+    return index_constant(found, ip) if isinstance(found, int) else found
+
+
+def reduction_of(nest: Structured) -> Reduction | None:
+    """The operation as a reduction whose terms may be combined in any order; None for others."""
+    ops = body_operations(nest.op)
+    total = ops[-1].operands[0]
+    combine = next((op for op in ops if total in op.results), None)
+    accumulator = nest.body.arguments[nest.destination]
+    if not nest.reductions or combine is None or combine.name not in _COMBINING:
+        return None
+    uses = list(accumulator.uses)
+    if len(uses) != 1 or uses[0].owner.operation != combine:
+        return None
+    if any(op.regions or not op.name.startswith(_PURE) for op in ops[:-1]):
+        return None
+    return Reduction(nest, combine, combine.operands[1 - uses[0].operand_number])
+
+
+def counters_of(
+    nest: Structured, loops: Sequence[int], number: Value, ip: InsertionPoint, step: int = 1
+) -> dict[int, Value]:
+    """The counters of loops in iteration `number`, the last one changing first, by `step`."""
+    sizes = [nest.extents[loop] for loop in loops]
+    if sizes:
+        sizes[-1] //= step
+    basis = {"static_basis": DenseI64ArrayAttr.get(sizes)}
+    results = [IndexType.get()] * len(loops)
+    made = Operation.create("affine.delinearize_index", results, [number], basis, ip=ip)
+    return dict(zip(loops, made.results, strict=True))

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --distribute-clusters --double-buffer='local-bytes=3932160 units=16' --canonicalize --cse | FileCheck %s
+// RUN: xtc-opt %s --distribute-clusters --double-buffer{local-bytes=1100} | FileCheck %s --check-prefix=SMALL
+
+// What is read arrives one iteration early; what is written is waited for one iteration late.
+
+// CHECK-LABEL: func.func @both
+// CHECK: %[[PUT:.*]] = memref.alloca() : memref<1xi32>
+// CHECK: %[[GET:.*]] = memref.alloca() : memref<2xi32>
+// CHECK: %[[X:.*]] = memref.alloc() : memref<2x8x4xf32, 2>
+// CHECK: %[[FROM:.*]] = memref.subview %arg0[0, 0] [8, 4]
+// CHECK: memref.dma_start %[[FROM]]{{.*}}, %[[GET]][%c0]
+// CHECK: %[[Y:.*]] = memref.alloc() : memref<2x8x4xf32, 2>
+// CHECK: scf.for %[[K:.*]] = %c0 to %c24 step %c8 {
+// CHECK: %[[N:.*]] = arith.divsi %[[K]], %c8
+// CHECK: %[[SLOT:.*]] = arith.remsi %[[N]], %c2
+// CHECK: memref.subview %[[Y]][%[[SLOT]], 0, 0]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %c8
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %c24
+// CHECK: scf.if %[[MORE]] {
+// CHECK: %[[OTHER:.*]] = arith.remsi
+// CHECK: %[[THERE:.*]] = memref.subview %[[X]][%[[OTHER]], 0, 0]
+// CHECK: %[[AHEAD:.*]] = memref.subview %arg0[%[[NEXT]], 0]
+// CHECK: memref.dma_start %[[AHEAD]][{{.*}}], %[[THERE]][{{.*}}], %c32, %[[GET]][%[[OTHER]]]
+// CHECK: }
+// CHECK: memref.dma_wait %[[GET]][%[[SLOT]]]
+// CHECK: linalg.exp
+// CHECK: %[[LATER:.*]] = arith.cmpi sgt, %[[K]], %c0
+// CHECK: scf.if %[[LATER]] {
+// CHECK-NEXT: memref.dma_wait %[[PUT]][%c0]
+// CHECK: memref.dma_start %{{.*}}, %[[PUT]][%c0]
+// CHECK: }
+// CHECK-NEXT: memref.dma_wait %[[PUT]][%c0]
+
+// One slot more would not fit.
+// SMALL-LABEL: func.func @both
+// SMALL-NOT: 2x8x4
+func.func @both(%A: memref<24x4xf32, 1>, %B: memref<24x4xf32, 1>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c24 = arith.constant 24 : index
+  scf.forall (%i) in (1) {
+    %more = memref.alloc() : memref<212xf32, 2>
+    scf.for %k = %c0 to %c24 step %c8 {
+      %x = memref.alloc() : memref<8x4xf32, 2>
+      %y = memref.alloc() : memref<8x4xf32, 2>
+      %a = memref.subview %A[%k, 0] [8, 4] [1, 1] : memref<24x4xf32, 1> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
+      %b = memref.subview %B[%k, 0] [8, 4] [1, 1] : memref<24x4xf32, 1> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
+      memref.copy %a, %x : memref<8x4xf32, strided<[4, 1], offset: ?>, 1> to memref<8x4xf32, 2>
+      linalg.exp ins(%x : memref<8x4xf32, 2>) outs(%y : memref<8x4xf32, 2>)
+      memref.copy %y, %b : memref<8x4xf32, 2> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
+    }
+    memref.dealloc %more : memref<212xf32, 2>
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// Nothing moves where the loop writes what it reads, where a transfer's place is read from memory,
+// where the buffer is older than the iteration, and where there is one iteration.
+
+// CHECK-LABEL: func.func @none
+// CHECK-NOT: memref.dma_start
+// CHECK-NOT: 2x4xf32
+// CHECK: return
+func.func @none(%A: memref<24xf32, 1>, %B: memref<24xf32, 1>, %P: memref<24xindex, 1>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c24 = arith.constant 24 : index
+  %old = memref.alloc() : memref<4xf32, 2>
+  scf.for %k = %c0 to %c24 step %c4 {
+    %x = memref.alloc() : memref<4xf32, 2>
+    %a = memref.subview %A[%k] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
+    memref.copy %a, %x : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
+    linalg.exp ins(%x : memref<4xf32, 2>) outs(%x : memref<4xf32, 2>)
+    memref.copy %x, %a : memref<4xf32, 2> to memref<4xf32, strided<[1], offset: ?>, 1>
+  }
+  scf.for %k = %c0 to %c24 step %c4 {
+    %x = memref.alloc() : memref<4xf32, 2>
+    %p = memref.load %P[%k] : memref<24xindex, 1>
+    %a = memref.subview %A[%p] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
+    memref.copy %a, %x : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
+    linalg.exp ins(%x : memref<4xf32, 2>) outs(%old : memref<4xf32, 2>)
+  }
+  scf.for %k = %c0 to %c4 step %c4 {
+    %x = memref.alloc() : memref<4xf32, 2>
+    %b = memref.subview %B[%k] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
+    memref.copy %b, %x : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
+    linalg.exp ins(%x : memref<4xf32, 2>) outs(%old : memref<4xf32, 2>)
+  }
+  return
+}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every target's device, each with the same kernels, for the tests of the contract."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit import nvgpu_stand_in
+from xtc.interfaces.runtime import Event
+from xtc.runtime import DriverDevice, DriverQueue
+from xtc.runtime.device import DeviceFunction
+from xtc.runtime.native import NativeUnit, compile_unit
+from xtc_targets import mppa, nvgpu
+from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.null import NullDevice
+from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+
+MEBIBYTE = 1 << 20
+SOURCE = Path(__file__).parent / "contract_kernels.c"
+FLAGS = ("-fvisibility=default", "-Werror")
+
+
+@functools.cache
+def image(define: str = "", *include: Path) -> bytes:
+    """The kernels, compiled for the device that `define` names."""
+    flags = (*FLAGS, f"-D{define}") if define else FLAGS
+    unit = NativeUnit("contract.so", "library", (SOURCE,), include, (), flags)
+    with tempfile.TemporaryDirectory() as folder:
+        return compile_unit(unit, Path(folder)).read_bytes()
+
+
+class Kernels:
+    """A device that has loaded the kernels; `kernels.step` is a device function."""
+
+    def __init__(self, device: DriverDevice, kind: Kind) -> None:
+        self.device = device
+        self.kind = kind
+        self.module = device.load_module(kind.image())
+
+    def __getattr__(self, name: str) -> DeviceFunction:
+        return self.device.get_module_function(self.module, name)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A device to test, and what tells it from others.
+
+    Attributes:
+        name: of the test's parameter.
+        make: a device, not opened yet, with 8 MiB of memory where that can be chosen.
+        image: the kernels' code.
+        has_grid: whether launches may give a grid.
+        runs_blocks: whether each block of a grid is run, which the stand-in does not do.
+        is_asynchronous: whether kernels run beside the host.
+        has_process: whether the device is a process of its own.
+        is_poisoned: whether fresh memory holds poison.
+    """
+
+    name: str
+    make: Callable[[], DriverDevice]
+    image: Callable[[], bytes]
+    has_grid: bool = False
+    runs_blocks: bool = False
+    is_asynchronous: bool = False
+    has_process: bool = False
+    is_poisoned: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    @contextmanager
+    def opened(self) -> Iterator[Kernels]:
+        """A device with the kernels."""
+        with self.make() as device:
+            yield Kernels(device, self)
+
+
+def _no_stand_in() -> DriverDevice:
+    raise AssertionError("the fixture `kind` makes one, whose library is the test's own")
+
+
+OWN = Path(str(mppa.__file__)).parent / "csrc", Path(str(nvgpu.__file__)).parent / "csrc"
+KINDS = (
+    Kind(
+        "null",
+        lambda: NullDevice(memory_bytes=8 * MEBIBYTE),
+        image,
+        has_grid=True,
+        runs_blocks=True,
+    ),
+    Kind(
+        "mppa:sim",
+        lambda: MppaDevice(MppaConfig(ddr_bytes=8 * MEBIBYTE)),
+        lambda: image("CONTRACT_MPPA", OWN[0]),
+        is_asynchronous=True,
+        has_process=True,
+    ),
+    Kind(
+        "nvgpu:sim",
+        lambda: NvgpuDevice(NvgpuConfig(memory_bytes=8 * MEBIBYTE)),
+        lambda: image("CONTRACT_NVGPU", OWN[1]),
+        has_grid=True,
+        runs_blocks=True,
+        is_asynchronous=True,
+        has_process=True,
+    ),
+    Kind(
+        "nvgpu:stand-in",
+        _no_stand_in,
+        lambda: image("CONTRACT_STAND_IN"),
+        has_grid=True,
+        is_poisoned=False,
+    ),
+)
+
+
+@pytest.fixture(params=KINDS, ids=str)
+def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kind:
+    """Each device in its turn."""
+    found: Kind = request.param
+    if found.name == "nvgpu:stand-in":
+        library = nvgpu_stand_in.stand_in(tmp_path, monkeypatch, image=found.image())
+        config = NvgpuConfig(platform="hw", driver_library=library)
+        return replace(found, make=lambda: NvgpuDevice(config))
+    return found
+
+
+@pytest.fixture
+def kernels(kind: Kind) -> Iterator[Kernels]:
+    """Each device in its turn, with the kernels."""
+    with kind.opened() as opened:
+        yield opened
+
+
+class Gate:
+    """A kernel that runs until it is let go."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self.word = kernels.device.zeros(1, "int32")
+
+    def start(self, queue: DriverQueue) -> Event:
+        return queue.launch(self.kernels.wait_for_word, [self.word])
+
+    def open(self, queue: DriverQueue) -> None:
+        """Let the kernel end, by a copy beside it."""
+        one = np.ones(1, np.int32)
+        queue.wait(queue.copy_to(self.word.address, one.data, parallel=True))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a fork server and its client say to each other, over a socket of the Unix domain.
+
+A request is its length, together with four descriptors (the command's standard streams, and the
+pipe on which its end is told), and then the command as JSON. The pipe answers with two numbers: the
+process, and once it has ended its exit code, as `subprocess` has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import IO, Any
+
+from tools.forks.command import Command
+
+_LENGTH = struct.Struct("=Q")
+_NUMBER = struct.Struct("=i")
+_DESCRIPTORS = 4
+
+
+def send_request(channel: socket.socket, command: Command, descriptors: Sequence[int]) -> None:
+    """Ask for a command. Raises OSError where the server is gone."""
+    body = json.dumps(asdict(command)).encode()
+    socket.send_fds(channel, [_LENGTH.pack(len(body))], descriptors)
+    channel.sendall(body)
+
+
+def receive_request(channel: socket.socket) -> tuple[Command, list[int]] | None:
+    """The next command and its descriptors; None where the client is gone."""
+    head, descriptors, _, _ = socket.recv_fds(channel, _LENGTH.size, _DESCRIPTORS)
+    if not head:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    body = bytearray()
+    while len(body) < length:
+        chunk = channel.recv(length - len(body))
+        if not chunk:
+            return None
+        body += chunk
+    fields: dict[str, Any] = json.loads(body)
+    return Command(**fields), descriptors
+
+
+def write_number(pipe: int, number: int) -> None:
+    """Tell a number; a reader that is gone does not mind."""
+    try:
+        os.write(pipe, _NUMBER.pack(number))
+    except BrokenPipeError:
+        return
+
+
+def read_number(pipe: IO[bytes]) -> int:
+    """The next number. Raises EOFError where the server ended before it told it."""
+    data = pipe.read(_NUMBER.size)
+    if len(data) < _NUMBER.size:
+        raise EOFError("the fork server ended before the command did")
+    number: int = _NUMBER.unpack(data)[0]
+    return number

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that has imported packages, and forks a child for each command it is asked to run.
+
+Usage: python -m tools.forks.server DESCRIPTOR PACKAGE ...
+
+A fork takes some milliseconds, a new interpreter most of a second. The process has one thread, so
+its children inherit no lock. It ends, and kills what still runs, once the other end of the socket
+is closed: when the process that started it ends, however it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tools.forks.command import Command, Ending, become
+from tools.forks.messages import receive_request, write_number
+
+
+def main() -> None:
+    """Serve; in a child, run its command, after which the interpreter ends as after any program."""
+    descriptor, *packages = sys.argv[1:]
+    ending = Ending()
+    for package in packages:
+        _import_all(package)
+    gc.collect()
+    gc.freeze()  # a child that looked through what it shares would copy it
+    with _Server(socket.socket(fileno=int(descriptor))) as server:
+        command = server.serve()
+    if command is not None:
+        with ending:
+            become(command)
+
+
+def _import_all(package: str) -> None:
+    """Import a package and its public modules, which import the others.
+
+    What fails will fail again, and be seen, in the command that needs it.
+    """
+    with contextlib.suppress(Exception):
+        for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            if info.ispkg:
+                _import_all(f"{package}.{info.name}")
+            elif not info.name.startswith("_"):
+                with contextlib.suppress(Exception):
+                    importlib.import_module(f"{package}.{info.name}")
+
+
+class _Server(contextlib.ExitStack):
+    """The client's requests, and the children that run; closed, it leaves no trace of itself."""
+
+    def __init__(self, requests: socket.socket) -> None:
+        super().__init__()
+        self._requests = self.enter_context(requests)
+        self._events = self.enter_context(selectors.DefaultSelector())
+        self._status: dict[int, int] = {}  # by process: the pipe on which its end is told
+        self._ended, wakeup = os.pipe()
+        for pipe in (self._ended, wakeup):
+            os.set_blocking(pipe, False)
+            self.callback(os.close, pipe)
+        self._handle(signal.SIGINT, signal.SIG_IGN)  # the client knows what an interrupt ends
+        self._handle(signal.SIGCHLD, lambda *_: None)  # else no byte comes
+        self.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wakeup))
+        self._events.register(requests, selectors.EVENT_READ)
+        self._events.register(self._ended, selectors.EVENT_READ)
+
+    def _handle(self, number: signal.Signals, handler: Any) -> None:
+        self.callback(signal.signal, number, signal.signal(number, handler))
+
+    def serve(self) -> Command | None:
+        """Fork for each request: in a child, its command; None where the client is gone."""
+        while True:
+            ready = {key.fd for key, _ in self._events.select()}
+            if self._ended in ready:
+                self._tell_ends()
+            if self._requests.fileno() in ready:
+                request = receive_request(self._requests)
+                if request is None:
+                    self._kill_all()
+                    return None
+                if self._is_child_for(*request):
+                    return request[0]
+
+    def _is_child_for(self, _: Command, descriptors: Sequence[int]) -> bool:
+        """Fork; the child has its standard streams then, and no other of the descriptors."""
+        *streams, status = descriptors
+        process = os.fork()
+        if process == 0:
+            for standard, stream in enumerate(streams):
+                os.dup2(stream, standard)
+            for pipe in (status, *self._status.values()):
+                os.close(pipe)
+        else:
+            self._status[process] = status
+            write_number(status, process)
+        for stream in streams:
+            os.close(stream)
+        return process == 0
+
+    def _tell_ends(self) -> None:
+        """Reap the children that have ended."""
+        os.read(self._ended, 1 << 16)
+        for process in list(self._status):
+            found, status = os.waitpid(process, os.WNOHANG)
+            if found:
+                pipe = self._status.pop(process)
+                write_number(pipe, os.waitstatus_to_exitcode(status))
+                os.close(pipe)
+
+    def _kill_all(self) -> None:
+        """End what runs, and all that it has started, as lit does at a time limit."""
+        from lit.util import killProcessAndChildren
+
+        for process in self._status:
+            killProcessAndChildren(process)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Affine expressions of one index, and positions in a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.builders.numbers import Number
+from xtc.ir.mlir import (
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    IndexType,
+    InsertionPoint,
+    Value,
+    affine,
+)
+
+
+def apply(expression: AffineExpr, value: Value, ip: InsertionPoint | None = None) -> Value:
+    """An affine expression of one index."""
+    return affine.apply(_map([expression]), [value], ip=ip)
+
+
+def shifted(index: Value, distance: int, ip: InsertionPoint | None = None) -> Value:
+    """`index + distance`."""
+    return apply(AffineDimExpr.get(0) + distance, index, ip) if distance else index
+
+
+def minimum(
+    expressions: Sequence[AffineExpr], value: Value, ip: InsertionPoint | None = None
+) -> Value:
+    """The least of affine expressions of one index."""
+    return affine.min(_map(expressions), [value], ip=ip)
+
+
+def _map(expressions: Sequence[AffineExpr]) -> AffineMapAttr:
+    return AffineMapAttr.get(AffineMap.get(1, 0, list(expressions)))
+
+
+def delinearized(
+    number: Value, sizes: Sequence[int], ip: InsertionPoint | None = None
+) -> list[Value]:
+    """The position of iteration `number` in a grid of `sizes`, whose last dimension is fastest."""
+    types = [IndexType.get()] * len(sizes)
+    made = affine.AffineDelinearizeIndexOp(types, number, [], list(sizes), ip=ip)
+    return list(made.operation.results)
+
+
+def digits(number: Value, counts: Sequence[int], ip: InsertionPoint | None = None) -> list[Number]:
+    """Like `delinearized`, by affine expressions; 0 in dimensions of size 1."""
+    found: list[Number] = []
+    below = 1
+    first = next((n for n, count in enumerate(counts) if count > 1), -1)
+    for position in range(len(counts) - 1, -1, -1):
+        count = counts[position]
+        if count == 1:
+            found.append(0)
+            continue
+        expression = AffineDimExpr.get(0)
+        if below > 1:
+            expression = AffineExpr.get_floor_div(expression, below)
+        if position != first:
+            expression = AffineExpr.get_mod(expression, count)
+        found.append(
+            number if expression == AffineDimExpr.get(0) else apply(expression, number, ip)
+        )
+        below *= count
+    return found[::-1]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops, parallel loops and branches, with the terminators that their blocks need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.builders.numbers import Number, as_value
+from xtc.ir.builders.tensors import insert_in_parallel
+from xtc.ir.mlir import Attribute, Block, InsertionPoint, Operation, Value, scf
+
+BLOCKS = "[#gpu.block<linear_dim_0>]"
+"""The mapping of a loop over the groups of a machine's processors: blocks, clusters."""
+THREADS = "[#gpu.thread<linear_dim_0>]"
+"""The mapping of a loop over the processors of one group."""
+
+LoopBody = Callable[[Value, list[Value], InsertionPoint], Sequence[Value]]
+"""Writes a loop's body: from the index and the carried values it makes the next carried values."""
+
+
+@dataclass
+class Loop:
+    """A `scf.for` whose body is being written.
+
+    Attributes:
+        op: the loop.
+        index: its index in the body.
+        carried: the values that it carries, in the body.
+        following: what the body's end hands to the next iteration.
+    """
+
+    op: Operation
+    index: Value
+    carried: list[Value]
+    following: Sequence[Value] = field(default=())
+
+    @property
+    def results(self) -> list[Value]:
+        """The values that it carries, after the last iteration."""
+        return list(self.op.results)
+
+
+def new_loop(
+    lower: Number,
+    upper: Number,
+    step: Number,
+    initial: Sequence[Value] = (),
+    ip: InsertionPoint | None = None,
+) -> Loop:
+    """A loop whose body is empty and has no terminator yet."""
+    bounds = [as_value(number, ip) for number in (lower, upper, step)]
+    loop = scf.ForOp(*bounds, list(initial), ip=ip)
+    index, *carried = loop.body.arguments
+    return Loop(loop.operation, index, carried)
+
+
+def for_each(
+    lower: Number,
+    upper: Number,
+    step: Number,
+    initial: Sequence[Value],
+    body: LoopBody,
+    ip: InsertionPoint | None = None,
+) -> list[Value]:
+    """A loop with this body; its results."""
+    loop = new_loop(lower, upper, step, initial, ip)
+    inside = InsertionPoint(loop.op.regions[0].blocks[0])
+    scf.yield_(list(body(loop.index, loop.carried, inside)), ip=inside)
+    return loop.results
+
+
+@contextmanager
+def loop(
+    lower: Number,
+    upper: Number,
+    step: Number = 1,
+    initial: Sequence[Value] = (),
+    ip: InsertionPoint | None = None,
+) -> Iterator[Loop]:
+    """A loop; operations made in the context are its body. Set `following` where it carries."""
+    made = new_loop(lower, upper, step, initial, ip)
+    with InsertionPoint(made.op.regions[0].blocks[0]):
+        yield made
+        scf.yield_(list(made.following))
+
+
+@contextmanager
+def branch(condition: Value | bool, ip: InsertionPoint | None = None) -> Iterator[None]:
+    """Operations made in the context run where `condition` holds, which may be known to be true."""
+    if condition is True:
+        yield
+        return
+    made = scf.IfOp(condition, ip=ip)
+    with InsertionPoint(made.then_block):
+        yield
+        scf.yield_([])
+
+
+@dataclass(frozen=True)
+class Forall:
+    """A `scf.forall` whose body is being written.
+
+    Attributes:
+        op: the loop.
+        body: its block, whose last operation is the terminator.
+    """
+
+    op: Operation
+    body: Block
+
+    @property
+    def number(self) -> Value:
+        """The iteration's number."""
+        return self.body.arguments[0]
+
+    @property
+    def shared(self) -> list[Value]:
+        """The tensors that all iterations write."""
+        return list(self.body.arguments)[1:]
+
+    @property
+    def ip(self) -> InsertionPoint:
+        """The end of the body, before its terminator."""
+        return InsertionPoint.at_block_terminator(self.body)
+
+    def write(self, source: Value, shared: Value, offsets: Sequence[Number]) -> None:
+        """Write `source` to a shared tensor at `offsets` when the iteration ends."""
+        end = self.body.operations[len(self.body.operations) - 1].operation
+        insert_in_parallel(source, shared, offsets, InsertionPoint(end.regions[0].blocks[0]))
+
+    def write_all(self, sources: Sequence[Value]) -> None:
+        """Write every shared tensor as a whole; the iterations have changed it in place."""
+        for source, shared in zip(sources, self.shared, strict=True):
+            self.write(source, shared, [0] * len(shape_of(shared)))
+
+
+def forall(count: int, mapping: str | None, outs: Sequence[Value], ip: InsertionPoint) -> Forall:
+    """`count` parallel iterations that write parts of `outs`, with the mapping that a text says."""
+    mapped = None if mapping is None else Attribute.parse(mapping)
+    made = scf.ForallOp([0], [count], [1], list(outs), mapping=mapped, ip=ip)
+    scf.InParallelOp(ip=InsertionPoint(made.body))
+    return Forall(made.operation, made.body)
+
+
+def in_unit_loops(
+    op: Operation, first: int, mappings: Sequence[str]
+) -> tuple[Operation, list[Operation]]:
+    """Put an operation that writes its operands from `first` on into parallel loops of one trip.
+
+    Returns the operation inside, and the loops, outermost first.
+    """
+    outs = list(op.operands)[first : first + len(op.results)]
+    ip = InsertionPoint(op)
+    loops: list[Forall] = []
+    with op.location:
+        for mapping in mappings:
+            loops.append(forall(1, mapping, outs, ip))
+            outs, ip = loops[-1].shared, loops[-1].ip
+        inside = op.clone(ip=ip)
+        for number, shared in enumerate(outs):
+            inside.operands[first + number] = shared
+        results = list(inside.results)
+        for around in reversed(loops):
+            around.write_all(results)
+            results = list(around.op.results)
+    for old, new in zip(op.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return inside, [around.op for around in loops]

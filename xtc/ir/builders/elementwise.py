@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic on scalars, or alike on each element of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xtc.ir.mlir import (
+    Attribute,
+    DenseElementsAttr,
+    F32Type,
+    FloatAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Type,
+    Value,
+    VectorType,
+    arith,
+)
+
+
+@dataclass(frozen=True)
+class ElementwiseWriter:
+    """Appends arith operations on values of the shape of `like`, a scalar or a vector."""
+
+    ip: InsertionPoint
+    like: Type
+
+    def op(self, make: Callable[..., Value], *operands: object) -> Value:
+        """The result of one of the dialect's constructors, such as `arith.addf`."""
+        return make(*operands, ip=self.ip)
+
+    def cast(self, make: Callable[..., Value], element: int | Type, value: Value) -> Value:
+        """A conversion, such as `arith.bitcast`, to an integer of so many bits or to a type."""
+        return make(self._type(element), value, ip=self.ip)
+
+    def number(self, value: int, bits: int) -> Value:
+        """An integer constant, the same in every element."""
+        return self._constant(IntegerAttr.get(IntegerType.get_signless(bits), value))
+
+    def float32(self, value: float) -> Value:
+        """A float32 constant, the same in every element."""
+        return self._constant(FloatAttr.get(F32Type.get(), value))
+
+    def _constant(self, element: Attribute) -> Value:
+        type = self._type(element.type)
+        content = DenseElementsAttr.get_splat(type, element) if type != element.type else element
+        return arith.constant(type, content, ip=self.ip)
+
+    def _type(self, element: int | Type) -> Type:
+        type = IntegerType.get_signless(element) if isinstance(element, int) else element
+        return VectorType.get(self.like.shape, type) if isinstance(self.like, VectorType) else type

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and calls of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xtc.ir.mlir import Attribute, Block, InsertionPoint, Operation, Type, Value, func
+
+
+def function(
+    name: str,
+    inputs: Sequence[Type],
+    results: Sequence[Type] = (),
+    *,
+    private: bool = False,
+    attributes: Mapping[str, Attribute] | None = None,
+    ip: InsertionPoint | None = None,
+) -> tuple[Operation, Block]:
+    """A function with these attributes, and its entry block, which is empty."""
+    visibility = "private" if private else None
+    made = func.FuncOp(name, (list(inputs), list(results)), visibility=visibility, ip=ip)
+    for key, value in (attributes or {}).items():
+        made.operation.attributes[key] = value
+    return made.operation, made.operation.regions[0].blocks.append(*inputs)
+
+
+def call(
+    callee: str,
+    operands: Sequence[Value],
+    results: Sequence[Type] = (),
+    attributes: Mapping[str, Attribute] | None = None,
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A call of the function named `callee`."""
+    made: Operation = func.CallOp(list(results), callee, list(operands), ip=ip).operation
+    for key, value in (attributes or {}).items():
+        made.attributes[key] = value
+    return made

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linalg operations and their bodies.
+
+They are made by name: to import the Python classes of the linalg dialect takes longer than all
+other dialects together, and no more is needed of it than this file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import is_shaped
+from xtc.ir.mlir import (
+    AffineAddExpr,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineMapAttr,
+    AffineMulExpr,
+    ArrayAttr,
+    Attribute,
+    Block,
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    RankedTensorType,
+    Type,
+    Value,
+)
+
+
+def generic(
+    operands: Sequence[tuple[Value, Sequence[Index]]],
+    loops: int,
+    reductions: Sequence[int],
+    attributes: Mapping[str, Attribute],
+    ip: InsertionPoint,
+    *,
+    destinations: int = 1,
+) -> Operation:
+    """A `linalg.generic` with an empty body; the last operands are its destinations.
+
+    It has a result for each that is a tensor.
+    """
+    maps = [affine_map_attribute(row, loops) for _, row in operands]
+    values = [value for value, _ in operands]
+    inputs = len(values) - destinations
+    described = {
+        **attributes,
+        "indexing_maps": ArrayAttr.get(maps),
+        "iterator_types": _iterators(loops, reductions),
+    }
+    return structured_op("generic", values[:inputs], values[inputs:], described, ip)
+
+
+def structured_op(
+    name: str,
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    attributes: Mapping[str, Attribute],
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """`linalg.<name>` with these inputs and destinations, and a body without operations."""
+    segments = DenseI32ArrayAttr.get([len(inputs), len(outputs)])
+    op = Operation.create(
+        f"linalg.{name}",
+        [value.type for value in outputs if isinstance(value.type, RankedTensorType)],
+        [*inputs, *outputs],
+        {**attributes, "operandSegmentSizes": segments},
+        regions=1,
+        ip=ip,
+    )
+    body_of(op, [*inputs, *outputs])
+    return op
+
+
+def transpose(
+    source: Value,
+    into: Value,
+    permutation: Sequence[int],
+    attributes: Mapping[str, Attribute],
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A `linalg.transpose`: dimension d of the result is dimension `permutation[d]` of `source`."""
+    permuted = {**attributes, "permutation": DenseI64ArrayAttr.get(list(permutation))}
+    types = [into.type] if isinstance(into.type, RankedTensorType) else []
+    op = Operation.create("linalg.transpose", types, [source, into], permuted, regions=1, ip=ip)
+    body_of(op, [source, into])
+    _copy_first(op)
+    return op
+
+
+def fill(
+    scalar: Value,
+    into: Value,
+    attributes: Mapping[str, Attribute] | None = None,
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A `linalg.fill`: a tensor or a buffer with `scalar` in every element."""
+    op = structured_op("fill", [scalar], [into], attributes or {}, ip)
+    _copy_first(op)
+    return op
+
+
+def copy(
+    source: Value,
+    into: Value,
+    attributes: Mapping[str, Attribute] | None = None,
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A `linalg.copy` of one tensor, or buffer, to another."""
+    op = structured_op("copy", [source], [into], attributes or {}, ip)
+    _copy_first(op)
+    return op
+
+
+def yield_(values: Sequence[Value], ip: InsertionPoint | None = None) -> Operation:
+    """The end of a body: the new elements of the destinations."""
+    return Operation.create("linalg.yield", operands=list(values), ip=ip)
+
+
+def loop_index(loop: int, ip: InsertionPoint | None = None) -> Value:
+    """The index of a loop, inside a body."""
+    number = {"dim": IntegerAttr.get(IntegerType.get_signless(64), loop)}
+    op = Operation.create("linalg.index", [IndexType.get()], attributes=number, ip=ip)
+    return op.results[0]
+
+
+def _copy_first(op: Operation) -> None:
+    """A body that yields the first operand's element."""
+    body = op.regions[0].blocks[0]
+    yield_([body.arguments[0]], InsertionPoint(body))
+
+
+def body_of(op: Operation, values: Sequence[Value]) -> Block:
+    """Give a linalg operation a block that takes an element of each of its operands."""
+    block: Block = op.regions[0].blocks.append(*(_element_type(value) for value in values))
+    return block
+
+
+def _element_type(value: Value) -> Type:
+    return value.type.element_type if is_shaped(value) else value.type
+
+
+def _iterators(loops: int, reductions: Sequence[int]) -> Attribute:
+    """Parsed as one array: attributes of a dialect on their own load its Python classes."""
+    kinds = ("reduction" if loop in reductions else "parallel" for loop in range(loops))
+    return Attribute.parse(f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in kinds)}]")
+
+
+def affine_map_attribute(row: Sequence[Index], loops: int) -> AffineMapAttr:
+    """The index map of an operand."""
+    return AffineMapAttr.get(AffineMap.get(loops, 0, [_affine_expr(index) for index in row]))
+
+
+def _affine_expr(index: Index) -> AffineExpr:
+    terms = [
+        AffineDimExpr.get(loop)
+        if factor == 1
+        else AffineMulExpr.get(AffineDimExpr.get(loop), AffineConstantExpr.get(factor))
+        for loop, factor in index.factors
+    ]
+    if index.offset or not terms:
+        terms.append(AffineConstantExpr.get(index.offset))
+    total = terms[0]
+    for term in terms[1:]:
+        total = AffineAddExpr.get(total, term)
+    return total

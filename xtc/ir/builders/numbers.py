@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integer arithmetic that is done now where the numbers are known, and by operations where not.
+
+A number is an int or a value of type index or of an integer type. An int beside a value becomes a
+constant of the value's type. Operations come at `ip`, or at the current insertion point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xtc.ir.mlir import IndexType, InsertionPoint, IntegerAttr, OpResult, Type, Value, arith
+
+Number: TypeAlias = Value | int
+
+
+def constant(number: int, type: Type | None = None, ip: InsertionPoint | None = None) -> Value:
+    """A constant; of type index unless a type is given."""
+    return arith.constant(type or IndexType.get(), number, ip=ip)
+
+
+def index_constant(number: int, ip: InsertionPoint | None = None) -> Value:
+    """A constant of type index."""
+    return arith.constant(IndexType.get(), number, ip=ip)
+
+
+def as_value(number: Number, ip: InsertionPoint | None = None, type: Type | None = None) -> Value:
+    """The number as a value; an int becomes a constant of `type`, or of type index."""
+    return constant(number, type, ip) if isinstance(number, int) else number
+
+
+def known(number: Number) -> Number:
+    """The number as an int where it is a constant."""
+    if isinstance(number, OpResult) and number.owner.name == "arith.constant":
+        return int(IntegerAttr(number.owner.attributes["value"]).value)
+    return number
+
+
+def add(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a + b`."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if is_int(a, 0) or is_int(b, 0):
+        return b if isinstance(a, int) else a
+    return binary(arith.addi, a, b, ip)
+
+
+def subtract(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a - b`."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return a if is_int(b, 0) else binary(arith.subi, a, b, ip)
+
+
+def multiply(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a * b`."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if is_int(a, 0) or is_int(b, 0):
+        return 0
+    if is_int(a, 1) or is_int(b, 1):
+        return b if isinstance(a, int) else a
+    return binary(arith.muli, a, b, ip)
+
+
+def divide(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a // b` of numbers that are not negative."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if is_int(b, 1) else binary(arith.divsi, a, b, ip)
+
+
+def remainder(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a % b` of numbers that are not negative."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    return 0 if is_int(b, 1) else binary(arith.remsi, a, b, ip)
+
+
+def minimum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """The smaller of two signed numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return binary(arith.minsi, a, b, ip)
+
+
+def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """The larger of two signed numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return binary(arith.maxsi, a, b, ip)
+
+
+def linear_offset(terms: Sequence[tuple[Number, int]], ip: InsertionPoint | None = None) -> Number:
+    """The sum of `number * factor`, an int where all numbers are."""
+    total: Number = sum(number * factor for number, factor in terms if isinstance(number, int))
+    for number, factor in terms:
+        if factor and not isinstance(number, int):
+            total = add(total, multiply(number, factor, ip), ip)
+    return total
+
+
+def compare(predicate: str, a: Number, b: Number, ip: InsertionPoint | None = None) -> Value:
+    """`a <predicate> b` as an i1; predicates are those of `arith.cmpi`, such as "slt" and "ult"."""
+    left, right = operands(a, b, ip)
+    return arith.cmpi(arith.CmpIPredicate[predicate], left, right, ip=ip)
+
+
+def binary(
+    make: Callable[..., Value], a: Number, b: Number, ip: InsertionPoint | None = None
+) -> Value:
+    """An operation on two numbers, such as `arith.xori`, without a computation now."""
+    return make(*operands(a, b, ip), ip=ip)
+
+
+def operands(a: Number, b: Number, ip: InsertionPoint | None = None) -> tuple[Value, Value]:
+    """Both numbers as values of one type."""
+    type = next((number.type for number in (a, b) if not isinstance(number, int)), None)
+    return as_value(a, ip, type), as_value(b, ip, type)
+
+
+def is_int(number: Number, value: int) -> bool:
+    """Whether the number is known, and this one."""
+    return isinstance(number, int) and number == value

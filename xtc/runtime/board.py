@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs on boards: arguments travel by symbol, and a board holds a single program."""
+
+from __future__ import annotations
+
+import ctypes
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import ArtifactError, DeviceLost
+from xtc.interfaces.artifact import Argument, Artifact
+from xtc.interfaces.runtime import EmbeddedDevice, LoadedModule
+
+
+@dataclass(eq=False)
+class BoardModule:
+    """A program that was flashed to a board."""
+
+    artifact: Artifact
+    board: Board
+
+    def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
+        """A call on arrays of this process: writes inputs, runs, reads outputs."""
+        arguments = self.artifact.manifest.arguments
+        pairs = list(zip(arguments, addresses, strict=True))
+        inputs = [pair for pair in pairs if pair[0].role == "input"]
+        outputs = [pair for pair in pairs if pair[0].role == "output"]
+
+        def call() -> None:
+            self.board.require_flashed(self)
+            for argument, address in inputs:
+                data = ctypes.string_at(address, argument.nbytes)
+                self.board.write(_symbol_of(argument), data)
+            self.board.run()
+            for argument, address in outputs:
+                data = self.board.read(_symbol_of(argument))
+                ctypes.memmove(address, data, argument.nbytes)
+
+        return call
+
+
+class Board(EmbeddedDevice):
+    """An `EmbeddedDevice` whose artefacts are images with arguments at symbols.
+
+    A target's board adds `flash`, `write`, `read`, `run` and `check_code`.
+    """
+
+    image_file: ClassVar[str] = "image.bin"
+    _flashed: BoardModule | None = None
+
+    @abstractmethod
+    def check_code(self, artifact: Artifact) -> None:
+        """Raise ArtifactError where `artifact` is for another machine, before it is flashed."""
+
+    def load(self, artifact: Artifact) -> BoardModule:
+        if artifact.manifest.target != self.target_name:
+            raise ArtifactError(
+                f"{self.device_name} cannot run code for {artifact.manifest.target}"
+            )
+        self.check_code(artifact)
+        self.flash(artifact.file(self.image_file).read_bytes())
+        self._flashed = BoardModule(artifact, self)
+        return self._flashed
+
+    def unload(self, module: LoadedModule) -> None:
+        if module is self._flashed:
+            self._flashed = None
+
+    def evaluate(self, module: LoadedModule, addresses: Sequence[int]) -> None:
+        module.bind(addresses)()
+
+    def require_flashed(self, module: BoardModule) -> None:
+        """Raise DeviceLost where the board holds another program by now, or none."""
+        if self._flashed is not module:
+            raise DeviceLost(
+                f"'{module.artifact.manifest.entry}' is no longer on {self.device_name}",
+                notes=["a board holds a single program: a later one replaced it"],
+                hints=["load it again"],
+            )
+
+
+def _symbol_of(argument: Argument) -> str:
+    if not argument.symbol:
+        raise ArtifactError(f"the argument '{argument.name}' has no symbol")
+    return argument.symbol

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// A switch saves the registers that a call keeps on the stack that is left, and takes them from the
+// stack that is entered.
+#define _GNU_SOURCE
+#include "sim_fiber.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sim_device.h"
+
+struct sim_stack {
+    char *bytes;
+    sim_stack *next; // that is free
+};
+
+// Save this stack's pointer in `*from` and go on at `to`.
+void sim_fiber_switch(void **from, void *to);
+
+#if defined(__x86_64__)
+__asm__(".text\n"
+        ".type sim_fiber_switch, @function\n"
+        "sim_fiber_switch:\n"
+        "  pushq %rbp\n"
+        "  pushq %rbx\n"
+        "  pushq %r12\n"
+        "  pushq %r13\n"
+        "  pushq %r14\n"
+        "  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq %rsi, %rsp\n"
+        "  popq %r15\n"
+        "  popq %r14\n"
+        "  popq %r13\n"
+        "  popq %r12\n"
+        "  popq %rbx\n"
+        "  popq %rbp\n"
+        "  ret\n"
+        ".size sim_fiber_switch, . - sim_fiber_switch\n");
+#define FRAME_WORDS 8 // six registers, the address to go to, and one for the ABI's alignment
+#define FRAME_ENTRY 6
+#elif defined(__aarch64__)
+__asm__(".text\n"
+        ".type sim_fiber_switch, %function\n"
+        "sim_fiber_switch:\n"
+        "  sub sp, sp, #160\n"
+        "  stp x19, x20, [sp]\n"
+        "  stp x21, x22, [sp, #16]\n"
+        "  stp x23, x24, [sp, #32]\n"
+        "  stp x25, x26, [sp, #48]\n"
+        "  stp x27, x28, [sp, #64]\n"
+        "  stp x29, x30, [sp, #80]\n"
+        "  stp d8, d9, [sp, #96]\n"
+        "  stp d10, d11, [sp, #112]\n"
+        "  stp d12, d13, [sp, #128]\n"
+        "  stp d14, d15, [sp, #144]\n"
+        "  mov x9, sp\n"
+        "  str x9, [x0]\n"
+        "  mov sp, x1\n"
+        "  ldp x19, x20, [sp]\n"
+        "  ldp x21, x22, [sp, #16]\n"
+        "  ldp x23, x24, [sp, #32]\n"
+        "  ldp x25, x26, [sp, #48]\n"
+        "  ldp x27, x28, [sp, #64]\n"
+        "  ldp x29, x30, [sp, #80]\n"
+        "  ldp d8, d9, [sp, #96]\n"
+        "  ldp d10, d11, [sp, #112]\n"
+        "  ldp d12, d13, [sp, #128]\n"
+        "  ldp d14, d15, [sp, #144]\n"
+        "  add sp, sp, #160\n"
+        "  ret\n"
+        ".size sim_fiber_switch, . - sim_fiber_switch\n");
+#define FRAME_WORDS 20
+#define FRAME_ENTRY 11 // x30
+#else
+#error "fibers are written for x86-64 and AArch64"
+#endif
+
+static _Thread_local void *outside; // where fibers are entered
+
+static _Noreturn void no_stack(int error)
+{
+    char reason[160];
+    snprintf(reason, sizeof reason,
+             "no memory for the stack of another fiber: %s (vm.max_map_count limits mappings, of "
+             "which a stack takes two)",
+             strerror(error));
+    sim_give_up(reason);
+}
+
+// The page below a stack is no memory: using up a stack is a fault.
+static sim_stack *new_stack(size_t nbytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    sim_stack *stack = malloc(sizeof *stack);
+    char *memory = mmap(NULL, nbytes + page, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (!stack || memory == MAP_FAILED || mprotect(memory + page, nbytes, PROT_READ | PROT_WRITE))
+        no_stack(errno);
+    stack->bytes = memory + page;
+    return stack;
+}
+
+void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void))
+{
+    uintptr_t end = ((uintptr_t)stack + nbytes) / 16 * 16; // as both ABIs want it
+    void **frame = (void **)end - FRAME_WORDS;
+    for (int word = 0; word < FRAME_WORDS; word++)
+        frame[word] = NULL;
+    frame[FRAME_ENTRY] = (void *)(uintptr_t)function;
+    fiber->pointer = frame;
+}
+
+static sim_stack *take(sim_stack_pool *pool)
+{
+    sim_stack *stack = pool->unused;
+    if (!stack)
+        return new_stack(pool->stack_bytes);
+    pool->unused = stack->next;
+    return stack;
+}
+
+void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(void))
+{
+    if (!fiber->pointer) {
+        fiber->stack = take(pool);
+        sim_fiber_begin(fiber, fiber->stack->bytes, pool->stack_bytes, function);
+    }
+    sim_fiber_switch(&outside, fiber->pointer);
+}
+
+void sim_fiber_leave(sim_fiber *fiber)
+{
+    sim_fiber_switch(&fiber->pointer, outside);
+}
+
+void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool)
+{
+    void *left;
+    if (fiber->stack) {
+        fiber->stack->next = pool->unused; // nobody writes on it before this one has left
+        pool->unused = fiber->stack;
+    }
+    *fiber = (sim_fiber){NULL, NULL};
+    sim_fiber_switch(&left, outside);
+    abort();
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fibers: functions with stacks of their own, of which a thread runs one at a time.
+//
+// A pool makes stacks of one size, each above a page that is no memory, and uses them again; that
+// takes two of the process's mappings for a stack (vm.max_map_count, 65530 where nobody changed it,
+// limits them). A simulator that has a guarded place for a stack already, such as the end of a
+// processor's own memory, gives that place instead, which takes none. A fiber and its pool belong to
+// the thread that entered it first.
+#ifndef SIM_FIBER_H
+#define SIM_FIBER_H
+
+#include <stddef.h>
+
+typedef struct sim_stack sim_stack;
+
+typedef struct {
+    size_t stack_bytes; // of each stack, a multiple of the page size
+    sim_stack *unused;
+} sim_stack_pool;
+
+typedef struct {
+    void *pointer;    // of its stack, while it does not run; NULL before it begins and after it ended
+    sim_stack *stack; // from the pool, or NULL
+} sim_fiber;
+
+// Begin on a stack of the pool, or go on, until it leaves. `function` never returns: it ends with
+// sim_fiber_end. Where there is no memory for a stack the simulator gives up.
+void sim_fiber_enter(sim_fiber *fiber, sim_stack_pool *pool, void (*function)(void));
+// Prepare to begin on these bytes, the highest of which are used first.
+void sim_fiber_begin(sim_fiber *fiber, void *stack, size_t nbytes, void (*function)(void));
+// Back to where the fiber that runs was entered.
+void sim_fiber_leave(sim_fiber *fiber);
+// Leave for good; a stack of the pool goes back there.
+_Noreturn void sim_fiber_end(sim_fiber *fiber, sim_stack_pool *pool);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device code as a shared library of this process, opened from memory.
+#ifndef XTC_LIBRARY_H
+#define XTC_LIBRARY_H
+
+#include <stdint.h>
+
+// The file stays open: its number is the library's name, by which dlopen knows it again.
+typedef struct {
+    void *handle;
+    int file;
+} xtc_library;
+
+// These return a status and set this thread's message.
+int32_t xtc_library_open(xtc_library *library, const void *image, uint64_t nbytes);
+// A function, or data, that the library itself defines, not one that it uses.
+int32_t xtc_library_function(const xtc_library *library, const char *name, uint64_t *address);
+int32_t xtc_library_data(const xtc_library *library, const char *name, uint64_t *address,
+                         uint64_t *nbytes);
+void xtc_library_close(xtc_library *library);
+
+#endif

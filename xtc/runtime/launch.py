@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel is started with: typed arguments and a grid, as the driver table takes them."""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Sequence
+from ctypes import c_uint8, c_uint32, c_uint64
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.runtime.table import ArgumentType, Launch
+
+_WORD = 1 << 64
+_MAX_BLOCKS = (1 << 32) - 1
+_NUMPY: dict[type[np.generic], tuple[ArgumentType, str]] = {
+    np.int32: (ArgumentType.INT32, "<i"),
+    np.uint32: (ArgumentType.INT32, "<I"),
+    np.float32: (ArgumentType.FLOAT32, "<f"),
+    np.float64: (ArgumentType.FLOAT64, "<d"),
+}
+
+
+@dataclass(frozen=True)
+class KernelArgument:
+    """One argument of a kernel: its value in the low bits of 64, the others being 0."""
+
+    bits: int
+    type: ArgumentType
+
+    @staticmethod
+    def of(value: Any) -> KernelArgument:
+        """The argument that a number stands for. Raises UserError for anything else.
+
+        Integers of Python are two's complement in 64 bits, and may be addresses; floats have 64.
+        """
+        if isinstance(value, np.generic) and type(value) in _NUMPY:
+            kind, form = _NUMPY[type(value)]
+            return KernelArgument(int.from_bytes(struct.pack(form, value), "little"), kind)
+        if isinstance(value, float):
+            packed = struct.pack("<d", value)
+            return KernelArgument(int.from_bytes(packed, "little"), ArgumentType.FLOAT64)
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise UserError(f"{value!r} is neither a number nor an array of the device") from None
+        if not -_WORD // 2 <= number < _WORD:
+            raise UserError(f"{value} does not fit in 64 bits")
+        return KernelArgument(number % _WORD, ArgumentType.INT64)
+
+
+def launch_of(arguments: Sequence[KernelArgument], grid: Sequence[int]) -> Launch:
+    """`xtc_launch` for these arguments. Raises UserError for a grid of other than 0 to 3 sizes."""
+    count = len(arguments)
+    values = (c_uint64 * count)(*(one.bits for one in arguments))
+    types = (c_uint8 * count)(*(one.type for one in arguments))
+    return Launch((c_uint32 * 3)(*grid_sizes(grid)), count, values, types)
+
+
+def grid_sizes(grid: Sequence[int]) -> tuple[int, ...]:
+    """Blocks in x, y and z; zeros where the image says how many."""
+    sizes = tuple(map(operator.index, grid))
+    if not sizes:
+        return (0, 0, 0)
+    if len(sizes) > 3 or not all(1 <= size <= _MAX_BLOCKS for size in sizes):
+        raise UserError(f"{sizes} is no grid", notes=["a grid has 1 to 3 sizes, each 1 or more"])
+    return (*sizes, *[1] * (3 - len(sizes)))
