@@ -69,8 +69,8 @@ def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
     for position, (write, _) in enumerate(body.accesses):
         if not write.is_write or write.op.parent != loop or not _is_outside(write, loop):
             continue
-        before = (one for one, _ in body.accesses[:position] if one.op.parent == loop)
-        read = next((one for one in before if one.same_place(write)), None)
+        before = (access for access, _ in body.accesses[:position] if access.op.parent == loop)
+        read = next((access for access in before if access.same_place(write)), None)
         if read is not None and not read.is_write and body.is_alone(read, write):
             pairs.append((read, write))
     return pairs
@@ -114,14 +114,16 @@ class _Body:
         """
         if not all(are_distinct(buffer, write.memref) for buffer in self.buffers):
             return False
-        others = {one.memref for one, _ in self.accesses if one.memref != write.memref}
+        others = {access.memref for access, _ in self.accesses if access.memref != write.memref}
         near = {memref for memref in others if not are_distinct(memref, write.memref)}
         same = [
-            (one, barriers)
-            for one, barriers in self.accesses
-            if one.memref == write.memref or one.memref in near
+            (access, barriers)
+            for access, barriers in self.accesses
+            if access.memref == write.memref or access.memref in near
         ]
-        apart = (one.is_apart(write) for one, _ in same if one.op not in (read.op, write.op))
+        apart = (
+            access.is_apart(write) for access, _ in same if access.op not in (read.op, write.op)
+        )
         return all(apart) and len({barriers for _, barriers in same}) == 1
 
 

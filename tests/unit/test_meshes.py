@@ -380,3 +380,10 @@ def test_grids_that_make_no_mesh(attributes: str) -> None:
     with Context():
         module = Module.parse(text).operation
         refused(lambda: run_steps(module, (DistributeSchedules(),)), GRIDS[attributes])
+
+
+def test_data_names_operands_by_number() -> None:
+    mesh = {"@m": {"mx": 2}, "@p over @m": {"px": 2}}
+    spread = {"i": {"distribute": "px", "spread": {0: ["mx", "*"]}}, "j": {}, "k": {}}
+    schedule = xtc.Schedule.of(product(), {**mesh, "C": spread})
+    assert "spread: {0: ['mx', '*']}" in schedule["C"].data

@@ -52,9 +52,15 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, copy)
     for folder in FOLDER_OF.values():
         shutil.copytree(ROOT / folder, copy / folder, ignore=CACHES)
-    for made_up in ("tests/__init__.py", "targets/null/csrc/driver.c", "xtc/core/csrc/sub/a.h"):
+    for made_up in (
+        "tests/__init__.py",
+        "targets/null/csrc/driver.c",
+        "xtc/core/csrc/sub/a.h",
+        "targets/null/boards/a.yaml",
+    ):
         (copy / made_up).parent.mkdir(parents=True, exist_ok=True)
         (copy / made_up).touch()
+    (copy / "targets" / "null" / "package-data.txt").write_text("boards/*.yaml\n")
     return copy
 
 
@@ -80,6 +86,10 @@ def test_the_wheel_holds_every_file_of_the_packages(source: Path, wheel: Path) -
     }
     assert len(wanted) > len(FOLDER_OF)
     assert wanted <= names(wheel)
+
+
+def test_the_wheel_holds_the_data_that_a_target_declares(wheel: Path) -> None:
+    assert "xtc_targets/null/boards/a.yaml" in names(wheel)
 
 
 def test_the_wheel_names_licence_and_commands(wheel: Path) -> None:

@@ -7,7 +7,9 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
+from xtc.cli import target_commands
 from xtc.cli.common import guarded
+from xtc.core import discover
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.versions import VERSION
 
@@ -79,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="xtc",
         usage="xtc COMMAND ...",
         description="Compile tensor graphs.",
-        epilog="\n".join(["commands, each with a --help of its own:", *lines]),
+        epilog="\n".join(["commands, each with its --help:", *lines, *_targets()]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", metavar="COMMAND", help="what to do")
@@ -87,9 +89,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _targets() -> list[str]:
+    """Lines on the targets that bring commands."""
+    names = [name for name in discover.targets() if target_commands.has_commands(name)]
+    return ["", f"targets with commands, `xtc TARGET COMMAND`: {', '.join(names)}"] if names else []
+
+
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     command = _parser().parse_args(argv[:1]).command
+    if command not in _COMMANDS and target_commands.has_commands(command):
+        return target_commands.run(command, argv[1:])
     if command not in _COMMANDS:
         raise UserError(f"there is no command '{command}'", hints=did_you_mean(command, _COMMANDS))
     return _COMMANDS[command][0](argv[1:])

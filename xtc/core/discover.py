@@ -55,6 +55,23 @@ def target(name: str) -> Any:
     return found
 
 
+def target_commands(name: str) -> dict[str, ModuleType]:
+    """Commands of a target by name: the modules of its package `commands`.
+
+    There are none where the project has no such target, or where the target has no commands.
+    """
+    if not is_name(name) or name not in packages("xtc_targets"):
+        return {}
+    if "commands" not in packages(f"xtc_targets.{name}"):
+        return {}
+    folder = f"xtc_targets.{name}.commands"
+    return {
+        command: importlib.import_module(f"{folder}.{command}")
+        for command in modules(folder)
+        if not command.startswith("_")
+    }
+
+
 def class_in(package: str, module_name: str, base: type[Any], name: str) -> type[Any] | None:
     """The subclass of `base` called `name` that a module of `package` defines, or None."""
     return _class_named(name, importlib.import_module(f"{package}.{module_name}"), base)

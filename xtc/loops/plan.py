@@ -288,7 +288,7 @@ def parallel_groups(nest: Nest) -> list[tuple[NestLoop, ...]]:
 
 def _level(nest: Nest, position: int) -> Level:
     """What shares the parallel loops at `position`, where the machine has blocks of threads."""
-    groups = parallel_groups(nest)
+    groups = parallel_groups(nest) if nest.space.levels > 1 else []
     if len(groups) < 2 or not nest.loops[position].parallelize:
         return ""
     return "blocks" if nest.loops[position] in groups[0] else "threads"

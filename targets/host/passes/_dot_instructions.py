@@ -38,7 +38,7 @@ class Dot:
 
 
 def _x86(name: str, lanes: Sequence[int]) -> dict[int, str]:
-    return {one: f"llvm.x86.avx512{name}.{32 * one}" for one in lanes}
+    return {count: f"llvm.x86.avx512{name}.{32 * count}" for count in lanes}
 
 
 _WORDS = {8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}

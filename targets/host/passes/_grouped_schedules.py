@@ -39,7 +39,7 @@ def computing(nest: Nest, operand: int) -> Nest:
     for extent in nest.extents():
         loop = extent.loop
         if operand in loop.pack:
-            pack = tuple(one for one in loop.pack if one != operand)
+            pack = tuple(packed for packed in loop.pack if packed != operand)
             fuse = (*loop.fuse, operand) if extent.trips > 1 else loop.fuse
             loop = replace(loop, pack=pack, fuse=fuse)
         loops.append(loop)

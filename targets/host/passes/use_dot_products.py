@@ -102,7 +102,7 @@ def _rewrite(op: Operation, dot: Dot) -> None:
     flat = _flat(panel)
     start, end = 0, MemRefType(sums.type).shape[0]
     while start < end:
-        lanes = max(one for one in dot.intrinsics if start + one <= end)
+        lanes = max(count for count in dot.intrinsics if start + count <= end)
         factors = _as_factors(vector.broadcast(_words(lanes), word), dot, element)
         _add(dot, lanes, factors, flat, sums, start)
         start += lanes

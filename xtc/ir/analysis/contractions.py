@@ -154,7 +154,7 @@ def multiply_add(op: Operation) -> tuple[str, str] | None:
         return None
     a, b, c = block.arguments
     *ops, end = body_operations(op)
-    by_value = {result: one for one in ops for result in one.results}
+    by_value = {result: inner for inner in ops for result in inner.results}
     total = by_value.get(end.operands[0])
     if total is None or total.name not in _ADDITIONS or c not in list(total.operands):
         return None
