@@ -55,12 +55,15 @@ class DispatchParallelCalls(Pass):
         if not calls:
             return
         functions = _functions(module)
+        dispatched: set[str] = set()
         for call in calls:
             body = FlatSymbolRefAttr(call.attributes["callee"]).value
-            types = [str(operand.type) for operand in call.operands][:-2]
-            text = _Dispatched(body, types, has_status=len(call.results) > 0).text()
-            _append(module, text, skip=(body, VARIABLE))
-            functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
+            if body not in dispatched:  # a loop that is unrolled has several calls of one body
+                types = [str(operand.type) for operand in call.operands][:-2]
+                text = _Dispatched(body, types, has_status=len(call.results) > 0).text()
+                _append(module, text, skip=(body, VARIABLE))
+                functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
+                dispatched.add(body)
             call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.start", module.context)
             del call.attributes[PARALLEL]
         _append(module, _TABLE_TEXT)
