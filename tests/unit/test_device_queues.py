@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command queues of the simulated MPPA: order, events, errors that name a command, asynchrony."""
+"""Command queues of every target's device: order, events, asynchrony, callbacks."""
 
 from __future__ import annotations
 
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from tests.unit.mppa_support import Gate, Kernels, opened
+from tests.unit.device_contract import ASYNCHRONOUS, Gate, Kernels, Kind, kernels, kind
 from xtc.core.errors import (
     UserError,
 )
@@ -19,13 +19,9 @@ from xtc.runtime import DriverQueue
 
 PATIENCE = 60  # seconds until a test that hangs fails
 
+__all__ = ["kernels", "kind"]
+
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
-
-
-@pytest.fixture
-def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
 
 
 def test_commands_run_in_the_order_they_were_given(kernels: Kernels) -> None:
@@ -59,6 +55,7 @@ def test_more_kernels_than_the_device_takes_at_once_stay_in_order(kernels: Kerne
     assert array.numpy()[0] == expected
 
 
+@ASYNCHRONOUS
 def test_a_launch_returns_before_the_kernel_ends(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     event = gate.start(queue)
@@ -69,6 +66,7 @@ def test_a_launch_returns_before_the_kernel_ends(kernels: Kernels) -> None:
     assert [event.done, after.done] == [True, True]
 
 
+@ASYNCHRONOUS
 def test_parallel_commands_of_a_queue_run_beside_its_kernel(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     seen: list[bool] = []
@@ -80,6 +78,7 @@ def test_parallel_commands_of_a_queue_run_beside_its_kernel(kernels: Kernels) ->
     assert seen == [False, True]
 
 
+@ASYNCHRONOUS
 def test_parallel_commands_overtake_only_other_queues(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     word, seen = np.zeros(1, np.int32), list[str]()
@@ -102,6 +101,7 @@ def test_callbacks_come_though_nobody_waits(kernels: Kernels) -> None:
     assert array.numpy()[0] == 1
 
 
+@ASYNCHRONOUS
 def test_waiting_for_an_event_runs_what_came_before_it(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     seen: list[int] = []
@@ -140,8 +140,9 @@ def test_a_queue_can_wait_for_another(kernels: Kernels) -> None:
     assert not event.done, "nothing is known of a closed queue"
 
 
+@ASYNCHRONOUS
 def test_one_device_can_wait_for_another(kernels: Kernels) -> None:
-    with opened() as other:
+    with kernels.kind.opened() as other:
         gate = Gate(other)
         queue, others = kernels.device.queue(), other.device.queue()
         kernel = gate.start(others)
@@ -155,7 +156,7 @@ def test_one_device_can_wait_for_another(kernels: Kernels) -> None:
 
 
 def test_a_point_that_was_passed_needs_no_waiting(kernels: Kernels) -> None:
-    with opened() as other:
+    with kernels.kind.opened() as other:
         others = other.device.queue()
         event = others.callback(lambda: None)
         others.wait(event)
@@ -214,6 +215,7 @@ def test_a_callback_cannot_wait_for_what_comes_after_it(
         queue.wait()
 
 
+@ASYNCHRONOUS
 def test_a_parallel_callback_cannot_run_code(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     empty = kernels.empty
@@ -224,14 +226,15 @@ def test_a_parallel_callback_cannot_run_code(kernels: Kernels) -> None:
     gate.open(kernels.device.queue())
 
 
-def test_a_wait_for_what_runs_beside_a_kernel_does_not_wait_for_the_kernel() -> None:
+@ASYNCHRONOUS
+def test_a_wait_for_what_runs_beside_a_kernel_does_not_wait_for_it(kind: Kind) -> None:
     started, released = threading.Event(), threading.Event()
 
     def work() -> None:
         started.set()
         released.wait()
 
-    with opened(timeout_s=5) as kernels:
+    with kind.opened() as kernels:
         gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
         gate.start(queue)
         other.callback(work, parallel=True)
@@ -242,6 +245,7 @@ def test_a_wait_for_what_runs_beside_a_kernel_does_not_wait_for_the_kernel() -> 
         queue.wait()
 
 
+@ASYNCHRONOUS
 def test_memory_of_a_copy_is_kept_until_it_is_done(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     array = kernels.device.zeros(1000, "int64")

@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device arrays on the simulated MPPA: values, lifetimes, and whose they are."""
+"""Arrays in the memory of every target's device: their values, their type, their life."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.unit.mppa_support import Kernels, opened
+from tests.unit.device_contract import Kernels, kernels, kind
 from xtc.core.errors import UserError
-from xtc_targets.mppa.device import MppaDevice
+
+__all__ = ["kernels", "kind"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
-
-
-@pytest.fixture
-def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
 
 
 def test_arrays_go_there_and_back(kernels: Kernels) -> None:
@@ -35,7 +29,7 @@ def test_arrays_go_there_and_back(kernels: Kernels) -> None:
     narrow = np.array([1.5, 2], ml_dtypes.bfloat16)
     assert device.array(narrow).numpy().tolist() == [1.5, 2]
     assert device.zeros((2, 2), "int8").numpy().tolist() == [[0, 0], [0, 0]]
-    assert repr(device.empty(3, "float32")) == "<device array 3xfloat32 on mppa0>"
+    assert repr(device.empty(3, "float32")) == f"<device array 3xfloat32 on {device.device_name}>"
     with pytest.raises(UserError, match="unknown element type"):
         device.array(["text"])
     with pytest.raises(UserError, match="negative"):
@@ -89,9 +83,10 @@ def test_freed_arrays_are_gone(kernels: Kernels) -> None:
 
 
 def test_arrays_belong_to_their_device(kernels: Kernels) -> None:
-    with MppaDevice() as other:
+    with kernels.kind.make() as other:
         array = other.zeros(1, "int64")
-        with pytest.raises(UserError, match="int64 on mppa1> is not on mppa0"):
+        names = f"int64 on {other.device_name}> is not on {kernels.device.device_name}"
+        with pytest.raises(UserError, match=names):
             kernels.device.launch(kernels.step, [array, 1])
         other.close()
         with pytest.raises(UserError, match="was freed"):

@@ -1,35 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues of the simulated MPPA when commands fail, and when queues or devices are closed."""
+"""Queues of every target's device when commands fail, and when queues or devices are closed."""
 
 from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.unit.mppa_support import Gate, Kernels, opened
+from tests.unit.device_contract import ASYNCHRONOUS, Gate, Kernels, Kind, kernels, kind
 from xtc.core.errors import (
     DeviceError,
     DeviceFault,
     DeviceLost,
     DeviceMemoryError,
+    DeviceTimeout,
     LaunchError,
     UserError,
 )
 from xtc.runtime import DriverQueue
-from xtc_targets.mppa.device import MppaDevice
 
 PATIENCE = 60  # seconds until a test that hangs fails
 
+__all__ = ["kernels", "kind"]
+
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
-
-
-@pytest.fixture
-def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
 
 
 def fail() -> None:
@@ -46,25 +42,49 @@ Wrong = Callable[[DriverQueue, Kernels, int], object]
         (lambda q, k, a: q.copy_from(memoryview(bytearray(9)), a), "copy_from", DeviceMemoryError),
         (lambda q, k, a: q.copy_within(a, a + 4, 8), "copy_within", DeviceMemoryError),
         (lambda q, k, a: q.fill_zero(a, 100), "fill", DeviceMemoryError),
-        (lambda q, k, a: q.launch(k.faults, [a, 0]), "launch", DeviceFault),
     ],
 )
 def test_an_error_surfaces_at_the_wait_and_names_its_command(
     kernels: Kernels, wrong: Wrong, name: str, error: type[Exception]
 ) -> None:
     address, seen = kernels.device.memory_allocate(8), list[int]()
+    device_name = kernels.device.device_name
     queue = kernels.device.queue()
     before = queue.callback(lambda: seen.append(1))
     wrong(queue, kernels, address)
     after = queue.callback(lambda: seen.append(2))
     queue.wait(before)
     for _ in range(2):
-        with pytest.raises(error, match=f"mppa0: command 1 of the queue, {name}: "):
+        with pytest.raises(error, match=f"{device_name}: command 1 of the queue, {name}: "):
             queue.wait(after)
     with pytest.raises(error, match="command 1"):
         queue.wait()
     assert (seen, after.done) == ([1], False)
     queue.wait(before)
+
+
+@ASYNCHRONOUS
+def test_a_kernel_that_faults_is_named_and_ends_the_device(kernels: Kernels) -> None:
+    device, queue = kernels.device, kernels.device.queue()
+    queue.launch(kernels.fault, [])
+    said = rf"{device.device_name}: command 0 of the queue, launch: kernel 'fault'.* at 0x8"
+    for _ in range(2):
+        with pytest.raises(DeviceFault, match=said):
+            queue.wait()
+    with pytest.raises(DeviceLost, match="the device has stopped: kernel 'fault'"):
+        device.memory_allocate(8)
+    device.init_device()
+    assert device.memory_info()[0] == 0
+
+
+@ASYNCHRONOUS
+def test_a_kernel_that_does_not_end_is_stopped(kind: Kind) -> None:
+    assert kind.impatient is not None
+    with kind.impatient() as device:
+        queue = device.queue()
+        Gate(Kernels(device, kind)).start(queue)
+        with pytest.raises(DeviceTimeout, match=r"'wait_for_word'.* ran for more than 0\.2 s"):
+            queue.wait()
 
 
 def test_what_cannot_be_a_command_is_refused_at_once(kernels: Kernels) -> None:
@@ -103,7 +123,7 @@ def test_a_callback_that_fails_stops_the_queue(kernels: Kernels) -> None:
 
 
 def test_a_failure_reaches_the_queue_that_waits_for_it(kernels: Kernels) -> None:
-    with opened() as other:
+    with kernels.kind.opened() as other:
         one, two, three = kernels.device.queue(), kernels.device.queue(), other.device.queue()
         failing = one.fill_zero(0, 1)
         two.after(failing)
@@ -118,6 +138,7 @@ def test_a_failure_reaches_the_queue_that_waits_for_it(kernels: Kernels) -> None
             five.wait()
 
 
+@ASYNCHRONOUS
 def test_a_closed_queue_takes_no_commands_and_drops_those_it_has(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     seen: list[int] = []
@@ -125,7 +146,7 @@ def test_a_closed_queue_takes_no_commands_and_drops_those_it_has(kernels: Kernel
     event = queue.callback(lambda: seen.append(1))
     queue.close()
     queue.close()
-    with pytest.raises(DeviceLost, match="queue of mppa0 is closed"):
+    with pytest.raises(DeviceLost, match=f"queue of {kernels.device.device_name} is closed"):
         queue.callback(lambda: seen.append(2))
     with pytest.raises(DeviceLost):
         queue.wait(event)
@@ -134,6 +155,7 @@ def test_a_closed_queue_takes_no_commands_and_drops_those_it_has(kernels: Kernel
     assert not seen
 
 
+@ASYNCHRONOUS
 def test_a_thread_that_waits_for_a_queue_learns_that_it_was_closed(kernels: Kernels) -> None:
     gate, queue, other = Gate(kernels), kernels.device.queue(), kernels.device.queue()
     gate.start(other)
@@ -154,6 +176,7 @@ def test_a_thread_that_waits_for_a_queue_learns_that_it_was_closed(kernels: Kern
     assert len(errors) == 1
 
 
+@ASYNCHRONOUS
 def test_closing_the_device_closes_its_queues_and_ends_its_kernels(kernels: Kernels) -> None:
     gate, queue = Gate(kernels), kernels.device.queue()
     kernel = gate.start(queue)
@@ -162,10 +185,11 @@ def test_closing_the_device_closes_its_queues_and_ends_its_kernels(kernels: Kern
     for event in (kernel, late):
         with pytest.raises(DeviceLost):
             queue.wait(event)
-    with pytest.raises(DeviceLost, match="mppa0 is closed"):
+    with pytest.raises(DeviceLost, match=f"{kernels.device.device_name} is closed"):
         kernels.device.queue()
 
 
+@ASYNCHRONOUS
 def test_a_forgotten_queue_is_closed(kernels: Kernels) -> None:
     gate, other = Gate(kernels), kernels.device.queue()
     seen: list[int] = []
@@ -179,8 +203,8 @@ def test_a_forgotten_queue_is_closed(kernels: Kernels) -> None:
     assert not seen
 
 
-def test_queues_need_an_open_device() -> None:
-    device = MppaDevice()
+def test_queues_need_an_open_device(kind: Kind) -> None:
+    device = kind.make()
     device.queue().wait()
     device.close()
     with pytest.raises(DeviceLost):
