@@ -158,13 +158,18 @@ def requirements(wheel: Path) -> tuple[set[str], set[str]]:
     return always, {name for name, text in named if re.search("extra == .(?!dev)", text)}
 
 
+def own_extra(path: Path) -> set[str]:
+    """The extra that a folder of importers is for: its files may need it as they are imported."""
+    return {path.parts[2]} if path.parts[:2] == ("xtc", "importers") else set()
+
+
 def test_what_the_packages_import_is_installed_with_them(source: Path, wheel: Path) -> None:
     always, extras = requirements(wheel)
     undeclared = set()
     for folder in FOLDER_OF.values():
         for path in (source / folder).rglob("*.py"):
             tree = ast.parse(path.read_text())
-            missing = imported(tree.body) - always
+            missing = imported(tree.body) - always - own_extra(path.relative_to(source))
             missing |= imported(ast.walk(tree)) - always - extras
             undeclared |= {f"{path.relative_to(source)} needs {name}" for name in missing}
     assert undeclared == set()
