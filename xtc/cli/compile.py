@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-compile: a graph to any stage of its IR, or to an artefact on disk."""
+"""xtc-compile: print a stage of a graph's IR, or build an artefact."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from pathlib import Path
 from xtc.cli.common import (
     add_compile_options,
     guarded,
+    ir_options,
     parse_dims,
     parse_options,
+    parse_passes,
     parse_schedule,
     read_graph,
     write_output,
     write_times,
 )
 from xtc.core.errors import UserError
-from xtc.driver import IrOptions, prepare
+from xtc.driver import prepare
 from xtc.driver.folders import new_folder
 from xtc.interfaces.artifact import Artifact
 from xtc.ir.pipeline import STAGES
@@ -44,13 +46,13 @@ def _parser() -> argparse.ArgumentParser:
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
-    ir = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes)
     compilation = prepare(
         read_graph(args.graph),
         args.target,
         dims=parse_dims(args.dim),
         schedule=parse_schedule(args.schedule),
-        ir=ir,
+        ir=ir_options(args),
+        passes=parse_passes(args.add_pass),
         **parse_options(args.option, args.target),
     )
     if args.nest:

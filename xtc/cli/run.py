@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-run: compile a graph, then check and measure it on sample data."""
+"""xtc-run: compile a graph, check and measure it on sample data."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from xtc.cli.common import (
     guarded,
     parse_dims,
     parse_options,
+    parse_passes,
     parse_schedule,
     read_graph,
     write_times,
@@ -47,6 +48,9 @@ def run(argv: Sequence[str]) -> int:
         schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,
         print_ir_after_all=args.print_ir_after_all,
+        print_ir_after=args.print_ir_after,
+        print_ir_after_change=args.print_ir_after_change,
+        passes=parse_passes(args.add_pass),
         time_passes=args.time_passes,
         cache=not args.no_cache,
         **parse_options(args.option, args.target),

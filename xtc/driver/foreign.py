@@ -99,8 +99,11 @@ def _step_text(step: Step) -> str:
     """A step's text, from which the server makes it again. Raises UserError where it cannot."""
     from xtc.ir import known_passes
 
-    if isinstance(step, Pass) and known_passes.passes().get(step.name) is not type(step):
-        raise UserError(f"pass '{step.name}' is in no package of passes")
+    if isinstance(step, Pass) and known_passes.find(step.name) is not type(step):
+        raise UserError(
+            f"pass '{step.name}' is not known by its name",
+            hints=["xtc.extend(FILE) with the file of the pass, or an entry point of xtc.passes"],
+        )
     return str(step)
 
 

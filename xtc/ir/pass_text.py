@@ -3,17 +3,42 @@
 
 from __future__ import annotations
 
-from xtc.core.errors import UserError, close_match
+from collections.abc import Mapping, Sequence
+
+from xtc.core.errors import UserError, close_match, did_you_mean
 from xtc.ir import known_passes
-from xtc.ir.passes import split_pass
-from xtc.ir.pipeline import Step, check_step
+from xtc.ir.passes import Pass, split_pass
+from xtc.ir.pipeline import STAGES, Step, check_step
 
 
 def parse_step(text: str) -> Step:
     """The step that prints as `text`, `name{option=value}`. Raises UserError where it is none."""
     name = text.partition("{")[0]
-    own = known_passes.passes().get(name)
+    own = known_passes.find(name)
     return check_upstream(text) if own is None else own.parse_options(split_pass(text)[1])
+
+
+def steps_by_stage(
+    passes: Mapping[str, Sequence[Pass | str]] | None,
+) -> dict[str, tuple[Step, ...]]:
+    """What a user asks to run at the ends of stages. Raises UserError."""
+    found: dict[str, tuple[Step, ...]] = {}
+    for stage, steps in (passes or {}).items():
+        if stage not in STAGES[:-1]:
+            hints = did_you_mean(str(stage), STAGES[:-1])
+            raise UserError(f"no passes can run at the end of stage {stage!r}", hints=hints)
+        found[stage] = tuple(map(_step, [steps] if isinstance(steps, Pass | str) else steps))
+    return found
+
+
+def _step(step: object) -> Step:
+    if isinstance(step, Pass):
+        return step
+    if not isinstance(step, str):
+        raise UserError(
+            f"{step!r} is no pass", notes=["a pass is an instance of xtc.ir.passes.Pass, or text"]
+        )
+    return parse_step(step)
 
 
 def check_upstream(step: str) -> str:
@@ -21,6 +46,6 @@ def check_upstream(step: str) -> str:
     try:
         check_step(step)
     except UserError as error:
-        error.hints = tuple(close_match(step.partition("{")[0], known_passes.passes()))
+        error.hints = tuple(close_match(step.partition("{")[0], known_passes.names()))
         raise
     return step
