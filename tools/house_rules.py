@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools.import_graph import cycles, import_graph, serving_one_target
@@ -24,6 +24,8 @@ MAX_FUNCTION_LINES = 60
 IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
 DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
 ATTRIBUTES = "xtc/ir/attributes.py"
+BUILDERS = "xtc/ir/builders/"
+ON_BUILDERS = ("xtc", "mlir_passes/lower", "mlir_passes/tensor", "targets/host")
 # Files of xtc/ops that define no operator.
 OPS_INFRASTRUCTURE = {
     "__init__.py",
@@ -38,7 +40,6 @@ OPS_INFRASTRUCTURE = {
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
-    ("xtc/loops/yaml_text.py", "null"): "YAML's own tag",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}
@@ -195,6 +196,18 @@ def attribute_names(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
         if isinstance(node.value.value, str) and re.search(r"\w", node.value.value)
     }
+
+
+def operations_made_by_name(root: Path, folders: Sequence[str] = ON_BUILDERS) -> list[str]:
+    """Code that makes an operation by its name, which only the room of builders does."""
+    return [
+        f"{name}:{node.lineno}: makes an operation by its name"
+        for name, path in python_files(root, *folders)
+        if not name.startswith(BUILDERS)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "create"
+        if isinstance(node.value, ast.Name) and node.value.id == "Operation"
+    ]
 
 
 def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:

@@ -63,7 +63,7 @@ def _is_rounding(op: Operation) -> bool:
 def _elements(op: Operation) -> tuple[type, type]:
     """The element types that a conversion goes from and to."""
     types = (op.operands[0].type, op.results[0].type)
-    source, target = (one.element_type if isinstance(one, VectorType) else one for one in types)
+    source, target = (type.element_type if isinstance(type, VectorType) else type for type in types)
     return type(source), type(target)
 
 

@@ -15,13 +15,12 @@ from xtc.ir.mlir import (
     InsertionPoint,
     MemRefType,
     Operation,
-    StringAttr,
     Value,
+    VectorType,
     all_operations,
     scf,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import INTRINSICS
 
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (
@@ -70,8 +69,8 @@ def _accumulators(loop: Operation) -> list[tuple[Access, Access]]:
     for position, (write, _) in enumerate(body.accesses):
         if not write.is_write or write.op.parent != loop or not _is_outside(write, loop):
             continue
-        before = (one for one, _ in body.accesses[:position] if one.op.parent == loop)
-        read = next((one for one in before if one.same_place(write)), None)
+        before = (access for access, _ in body.accesses[:position] if access.op.parent == loop)
+        read = next((access for access in before if access.same_place(write)), None)
         if read is not None and not read.is_write and body.is_alone(read, write):
             pairs.append((read, write))
     return pairs
@@ -115,14 +114,16 @@ class _Body:
         """
         if not all(are_distinct(buffer, write.memref) for buffer in self.buffers):
             return False
-        others = {one.memref for one, _ in self.accesses if one.memref != write.memref}
+        others = {access.memref for access, _ in self.accesses if access.memref != write.memref}
         near = {memref for memref in others if not are_distinct(memref, write.memref)}
         same = [
-            (one, barriers)
-            for one, barriers in self.accesses
-            if one.memref == write.memref or one.memref in near
+            (access, barriers)
+            for access, barriers in self.accesses
+            if access.memref == write.memref or access.memref in near
         ]
-        apart = (one.is_apart(write) for one, _ in same if one.op not in (read.op, write.op))
+        apart = (
+            access.is_apart(write) for access, _ in same if access.op not in (read.op, write.op)
+        )
         return all(apart) and len({barriers for _, barriers in same}) == 1
 
 
@@ -142,14 +143,15 @@ def _is_inside(value: Value, loop: Operation) -> bool:
 def _is_harmless(op: Operation) -> bool:
     """Whether it touches no memory."""
     pure = op.name.startswith(("arith.", "math.", "affine.", "scf.", "ub."))
-    return pure or op.name in _HARMLESS or _is_dot(op)
+    return pure or op.name in _HARMLESS or _is_on_vectors(op)
 
 
-def _is_dot(op: Operation) -> bool:
-    """Whether it is an instruction on vectors that touches no memory."""
-    if op.name != "llvm.call_intrinsic":
-        return False
-    return StringAttr(op.attributes["intrin"]).value in INTRINSICS
+def _is_on_vectors(op: Operation) -> bool:
+    """Whether it is an instruction on vectors alone; one that touches memory takes an address."""
+    values = [*op.operands, *op.results]
+    return op.name == "llvm.call_intrinsic" and all(
+        isinstance(value.type, VectorType) for value in values
+    )
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:

@@ -187,7 +187,7 @@ def _write(splitter: _Splitter, op: Operation) -> None:
 def _access(op: Operation, memref: Value, indices: Sequence[Value]) -> Access:
     """Where a transfer reads or writes. Raises CompileError for what may leave the buffer."""
     segments = list(op.attributes["operandSegmentSizes"])
-    if segments[-1] or not all(one.value for one in op.attributes["in_bounds"]):
+    if segments[-1] or not all(bound.value for bound in op.attributes["in_bounds"]):
         raise _refusal(op, "may leave its buffer, or has a mask")
     index_map: AffineMap = AffineMapAttr(op.attributes["permutation_map"]).value
     return Access.of(memref, indices, index_map)

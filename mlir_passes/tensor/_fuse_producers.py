@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from xtc.core.errors import CompileError
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.attributes import FUSED_PREFIX
+from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineExpr,
     AffineMap,
     AffineMapAttr,
     AffineSymbolExpr,
-    DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     InsertionPoint,
     Operation,
@@ -22,7 +22,9 @@ from xtc.ir.mlir import (
     RankedTensorType,
     UnitAttr,
     Value,
+    affine,
     all_operations,
+    tensor,
 )
 from xtc.ir.transform import apply_script
 from xtc.loops.script import Fuse
@@ -102,8 +104,7 @@ def _shrink_empty(op: Operation) -> None:
         owner = linalg.owner(_root(value))
         if owner is not None and owner.name == "tensor.empty":
             with op.context, op.location, InsertionPoint(op):
-                empty = Operation.create("tensor.empty", results=[value.type])
-            op.operands[place] = empty.results[0]
+                op.operands[place] = empty(value.type.shape, value)
 
 
 def _own_parts(op: Operation, node: str | None) -> list[int]:
@@ -166,19 +167,8 @@ def _merged(op: Operation, source: Value, slices: Sequence[Operation]) -> Value:
             offsets.append(_DYNAMIC if values else known)
             operands += [_sum(values, known)] if values else []
         type = RankedTensorType(slices[0].results[0].type)
-        rank = len(offsets)
-        merged = Operation.create(
-            "tensor.extract_slice",
-            results=[type],
-            operands=[source, *operands],
-            attributes={
-                "static_offsets": DenseI64ArrayAttr.get(offsets),
-                "static_sizes": DenseI64ArrayAttr.get(type.shape),
-                "static_strides": DenseI64ArrayAttr.get([1] * rank),
-                "operandSegmentSizes": DenseI32ArrayAttr.get([1, len(operands), 0, 0]),
-            },
-        )
-    return merged.results[0]
+        window = (offsets, list(type.shape), [1] * len(offsets))
+        return tensor.extract_slice(type, source, operands, [], [], *window)
 
 
 def _sum(values: Sequence[Value], known: int) -> Value:
@@ -187,10 +177,4 @@ def _sum(values: Sequence[Value], known: int) -> Value:
     total: AffineExpr = AffineConstantExpr.get(known)
     for position in range(len(values)):
         total = total + AffineSymbolExpr.get(position)
-    apply = Operation.create(
-        "affine.apply",
-        results=[values[0].type],
-        operands=list(values),
-        attributes={"map": AffineMapAttr.get(AffineMap.get(0, len(values), [total]))},
-    )
-    return apply.results[0]
+    return affine.apply(AffineMapAttr.get(AffineMap.get(0, len(values), [total])), list(values))

@@ -30,7 +30,7 @@ def mesh_around(op: Operation) -> Mesh | None:
     module = op
     while module.parent is not None:
         module = module.parent
-    grids = {_name(one): one for one in all_operations(module) if one.name == GRID}
+    grids = {_name(op): op for op in all_operations(module) if op.name == GRID}
     for name, grid in grids.items():
         if MEMORY in grid.attributes:
             memory = _symbol(name, grid.attributes[MEMORY])
@@ -58,7 +58,7 @@ def _axes(grid: Operation) -> dict[str, int]:
     sizes = list(DenseI64ArrayAttr(grid.attributes["shape"]))
     found = grid.attributes.get(AXES, None)
     parts = list(found) if isinstance(found, ArrayAttr) else []
-    names = [StringAttr(one).value for one in parts if isinstance(one, StringAttr)]
+    names = [StringAttr(name).value for name in parts if isinstance(name, StringAttr)]
     if len(set(names)) != len(sizes):
         raise UserError(
             f"{GRID} '@{_name(grid)}' has {len(sizes)} axes, but {AXES} does not name as many",

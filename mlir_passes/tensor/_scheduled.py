@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from xtc.core.errors import UserError, about, located, shown
 from xtc.core.location import SourceLocation
 from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.analysis.contractions import grouped_loops
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, SCHEDULE_LOCATION
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -28,7 +29,6 @@ from xtc.loops.nest_attribute import is_nest, nest_of
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
 from xtc_passes.tensor._meshes import mesh_around
-from xtc_passes.tensor._narrow_contraction import grouped_loops
 
 _EXAMPLE = f'{LOOP_DIMS} = ["i", "j"], {LOOP_SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.mlir import (
-    Attribute,
-    DenseI32ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     Operation,
     Value,
     all_operations,
+    bufferization,
 )
 from xtc.loops.script import Materialize
 
@@ -60,19 +59,11 @@ def _is_inside(op: Operation, name: str) -> bool:
 def _buffer(op: Operation, source: Value, space: int | None, *, copy: bool) -> Value:
     """A tensor of the type of `source` that bufferization gives memory of its own."""
     with op.context, op.location:
-        attributes: dict[str, Attribute] = {
-            "operandSegmentSizes": DenseI32ArrayAttr.get([0, int(copy), 0])
-        }
+        memory = None
         if space is not None:
-            attributes["memory_space"] = IntegerAttr.get(IntegerType.get_signless(64), space)
-        buffer = Operation.create(
-            "bufferization.alloc_tensor",
-            results=[source.type],
-            operands=[source] if copy else [],
-            attributes=attributes,
-            ip=InsertionPoint(op),
-        )
-    return buffer.results[0]
+            memory = IntegerAttr.get(IntegerType.get_signless(64), space)
+        copied, ip = source if copy else None, InsertionPoint(op)
+        return bufferization.alloc_tensor(source.type, [], copy=copied, memory_space=memory, ip=ip)
 
 
 def _reads_result(op: Operation) -> bool:
@@ -86,11 +77,7 @@ def _copy_out(op: Operation, into: Value) -> None:
     (result,) = op.results
     uses = [(use.owner, use.operand_number) for use in result.uses]
     with op.context, op.location:
-        copy = Operation.create(
-            "bufferization.materialize_in_destination",
-            results=[into.type],
-            operands=[result, into],
-            ip=InsertionPoint.after(op),
-        )
+        ip = InsertionPoint.after(op)
+        copied = bufferization.materialize_in_destination(into.type, result, into, ip=ip)
     for user, number in uses:
-        user.operands[number] = copy.results[0]
+        user.operands[number] = copied

@@ -226,7 +226,7 @@ def _check_inside(op: Operation) -> None:
 
 def _check_no_buffers(op: Operation) -> None:
     inside = all_operations(op)
-    if any(_buffers(one) or any(_is_memref(r.type) for r in one.results) for one in inside):
+    if any(_buffers(inner) or any(_is_memref(r.type) for r in inner.results) for inner in inside):
         raise _foreign_buffer(op)
 
 

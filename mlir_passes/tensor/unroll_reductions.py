@@ -58,7 +58,7 @@ class UnrollReductions(Pass):
 
 def _loop(nest: Structured) -> int | None:
     """The reduction to unroll: the innermost one with more than one iteration."""
-    on_buffers = all(isinstance(one.type, MemRefType) for one in nest.op.operands)
+    on_buffers = all(isinstance(operand.type, MemRefType) for operand in nest.op.operands)
     if not on_buffers or nest.vector_loop != len(nest.extents) - 1:
         return None
     return next((loop for loop in reversed(nest.reductions) if nest.extents[loop] > 1), None)

@@ -112,7 +112,7 @@ def _chunk(body: str, chunk: str, fields: Mapping[str, str], failing: bool) -> s
     failed = f"__atomic_store_n(&values->{_FAILED}, 1, __ATOMIC_RELAXED);"
     lines = [f"if ({call} != 0) {{", f"  {failed}", "}"] if failing else [f"{call};"]
     indented = [f"  {part}" for line in lines for part in broken(line, LINE - 2)]
-    struct = [f"struct {body}_context {{", *(f"  {one};" for one in declared), "};"]
+    struct = [f"struct {body}_context {{", *(f"  {field};" for field in declared), "};"]
     return "\n".join(
         [
             *struct,

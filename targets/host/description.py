@@ -126,7 +126,7 @@ class HostDescription:
         return tuple(
             name
             for name, needed in _DOTS.items()
-            if has.get(name) and all(has.get(one, True) for one in needed)
+            if has.get(name) and all(has.get(feature, True) for feature in needed)
         )
 
     @property

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xtc_passes.tensor._dots import Dot, dot_for
 from xtc_targets.host.fma_kernel import SYMBOL
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
 
 _LLVM_TYPES = {"f32": "float", "i32": "i32", "bf16": "bfloat", "i16": "i16", "i8": "i8"}
 _MLIR_NAMES = {"bfloat16": "bf16", "int8": "i8", "int16": "i16"}

@@ -22,7 +22,7 @@ from tools.forks.lit_format import ForkingTest  # noqa: E402
 PACKAGES = ("mlir.dialects", "xtc", "xtc_passes", "xtc_targets")
 TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 COMMANDS = ("opt", "compile", "run", "loop", "tune", "plot")
-TARGETS = [path.parent.name for path in (ROOT / "targets").glob("[a-z]*/__init__.py")]
+TARGETS = sorted(folder.parent.name for folder in (ROOT / "targets").glob("*/commands"))
 XTC_COMMANDS = (*COMMANDS, "cache", "devices", *TARGETS)
 
 
@@ -71,7 +71,12 @@ config.substitutions += [
 
 search = config.environment["PATH"]
 config.available_features |= {f"tool-{tool}" for tool in TOOLS if shutil.which(tool, path=search)}
-config.available_features |= {f"target-{name}" for name in TARGETS}
+config.available_features |= {
+    f"target-{folder.name}"
+    for folder in (ROOT / "targets").iterdir()
+    if folder.name[0].isalpha()
+    if folder.is_dir()
+}
 config.available_features |= {
     f"device-{target}" for target in lit_config.params.get("devices", "").split(",") if target
 }

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,7 @@ def test_what_is_no_graph_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     load_fails(tmp_path / "latin.yaml", "is not UTF-8 text")
     os.mkfifo(tmp_path / "pipe")
     load_fails(tmp_path / "pipe", "there is no graph file")
-    monkeypatch.setattr(yaml_file, "MAX_TEXT", 10)
+    monkeypatch.setattr(yaml_file, "LIMITS", replace(yaml_file.LIMITS, text=10))
     (tmp_path / "long.yaml").write_text("# long\n" * 10)
     load_fails(tmp_path / "long.yaml", "is longer than")
 

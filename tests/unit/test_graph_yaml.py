@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 
 import xtc.ops as O
 from tests.unit.graph_strategies import arrays, graphs
+from xtc.core import yaml_tree
 from xtc.core.errors import UserError
 from xtc.core.location import SourceLocation
 from xtc.core.types import ELEMENT_TYPES
-from xtc.graph import known_operators, yaml_tree
+from xtc.graph import known_operators, yaml_read
 from xtc.graph.graph import Graph
 from xtc.graph.placement import Placement
 
@@ -301,7 +303,7 @@ def test_aliases_do_not_multiply() -> None:
 
 
 def test_values_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_tree, "MAX_VALUES", 100)
+    monkeypatch.setattr(yaml_read, "LIMITS", replace(yaml_read.LIMITS, values=100))
     fails(f"a: [{'1, ' * 200}]", "more than 100 values", "1:296")
 
 
@@ -309,7 +311,7 @@ def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fails(SMALL.replace("name: small", f"name: {'a' * 2000}"), "longer than 1024", "2:7")
     fails(SMALL.replace("name: small", f"? {'a' * 1025}\n: small"), "longer than 1024", "2:3")
     fails(SMALL.replace("name: small", f"name: |\n  {'a' * 1025}"), "longer than 1024", "2:7")
-    monkeypatch.setattr(yaml_tree, "MAX_TEXT", 10)
+    monkeypatch.setattr(yaml_read, "LIMITS", replace(yaml_read.LIMITS, text=10))
     fails(SMALL, "the text is longer than", "1:1")
 
 

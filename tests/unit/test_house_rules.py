@@ -18,6 +18,7 @@ RULES: tuple[Rule, ...] = (
     rules.operators_without_twin,
     rules.targets_named_outside,
     rules.attributes_spelled_elsewhere,
+    rules.operations_made_by_name,
     rules.dynamic_imports,
     rules.import_cycles,
     rules.passes_of_one_target,
@@ -117,6 +118,16 @@ def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {"xtc/driver.py": ""})
     assert rules.targets_named_outside(tmp_path, allowed) == [
         "('xtc/driver.py', 'host'): exception not needed"
+    ]
+
+
+def test_builders_alone_make_operations_by_name(tmp_path: Path) -> None:
+    line = 'Operation.create("arith.addi", [type], [a, b])\n'
+    write(tmp_path, {f"{rules.BUILDERS}generic.py": line, "xtc/a.py": "Module.create()\n"})
+    assert rules.operations_made_by_name(tmp_path) == []
+    write(tmp_path, {"targets/host/passes/a.py": f"\n{line}"})
+    assert rules.operations_made_by_name(tmp_path) == [
+        "targets/host/passes/a.py:2: makes an operation by its name"
     ]
 
 

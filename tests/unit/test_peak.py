@@ -12,11 +12,11 @@ import xtc
 import xtc.ops as O
 from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
 from xtc.core.errors import UserError
-from xtc_passes.tensor._dots import DOTS as DOTS_BY_FEATURE
 from xtc_targets.host import peak
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.dot_kernel import DotShape, dot_kernel_ir, dot_shape_for
 from xtc_targets.host.fma_kernel import SYMBOL, Shape, kernel_ir, shape_for
+from xtc_targets.host.passes._dot_instructions import DOTS as DOTS_BY_FEATURE
 
 SHORT = 0.002
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc cache: look at the cache of artefacts, or make room in it."""
+"""xtc cache: what the artefact cache holds, and making room in it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-compile: print a stage of a graph's IR, or build an artefact."""
+"""xtc-compile: a graph to any stage of its IR, or to an artefact on disk."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc devices: say which targets' code can run here."""
+"""xtc devices: the targets there are, and why one cannot run here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-loop: apply the schedules in a file of MLIR; look, run, compare, time.
+"""xtc-loop: apply the schedules that operators of an MLIR file carry; look, compile, compare, time.
 
 As in
 

@@ -5,59 +5,104 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from xtc.cli import commands
-from xtc.cli.commands import Commands
+from xtc.cli import target_commands
 from xtc.cli.common import guarded
-from xtc.core.discover import targets
+from xtc.core import discover
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.versions import VERSION
 
 
-def _parser(program: str, description: str, found: Mapping[str, str]) -> argparse.ArgumentParser:
-    width = max(map(len, found), default=0)
-    lines = [f"  {name:<{width}} {summary}" for name, summary in found.items()]
+def _compile(argv: Sequence[str]) -> int:
+    from xtc.cli import compile
+
+    return compile.run(argv)
+
+
+def _opt(argv: Sequence[str]) -> int:
+    from xtc.cli import opt
+
+    return opt.run(argv)
+
+
+def _run(argv: Sequence[str]) -> int:
+    from xtc.cli import run
+
+    return run.run(argv)
+
+
+def _loop(argv: Sequence[str]) -> int:
+    from xtc.cli import loop
+
+    return loop.run(argv)
+
+
+def _tune(argv: Sequence[str]) -> int:
+    from xtc.cli import tune
+
+    return tune.run(argv)
+
+
+def _plot(argv: Sequence[str]) -> int:
+    from xtc.cli import plot
+
+    return plot.run(argv)
+
+
+def _cache(argv: Sequence[str]) -> int:
+    from xtc.cli import cache
+
+    return cache.run(argv)
+
+
+def _devices(argv: Sequence[str]) -> int:
+    from xtc.cli import devices
+
+    return devices.run(argv)
+
+
+# Each imports what it needs when it is chosen: the MLIR bindings only where there is MLIR to read.
+_COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
+    "compile": (_compile, "print a stage of a graph's IR, or build an artefact"),
+    "run": (_run, "compile a graph, check and measure it on sample data"),
+    "opt": (_opt, "run passes, or a target's stages, on MLIR"),
+    "loop": (_loop, "apply the schedules in a file of MLIR; look, run, compare, time"),
+    "tune": (_tune, "search for fast schedules of a graph"),
+    "plot": (_plot, "draw what a search has measured"),
+    "cache": (_cache, "look at the cache of artefacts, or make room in it"),
+    "devices": (_devices, "say which targets' code can run here"),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    lines = [f"  {name:<9} {what}" for name, (_, what) in _COMMANDS.items()]
     parser = argparse.ArgumentParser(
-        prog=program,
-        usage=f"{program} COMMAND ...",
-        description=description,
-        epilog="\n".join(["commands, each with a --help of its own:", *lines]),
+        prog="xtc",
+        usage="xtc COMMAND ...",
+        description="Compile tensor graphs.",
+        epilog="\n".join(["commands, each with its --help:", *lines, *_targets()]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", metavar="COMMAND", help="what to do")
+    parser.add_argument("--version", action="version", version=f"xtc {VERSION}")
     return parser
+
+
+def _targets() -> list[str]:
+    """Lines on the targets that bring commands."""
+    names = [name for name in discover.targets() if target_commands.has_commands(name)]
+    return ["", f"targets with commands, `xtc TARGET COMMAND`: {', '.join(names)}"] if names else []
 
 
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
-    name = argv[0] if argv else "--help"
-    if name.startswith("-"):
-        found = {**commands.OWN.summaries(), **dict(_of_targets())}
-        parser = _parser("xtc", "Compile tensor graphs.", found)
-        parser.add_argument("--version", action="version", version=f"xtc {VERSION}")
-        parser.parse_args(argv[:1])
-    if commands.OWN.has(name):
-        return commands.OWN.run(name, argv[1:])
-    brought = commands.of_target(name)
-    if brought is None:
-        known = [*commands.OWN.summaries(), *dict(_of_targets())]
-        raise UserError(f"there is no command '{name}'", hints=did_you_mean(name, known))
-    return _run_of_target(brought, argv[1:])
-
-
-def _run_of_target(brought: Commands, argv: Sequence[str]) -> int:
-    if not argv or argv[0].startswith("-"):
-        _parser(brought.program, "What this target brings.", brought.summaries()).parse_args(argv)
-    return brought.run(argv[0], argv[1:])
-
-
-def _of_targets() -> Iterator[tuple[str, str]]:
-    """The targets with commands, and the names of these."""
-    for target in targets():
-        brought = commands.of_target(target)
-        if brought is not None:
-            yield target, f"commands of the target: {', '.join(brought.summaries())}"
+    command = _parser().parse_args(argv[:1]).command
+    if command not in _COMMANDS and target_commands.has_commands(command):
+        return target_commands.run(command, argv[1:])
+    if command not in _COMMANDS:
+        raise UserError(f"there is no command '{command}'", hints=did_you_mean(command, _COMMANDS))
+    return _COMMANDS[command][0](argv[1:])
 
 
 def main() -> int:

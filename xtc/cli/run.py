@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-run: compile a graph, check and measure it on sample data."""
+"""xtc-run: compile a graph, then check and measure it on sample data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xtc-tune: search for fast schedules of a graph."""
+"""xtc-tune: search for fast schedules of a graph, or look at what searches have found."""
 
 from __future__ import annotations
 

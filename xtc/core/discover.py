@@ -9,14 +9,12 @@ are imported.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -59,37 +57,31 @@ def target(name: str) -> Any:
     return found
 
 
+def target_commands(name: str) -> dict[str, ModuleType]:
+    """Commands of a target by name: the modules of its package `commands`.
+
+    There are none where the project has no such target, or where the target has no commands.
+    """
+    if not is_name(name) or name not in packages("xtc_targets"):
+        return {}
+    if "commands" not in packages(f"xtc_targets.{name}"):
+        return {}
+    folder = f"xtc_targets.{name}.commands"
+    return {
+        command: importlib.import_module(f"{folder}.{command}")
+        for command in modules(folder)
+        if not command.startswith("_")
+    }
+
+
 def class_in(package: str, module_name: str, base: type[Any], name: str) -> type[Any] | None:
     """The subclass of `base` called `name` that a module of `package` defines, or None."""
     return _class_named(name, importlib.import_module(f"{package}.{module_name}"), base)
 
 
-def module_in(package: str, module_name: str) -> ModuleType:
-    """A module of a package, imported."""
-    return importlib.import_module(f"{package}.{module_name}")
-
-
-def module_docstring(package: str, module_name: str) -> str:
-    """The docstring of a module, which is not imported; empty where it has none."""
-    spec = importlib.util.find_spec(f"{package}.{module_name}")
-    source = Path(spec.origin).read_text() if spec and spec.origin else ""
-    return ast.get_docstring(ast.parse(source)) or ""
-
-
-def target_package(name: str) -> str:
-    """The package of a target that there is: its folder, or where its entry point leads."""
-    return (
-        f"xtc_targets.{name}" if name in packages("xtc_targets") else entries(_GROUP)[name].module
-    )
-
-
 def has_package(name: str) -> bool:
     """True where a package of this name can be imported."""
-    try:
-        spec = importlib.util.find_spec(name)
-        return spec is not None and spec.submodule_search_locations is not None
-    except ModuleNotFoundError:  # what it would lie in is no package
-        return False
+    return importlib.util.find_spec(name) is not None
 
 
 def _class_named(name: str, module: ModuleType, base: type[Any]) -> type[Any] | None:

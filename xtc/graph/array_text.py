@@ -17,8 +17,8 @@ import numpy as np
 
 from xtc.core.errors import UserError, located
 from xtc.core.types import ElementType, TensorType
+from xtc.core.yaml_tree import Leaf, List, Tree, kind_of
 from xtc.graph.scalar_constant import number_array
-from xtc.graph.yaml_tree import Leaf, List, Tree, kind_of
 
 Array = np.ndarray[Any, Any]
 

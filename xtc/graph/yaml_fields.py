@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.core.errors import UserError, did_you_mean, located
+from xtc.core.yaml_tree import Leaf, List, Map, Plain, Tree, kind_of
 from xtc.graph.names import check_name
-from xtc.graph.yaml_tree import Leaf, List, Map, Plain, Tree, kind_of
 
 
 def fields(

@@ -15,8 +15,7 @@ from xtc.graph.array_text import listed
 from xtc.graph.constants_file import SUFFIX, file_sha256, write_constants
 from xtc.graph.finish import FinishedGraph
 from xtc.graph.tensor import Tensor
-from xtc.graph.yaml_read import LONG_KEYS, read_graph
-from xtc.graph.yaml_tree import MAX_TEXT, read_tree
+from xtc.graph.yaml_read import LIMITS, read_document, read_graph
 from xtc.graph.yaml_write import graph_text
 
 if TYPE_CHECKING:
@@ -27,12 +26,12 @@ MAX_INLINE = 1 << 20
 
 def parse_graph(text: str, where: str = "<text>") -> FinishedGraph:
     """The graph that `text` describes; errors give locations in `where`, the text's name."""
-    return read_graph(read_tree(text, where, LONG_KEYS), None)
+    return read_graph(read_document(text, where), None)
 
 
 def load_graph(path: Path) -> FinishedGraph:
     """Read a graph that `save_graph` wrote. Raises UserError on anything else."""
-    return read_graph(read_tree(_read_text(path), str(path), LONG_KEYS), path.resolve().parent)
+    return read_graph(read_document(_read_text(path), str(path)), path.resolve().parent)
 
 
 def save_graph(graph: Graph, path: Path) -> None:
@@ -88,9 +87,9 @@ def _read_text(path: Path) -> str:
         if not path.is_file():
             raise UserError(f"there is no graph file '{path}'")
         with path.open("rb") as file:
-            data = file.read(MAX_TEXT + 1)
-        if len(data) > MAX_TEXT:
-            raise UserError(f"'{path}' is longer than {MAX_TEXT >> 20} MiB")
+            data = file.read(LIMITS.text + 1)
+        if len(data) > LIMITS.text:
+            raise UserError(f"'{path}' is longer than {LIMITS.text >> 20} MiB")
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"'{path}' is not UTF-8 text", notes=[str(error)]) from None

@@ -10,6 +10,7 @@ from typing import Any
 
 from xtc.core.errors import UserError, located
 from xtc.core.types import TensorType, tensor_type
+from xtc.core.yaml_tree import Leaf, List, Tree
 from xtc.graph import known_operators
 from xtc.graph.array_text import Array, from_base64, from_list
 from xtc.graph.attributes import attribute_names, check_attribute, missing_attributes
@@ -17,7 +18,6 @@ from xtc.graph.constants_file import check_file_name, read_constants
 from xtc.graph.operator import Operator
 from xtc.graph.placement import Placement
 from xtc.graph.yaml_fields import fields, items, scalar, text
-from xtc.graph.yaml_tree import Leaf, List, Tree
 
 _TARGET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _DEVICE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,79}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from xtc.core.errors import UserError, did_you_mean, located
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType, tensor_type
+from xtc.core.yaml_tree import Limits, Map, Tree, read_tree
 from xtc.graph.array_text import Array
 from xtc.graph.finish import FinishedGraph, finish_graph
 from xtc.graph.node import Node
@@ -25,10 +26,20 @@ from xtc.graph.yaml_parts import (
     operator,
     stored_constants,
 )
-from xtc.graph.yaml_tree import Map, Tree
 from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 
-LONG_KEYS = frozenset({"data"})
+LIMITS = Limits(text=64 << 20, depth=32, values=1 << 20, scalar=1 << 10)
+"""What a graph file may have at most."""
+_LONG_KEYS = frozenset({"data"})
+
+
+def read_document(text: str, file: str) -> Tree:
+    """The document of a graph file. Raises UserError where there is none."""
+    start = SourceLocation(file, 1, 1)
+    tree = read_tree(text, start, LIMITS, _LONG_KEYS)
+    if tree is None:
+        raise UserError("there is no document", where=start)
+    return tree
 
 
 def read_graph(tree: Tree, folder: Path | None) -> FinishedGraph:

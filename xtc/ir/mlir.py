@@ -153,8 +153,8 @@ def all_operations(op: Operation) -> list[Operation]:
     """
     found: list[Operation] = []
 
-    def visit(one: Operation) -> WalkResult:
-        found.append(one.operation)
+    def visit(inner: Operation) -> WalkResult:
+        found.append(inner.operation)
         return WalkResult.ADVANCE
 
     with delayed_interrupts():

@@ -22,10 +22,10 @@ def packed_constants(module: Operation, constants: Mapping[str, bytes]) -> dict[
         return dict(constants)
     made: dict[str, bytes] = {}
     origins = set()
-    for one in module.attributes[PACKED]:
-        symbol, view = one.attr
+    for entry in module.attributes[PACKED]:
+        symbol, view = entry.attr
         origin = FlatSymbolRefAttr(symbol).value
-        made[one.name] = _copied(constants[origin], MemRefType(TypeAttr(view).value))
+        made[entry.name] = _copied(constants[origin], MemRefType(TypeAttr(view).value))
         origins.add(origin)
     kept = _globals(module)
     left = {name: data for name, data in constants.items() if name in kept or name not in origins}

@@ -57,8 +57,8 @@ class Pass(ABC):
             if field in values:
                 raise UserError(f"option '{option}' of pass '{cls.name}' is given twice")
             values[field] = _parse_value(cls.name, option, types[field], value)
-        for option, one in fields.items():
-            if one.name not in values and _default(one) is dataclasses.MISSING:
+        for option, declared in fields.items():
+            if declared.name not in values and _default(declared) is dataclasses.MISSING:
                 raise UserError(
                     f"pass '{cls.name}' needs the option '{option}'",
                     hints=[f"{cls.name}{{{option}=...}}"],

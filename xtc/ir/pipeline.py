@@ -79,7 +79,7 @@ class Pipeline:
         )
 
     def _position(self, stage: str) -> int:
-        names = [one.name for one in self.stages]
+        names = [stage.name for stage in self.stages]
         if stage not in names:
             raise UserError(f"there is no stage '{stage}'", hints=did_you_mean(stage, names))
         return names.index(stage)
@@ -272,7 +272,9 @@ def diagnostics(error: BaseException, source_name: str = "-") -> list[str]:
     `source_name` is what to call the text that was parsed; MLIR itself calls it "-".
     """
     found = getattr(error, "error_diagnostics", [])
-    return [f"{_place(one.location, source_name)}{one.message}" for one in found] or [str(error)]
+    return [
+        f"{_place(diagnostic.location, source_name)}{diagnostic.message}" for diagnostic in found
+    ] or [str(error)]
 
 
 def _place(location: Any, source_name: str) -> str:

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from xtc.ir.analysis.structured import Structured
 from xtc.loops import NestLoop
-from xtc_passes.tensor._dots import dot_for
-from xtc_passes.tensor._narrow_contraction import NarrowContraction, narrow_contraction
 from xtc_targets.host.passes._default_contraction import (
     ContractionShape,
     contraction_items,
     loop_names,
 )
+from xtc_targets.host.passes._dot_instructions import dot_for
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._processor import Processor
 
 _PANEL = 1  # the operand with the columns
@@ -27,7 +27,7 @@ _BYTES = 4  # of a word, and of a sum
 
 def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a product of narrow numbers, outermost first; None for another one."""
-    product = narrow_contraction(nest)
+    product = host_contraction(nest)
     if product is None or not product.pays or nest.device is not None:
         return None
     dot = dot_for(processor.dots, product.element)

@@ -14,8 +14,8 @@ from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.generic import generic
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import InsertionPoint, Value, arith
-from xtc_passes.tensor._narrow_contraction import NarrowContraction
 from xtc_targets.host.passes._contraction_bodies import BodyWriter
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction
 from xtc_targets.host.passes._operand_copies import axis, constant, zeros
 
 OFFSET = 128

@@ -46,7 +46,7 @@ def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> 
         if loop in peeled or sizes[loop.axis] == 1:
             continue
         if loop.tile is not None and loop.tile >= sizes[loop.axis]:
-            kept = [one for one in kept if one != NestLoop(loop.axis)]
+            kept = [other for other in kept if other != NestLoop(loop.axis)]
             loop = replace(loop, tile=None, name=loop.axis)
         kept.append(loop)
     left = _fewer_copies(Nest(space, tuple(kept)).fitted(space))

@@ -54,11 +54,12 @@ class Limits(FusionLimits):
         if not fitting:
             root = plans[0][-1]
             return (Member(root.nest, root.nest.out[:1]),)
-        crossing = {one.nest for one in fitting[0] if _crosses_many_rows(one)}
+        crossing = {member.nest for member in fitting[0] if _crosses_many_rows(member)}
         good = (
             plan
             for plan in fitting
-            if crossing <= {one.nest for one in plan} and not any(map(_crosses_many_rows, plan))
+            if crossing <= {member.nest for member in plan}
+            and not any(map(_crosses_many_rows, plan))
         )
         return next(good, fitting[0])
 
@@ -66,11 +67,11 @@ class Limits(FusionLimits):
         """Rows of a tile in each tiled dimension; none where tiles gain nothing."""
         root = members[-1]
         extents = [root.nest.extents[loop] for loop in root.loops]
-        work = max(math.prod(one.nest.extents) // _rows(one) for one in members)
-        lanes = self.lanes if any(one.nest.crosses_rows for one in members) else 1
+        work = max(math.prod(member.nest.extents) // _rows(member) for member in members)
+        lanes = self.lanes if any(member.nest.crosses_rows for member in members) else 1
         rows = max(self.rows, lanes, -(-_TILE_WORK // work))
         bytes = self.bytes
-        if any(one.nest.runs_along_rows for one in members):
+        if any(member.nest.runs_along_rows for member in members):
             # Rows are swept over and over, and stay in the first-level cache meanwhile.
             bytes = min(bytes, SMALL_BYTES)
         most = min(rows, extents[-1], max(1, bytes // _row_bytes(members)))
@@ -102,7 +103,7 @@ def row_groups(view: FunctionView, limits: Limits) -> list[TileGroup]:
 
 
 def _is_large(members: Members) -> bool:
-    return sum(math.prod(one.nest.extents) for one in members) >= _PARALLEL_WORK
+    return sum(math.prod(member.nest.extents) for member in members) >= _PARALLEL_WORK
 
 
 def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
@@ -122,7 +123,7 @@ def _gains(members: Members) -> bool:
     """True where tiles are faster: a member gains on its own, or what is between two is large."""
     if any(map(_gains_alone, members)):
         return True
-    inner = [one.nest for one in members[:-1] if one.nest.op.name != _FILL]
+    inner = [member.nest for member in members[:-1] if member.nest.op.name != _FILL]
     return any(_bytes(nest) > SMALL_BYTES for nest in inner)
 
 
@@ -154,7 +155,7 @@ def _crosses_many_rows(member: Member) -> bool:
 
 def _row_bytes(members: Members) -> int:
     """Bytes of one row of the largest result between members; of the root's where it is alone."""
-    return max(_bytes(one.nest) // _rows(one) for one in members[:-1] or members)
+    return max(_bytes(member.nest) // _rows(member) for member in members[:-1] or members)
 
 
 def _rows(member: Member) -> int:

@@ -64,14 +64,14 @@ def row_loop(padding: Padding) -> RowLoop | None:
     found = {}
     readers = [use.owner.operation for use in padding.result.uses]
     for reader in readers:
-        one = _of_reader(reader, padding)
-        if one is None:
+        read = _of_reader(reader, padding)
+        if read is None:
             return None
-        found[one[1:]] = one[0]
+        found[read[1:]] = read[0]
     if len(found) != 1:
         return None
     ((dimension, factor, offset, window), loop), *_ = found.items()
-    if loop.parent != padding.op.parent or any(not _is_inside(one, loop) for one in readers):
+    if loop.parent != padding.op.parent or any(not _is_inside(reader, loop) for reader in readers):
         return None
     trips = _trips(loop)
     if not trips:

@@ -167,7 +167,7 @@ class _Block:
         values = {nest.body.arguments[number]: value for number, value in arguments.items()}
         *ops, end = body_operations(nest.op)
         for op in ops:
-            operands = [values.get(one) or broadcast(one, lanes) for one in op.operands]
+            operands = [values.get(operand) or broadcast(operand, lanes) for operand in op.operands]
             if op.name == "arith.constant":
                 values[op.results[0]] = broadcast(_clone(op), lanes)
                 continue

@@ -103,7 +103,7 @@ def _allocations(function: Operation, checked: frozenset[str]) -> list[tuple[Ope
     while waiting:
         block = waiting.pop()
         live = entry[block]
-        for op in (one.operation for one in block.operations):
+        for op in (op.operation for op in block.operations):
             if op.name == "memref.alloc" or _callee(op) in checked:
                 found.append((op, live if known else ()))
             live = _after(op, live)
@@ -127,8 +127,8 @@ def _branch(op: Operation, live: Live, described: Mapping[str, Attribute]) -> No
     """Go on after `op` only where it found memory."""
     go_on = op.block.create_after()
     following = list(op.block.operations)
-    for one in following[following.index(op.opview) + 1 :]:
-        go_on.append(one.operation)
+    for moved in following[following.index(op.opview) + 1 :]:
+        go_on.append(moved.operation)
     with InsertionPoint(op.block):
         failed = _is_null(op.results[0]) if op.name == "memref.alloc" else _has_failed(op)
         cf.cond_br(failed, [], [], _failure(go_on, live, described), go_on)

@@ -61,8 +61,8 @@ def _fuse(module: Operation) -> bool:
     found = ApplySchedules().nests(module)
     kept = fused_nodes(module)
     moved = False
-    for view in list(blocks_of(one.op for one in found)):
-        groups = [_group(view, one, kept) for one in found]
+    for view in list(blocks_of(scheduled.op for scheduled in found)):
+        groups = [_group(view, scheduled, kept) for scheduled in found]
         roots = [None if group is None else group.root for group in groups]
         # The last first: what is behind an operation that moves reads something else then.
         for number, group in reversed(list(enumerate(groups))):
@@ -78,13 +78,13 @@ def _fuse(module: Operation) -> bool:
     return moved
 
 
-def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | None:
+def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGroup | None:
     """What is computed in the first loops of a schedule; None where that is nothing more."""
-    writer = structured(one.op) if one.op in view.positions else None
-    peeled = leading(one.nest)
-    if writer is None or not peeled or not _is_legal(one.nest, peeled):
+    writer = structured(scheduled.op) if scheduled.op in view.positions else None
+    peeled = leading(scheduled.nest)
+    if writer is None or not peeled or not _is_legal(scheduled.nest, peeled):
         return None
-    names = one.nest.space.names
+    names = scheduled.nest.space.names
     loops = tuple(names.index(loop.axis) for loop in peeled)
     places = [writer.out.index(loop) for loop in loops]
     makers = [_maker(view, writer, operand, loops) for operand in peeled[-1].fuse]
@@ -94,8 +94,8 @@ def _group(view: FunctionView, one: Scheduled, kept: set[str]) -> TileGroup | No
         return None
     return TileGroup(
         view,
-        tuple(one for one in members if one is not None),
-        _steps(one.nest, peeled),
+        tuple(member for member in members if member is not None),
+        _steps(scheduled.nest, peeled),
         tuple(loop_path(loop.name) for loop in peeled),
         peeled[0].parallelize,
     )
@@ -124,7 +124,7 @@ def _epilogue(
     uses = view.uses.get(writer.result, [])
     readers = [view.nests.get(op) for op, _ in uses]
     reader = readers[0] if readers else None
-    if reader is None or any(one is not reader for one in readers):
+    if reader is None or any(other is not reader for other in readers):
         return []
     rows = {reader.indices[number] for _, number in uses}
     dimensions = [index.loop for index in rows.pop()]

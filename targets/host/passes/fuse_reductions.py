@@ -76,7 +76,7 @@ def _is_elementwise(nest: Structured) -> bool:
     settled = LOOP_SCHEDULE in op.attributes or KERNEL in op.attributes
     if settled or op.name != "linalg.generic" or nest.reads_destination:
         return False
-    plain = all(not one.regions and one.name != "linalg.index" for one in body_operations(op))
+    plain = all(not inner.regions and inner.name != "linalg.index" for inner in body_operations(op))
     return plain and _is_whole(nest, nest.destination)
 
 

@@ -16,12 +16,13 @@ from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAt
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
-from xtc_passes.tensor._dots import Dot, dot_for
-from xtc_passes.tensor._grouped_reduction import group_loops, refusal, with_inner_loop
-from xtc_passes.tensor._narrow_contraction import NarrowContraction, narrow_contraction
+from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
+from xtc_targets.host.passes._grouped_schedules import with_inner_loop
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
 
@@ -58,28 +59,30 @@ class InterleaveOperands(Pass):
         dot_for(self.features, "")
 
     def run(self, module: Operation) -> None:
-        found = [one for one in ApplySchedules().nests(module) if group_loops(one.nest)]
+        found = [
+            scheduled for scheduled in ApplySchedules().nests(module) if group_loops(scheduled.nest)
+        ]
         with module.context:
-            for one in found:
-                product, dot = self._product(one)
-                with one.op.location:
-                    _Rewrite(product, dot, one.nest, InsertionPoint(one.op)).run()
+            for scheduled in found:
+                product, dot = self._product(scheduled)
+                with scheduled.op.location:
+                    _Rewrite(product, dot, scheduled.nest, InsertionPoint(scheduled.op)).run()
             remove_attributes(module, SCHEDULED_PREFIX)
 
-    def _product(self, one: Scheduled) -> tuple[NarrowContraction, Dot]:
+    def _product(self, scheduled: Scheduled) -> tuple[NarrowContraction, Dot]:
         """What is to be computed, and by what. Raises UserError where it cannot be."""
-        nest = structured(one.op)
-        product = narrow_contraction(nest) if nest is not None else None
+        nest = structured(scheduled.op)
+        product = host_contraction(nest) if nest is not None else None
         dot = dot_for(self.features, product.element) if product is not None else None
-        if product is None or dot is None or not _suits(dot, product, one.nest):
-            raise refusal(one)
+        if product is None or dot is None or not _suits(dot, product, scheduled.nest):
+            raise refusal(scheduled)
         return product, dot
 
 
 def _suits(dot: Dot, product: NarrowContraction, loops: Nest) -> bool:
     """Whether the schedule asks for what the instruction does."""
     groups = group_loops(loops)
-    tiles = [one.tile or 0 for one in loops.loops if one.axis == groups[0].axis]
+    tiles = [loop.tile or 0 for loop in loops.loops if loop.axis == groups[0].axis]
     return (
         not loops.segments
         and len(groups) == 1

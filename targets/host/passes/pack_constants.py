@@ -69,7 +69,7 @@ class PackConstants(Pass):
         with module.context:
             # Copies of what is transposed come first: nothing reads it transposed as a whole then.
             for name in _COPIES:
-                for op in [one for one in all_operations(module) if one.name == name]:
+                for op in [op for op in all_operations(module) if op.name == name]:
                     tiles = _tiles(op, globals)
                     if tiles is not None:
                         symbol = f"{tiles.symbol}.packed{len(packed)}"

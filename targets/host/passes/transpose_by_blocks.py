@@ -171,8 +171,10 @@ def _copy_rest(
     parts = []
     for operand, value in enumerate(copy.nest.op.operands):
         loops = copy.loops(operand)
-        offsets = [start if one == loop else 0 for one in loops]
-        parts.append(subview(value, offsets, [sizes[one] for one in loops], [1] * len(loops), ip))
+        offsets = [start if walked == loop else 0 for walked in loops]
+        parts.append(
+            subview(value, offsets, [sizes[walked] for walked in loops], [1] * len(loops), ip)
+        )
     clone = copy.nest.op.clone(ip=ip)
     for operand, part in enumerate(parts):
         clone.operands[operand] = part

@@ -25,7 +25,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._dots import Dot, dot_for
+from xtc_targets.host.passes._dot_instructions import Dot, dot_for
 
 _WORD = 32  # bits of the terms of one sum, and of the sum
 
@@ -102,7 +102,7 @@ def _rewrite(op: Operation, dot: Dot) -> None:
     flat = _flat(panel)
     start, end = 0, MemRefType(sums.type).shape[0]
     while start < end:
-        lanes = max(one for one in dot.intrinsics if start + one <= end)
+        lanes = max(count for count in dot.intrinsics if start + count <= end)
         factors = _as_factors(vector.broadcast(_words(lanes), word), dot, element)
         _add(dot, lanes, factors, flat, sums, start)
         start += lanes

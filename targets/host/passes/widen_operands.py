@@ -14,11 +14,12 @@ from xtc.ir.mlir import InsertionPoint, Operation, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest
 from xtc.loops.nest_attribute import nest_attribute
-from xtc_passes.tensor._grouped_reduction import computing, group_loops
-from xtc_passes.tensor._narrow_contraction import NarrowContraction, narrow_contraction
+from xtc_passes.tensor._grouped_reduction import group_loops
 from xtc_passes.tensor._scheduled import Scheduled
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_targets.host.passes._contraction_bodies import write_multiply_add
+from xtc_targets.host.passes._grouped_schedules import computing
+from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, untransposed
 
 _FACTOR, _PANEL = 0, 1
@@ -46,24 +47,24 @@ class WidenOperands(Pass):
     def run(self, module: Operation) -> None:
         found = ApplySchedules().nests(module)
         with module.context:
-            for one in found:
-                nest = structured(one.op)
-                product = narrow_contraction(nest) if nest is not None else None
-                if product is not None and _suits(product, one):
-                    with one.op.location:
-                        _rewrite(product, one.nest, InsertionPoint(one.op))
+            for scheduled in found:
+                nest = structured(scheduled.op)
+                product = host_contraction(nest) if nest is not None else None
+                if product is not None and _suits(product, scheduled):
+                    with scheduled.op.location:
+                        _rewrite(product, scheduled.nest, InsertionPoint(scheduled.op))
             remove_attributes(module, SCHEDULED_PREFIX)
 
 
-def _suits(product: NarrowContraction, one: Scheduled) -> bool:
+def _suits(product: NarrowContraction, scheduled: Scheduled) -> bool:
     """Whether floats become vectors, and operands are not what the schedule computes anyway."""
-    loops = [loop for nest in one.nest.walk() for loop in nest.loops]
+    loops = [loop for nest in scheduled.nest.walk() for loop in nest.loops]
     return (
         product.total == _WIDE
         and any(loop.vectorize for loop in loops)
-        and not group_loops(one.nest)
+        and not group_loops(scheduled.nest)
         and not any(loop.fuse or loop.distribute or loop.spread for loop in loops)
-        and not one.nest.segments
+        and not scheduled.nest.segments
     )
 
 

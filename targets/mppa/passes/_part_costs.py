@@ -133,8 +133,8 @@ class Operand:
         shape = shape_of(value)
         rows = zip(member.nest.indices[number], shape, strict=True)
         dimensions = tuple(_Dimension.of(index, size, member) for index, size in rows)
-        walked = tuple(sorted({place for one in dimensions for place, _ in one.tiled}))
-        loops = frozenset(loop for one in dimensions for loop, _, _ in one.others)
+        walked = tuple(sorted({place for dimension in dimensions for place, _ in dimension.tiled}))
+        loops = frozenset(loop for dimension in dimensions for loop, _, _ in dimension.others)
         width = -(-element_bits(value) // 8)
         return Operand(value, width, shape, walked, loops, dimensions)
 

@@ -75,7 +75,7 @@ class Workload:
             destinations[-1],
             ()
             if group.is_copy
-            else tuple(_work(machine, one.nest, one.loops) for one in group.members),
+            else tuple(_work(machine, member.nest, member.loops) for member in group.members),
         )
 
 

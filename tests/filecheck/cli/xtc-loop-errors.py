@@ -14,11 +14,12 @@ session(
     # CHECK-NEXT:   hint: did you mean 'vectorize'?
     # CHECK-NEXT: exit code 1
     "xtc-loop twice.mlir --nest",
-    # CHECK:      error: twice.mlir:4:7: linalg.matmul: 'i' is written twice
+    # CHECK:      error: twice.mlir:4:7: linalg.matmul: the key 'i' is given twice
     "xtc-loop factor.mlir --nest",
     # CHECK:      error: factor.mlir:3:61: linalg.matmul: unroll of 'k' takes a number, not 'two'
     "xtc-loop text.mlir --nest",
-    # CHECK:      error: text.mlir:2:3: linalg.matmul: not YAML: expected the node content
+    # CHECK:      error: text.mlir:2:3: linalg.matmul: this is not YAML
+    # CHECK-NEXT:   note: while parsing a flow node, did not find expected node content
     # CHECK-NEXT:   note: line 1, column 13 of its schedule
     "xtc-loop axis.mlir --run --target null",
     # CHECK:      error: target 'null' runs kernels, not programs

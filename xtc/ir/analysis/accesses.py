@@ -108,10 +108,10 @@ def _is_plain(op: Operation, end: int) -> bool:
     """Whether a transfer is of one row of neighbours that are all there; `end`: of its indices."""
     is_read = op.name in READS
     vector = VectorType((op.results[0] if is_read else op.operands[0]).type)
-    bounds = [BoolAttr(one).value for one in ArrayAttr(op.attributes["in_bounds"])]
+    bounds = [BoolAttr(bound).value for bound in ArrayAttr(op.attributes["in_bounds"])]
     index_map = AffineMapAttr(op.attributes["permutation_map"]).value
     last = index_map.n_dims - 1
-    neighbours = [str(one) for one in index_map.results] == [f"d{last}"]
+    neighbours = [str(expression) for expression in index_map.results] == [f"d{last}"]
     return vector.rank == 1 and all(bounds) and neighbours and len(op.operands) == end + is_read
 
 

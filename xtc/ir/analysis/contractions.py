@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from xtc.core.types import dot_terms
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import Structured, body_operations
+from xtc.ir.analysis.structured import Structured, body_operations, structured
+from xtc.ir.attributes import DOT
 from xtc.ir.mlir import (
     AffineDimExpr,
     AffineMap,
@@ -26,6 +28,11 @@ from xtc.ir.mlir import (
 _MULTIPLICATIONS = ("arith.mulf", "arith.muli")
 _ADDITIONS = ("arith.addf", "arith.addi")
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
+_NARROW = (
+    ("arith.extf", "arith.extf"),
+    ("arith.extsi", "arith.extsi"),
+    ("arith.extui", "arith.extsi"),
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,35 @@ def contraction(nest: Structured) -> Contraction | None:
     return None if roles is None else Contraction(nest, roles, widenings)
 
 
+def narrow_contraction(nest: Structured) -> Contraction | None:
+    """A contraction over one loop of numbers of one type that are widened first; None for others.
+
+    Each dimension of each operand is one loop's, and neighbouring elements of the result are n's.
+    """
+    found = contraction(nest)
+    if found is None or found.widenings not in _NARROW or not found.is_plain:
+        return None
+    types = {str(value.type.element_type) for value in list(nest.op.operands)[:2]}
+    if len(types) != 1 or len(found.roles.k) != 1 or nest.out[-1:] != found.roles.n[-1:]:
+        return None
+    return found
+
+
+def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
+    """The loops of whose iterations an instruction may add up several, with how many at once."""
+    nest = structured(op)
+    if nest is None or not nest.reductions:
+        return {}
+    if DOT in op.attributes:
+        last = nest.reductions[-1]
+        return {last: (nest.extents[last],)}
+    found = narrow_contraction(nest)
+    if found is None:
+        return {}
+    (k,), element = found.roles.k, str(op.operands[0].type.element_type)
+    return {k: dot_terms(element, nest.extents[k])}
+
+
 def contraction_roles(indices: Sequence[Sequence[Index]], loops: int) -> Roles | None:
     """The roles of all loops, from the indices of two operands and a result; None without a k."""
     maps = []
@@ -118,7 +154,7 @@ def multiply_add(op: Operation) -> tuple[str, str] | None:
         return None
     a, b, c = block.arguments
     *ops, end = body_operations(op)
-    by_value = {result: one for one in ops for result in one.results}
+    by_value = {result: inner for inner in ops for result in inner.results}
     total = by_value.get(end.operands[0])
     if total is None or total.name not in _ADDITIONS or c not in list(total.operands):
         return None

@@ -30,17 +30,17 @@ def is_view(op: Operation) -> bool:
 
 def memrefs_of(op: Operation) -> list[Value]:
     """Memrefs that `op`, or one nested in it, uses; those defined inside too."""
-    return [value for one in all_operations(op) for value in one.operands if is_memref(value)]
+    return [value for inner in all_operations(op) for value in inner.operands if is_memref(value)]
 
 
 def written_memrefs(op: Operation) -> list[Value]:
     """Memrefs among `memrefs_of(op)` that may be written."""
-    return [value for one in all_operations(op) for value in _written(one)]
+    return [value for inner in all_operations(op) for value in _written(inner)]
 
 
 def read_memrefs(op: Operation) -> list[Value]:
     """Memrefs among `memrefs_of(op)` whose contents may be read."""
-    return [value for one in all_operations(op) for value in _read(one)]
+    return [value for inner in all_operations(op) for value in _read(inner)]
 
 
 def _written(op: Operation) -> list[Value]:

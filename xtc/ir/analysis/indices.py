@@ -41,7 +41,9 @@ class Index:
 
     def scaled(self, loop: int, times: int) -> Index:
         """The index where `loop` moves it `times` as far."""
-        factors = ((one, factor * times if one == loop else factor) for one, factor in self.factors)
+        factors = (
+            (other, factor * times if other == loop else factor) for other, factor in self.factors
+        )
         return Index(tuple(factors), self.offset)
 
     def reach(self, extents: Sequence[int]) -> int:

@@ -45,7 +45,7 @@ def marked(module: Operation, prefix: str) -> dict[str, Operation]:
 def remove_attributes(module: Operation, *prefixes: str) -> None:
     """Drop every attribute whose name begins so."""
     for op in all_operations(module):
-        for name in [one for one in op.attributes if one.startswith(prefixes)]:
+        for name in [key for key in op.attributes if key.startswith(prefixes)]:
             del op.attributes[name]
 
 
@@ -86,17 +86,21 @@ def function_name(op: Operation) -> str:
 
 def plain_loops(index_map: AffineMap) -> list[int]:
     """Loops that are an index by themselves."""
-    return [one.position for one in index_map.results if isinstance(one, AffineDimExpr)]
+    return [
+        expression.position
+        for expression in index_map.results
+        if isinstance(expression, AffineDimExpr)
+    ]
 
 
 def index_maps(op: Operation) -> list[AffineMap]:
     """Index maps of a linalg.generic, inputs then outputs."""
-    return [AffineMapAttr(one).value for one in op.attributes["indexing_maps"]]
+    return [AffineMapAttr(attribute).value for attribute in op.attributes["indexing_maps"]]
 
 
 def iterators(op: Operation) -> list[str]:
     """Kinds of a linalg.generic's loops: "parallel" or "reduction"."""
-    return [str(one).split("<")[1].rstrip(">") for one in op.attributes["iterator_types"]]
+    return [str(kind).split("<")[1].rstrip(">") for kind in op.attributes["iterator_types"]]
 
 
 def trip_counts(op: Operation) -> list[int]:
@@ -138,7 +142,7 @@ def _terms(expression: AffineExpr) -> dict[int, int]:
 def arithmetic(op: Operation) -> int:
     """How many additions, multiplications and the like a linalg.generic does."""
     body = list(op.regions[0].blocks[0].operations)
-    each = sum(1 for one in body if one.operation.name.startswith(_ARITHMETIC))
+    each = sum(1 for inner in body if inner.operation.name.startswith(_ARITHMETIC))
     return each * math.prod(trip_counts(op))
 
 

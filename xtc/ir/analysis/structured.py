@@ -106,7 +106,7 @@ class Structured:
     @property
     def last_parallel_loop(self) -> int | None:
         """The loop along neighbouring elements of the result; None where it has only one."""
-        return next((one for one in reversed(self.out) if self.extents[one] > 1), None)
+        return next((loop for loop in reversed(self.out) if self.extents[loop] > 1), None)
 
     @cached_property
     def vector_loop(self) -> int | None:
@@ -152,7 +152,7 @@ def structured(op: Operation) -> Structured | None:
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):
         return None
-    indices = tuple(tuple(map(index_of, one.value.results)) for one in maps)
+    indices = tuple(tuple(map(index_of, index_map.value.results)) for index_map in maps)
     extents = _extents(op, indices, maps[0].value.n_dims)
     if extents is None or any(index is None for row in indices for index in row):
         return None
@@ -186,7 +186,7 @@ def combining_operation(op: Operation) -> Operation | None:
     """The operation of a body whose result the body yields; None where it yields an argument."""
     ops = body_operations(op)
     total = ops[-1].operands[0]
-    return next((one for one in ops if total in one.results), None)
+    return next((op for op in ops if total in op.results), None)
 
 
 def is_shaped(value: Value) -> bool:

@@ -111,13 +111,13 @@ class LinalgBuilder:
         indices: Iterable[str] = (),
     ) -> None:
         if step is None:
-            sums = dict.fromkeys(one for one in indices if not one.isidentifier())
+            sums = dict.fromkeys(index for index in indices if not index.isidentifier())
             self.mains[self.node] = MainOperation(
                 tuple(loops),
                 tuple(sizes),
                 len(inputs),
                 tuple(n for n, value in enumerate(inputs) if value.ssa in self._computed),
-                tuple(_terms(one) for one in sums),
+                tuple(_terms(index) for index in sums),
                 tuple(value.type.rank for value in inputs),
             )
 

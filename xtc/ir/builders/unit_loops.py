@@ -57,19 +57,25 @@ def _restricted(index_map: AffineMap, kept: Sequence[int]) -> AffineMap:
         for old in range(index_map.n_dims)
     ]
     inner = AffineMap.get(len(kept), 0, substitution)
-    return AffineMap.get(len(kept), 0, [one.compose(inner) for one in index_map.results])
+    return AffineMap.get(
+        len(kept), 0, [expression.compose(inner) for expression in index_map.results]
+    )
 
 
 def _reduce(value: Value, index_map: AffineMap) -> tuple[Value, AffineMap]:
     """`value` at the only place of the dimensions that a constant indexes, and the map left."""
-    left = [one for one in index_map.results if not isinstance(one, AffineConstantExpr)]
+    left = [
+        expression
+        for expression in index_map.results
+        if not isinstance(expression, AffineConstantExpr)
+    ]
     if len(left) == len(index_map.results):
         return value, index_map
     shape = RankedTensorType(value.type).shape
     kept = [
         size
-        for one, size in zip(index_map.results, shape, strict=True)
-        if not isinstance(one, AffineConstantExpr)
+        for expression, size in zip(index_map.results, shape, strict=True)
+        if not isinstance(expression, AffineConstantExpr)
     ]
     type = RankedTensorType.get(kept, value.type.element_type)
     slice = tensor.extract_slice(type, value, [], [], [], *_window(shape, index_map))
@@ -87,7 +93,8 @@ def _insert(result: Value, into: Value, index_map: AffineMap) -> Value:
 def _window(shape: Sequence[int], index_map: AffineMap) -> tuple[list[int], list[int], list[int]]:
     """Offsets, sizes and strides of a slice of all of a tensor, but where a constant indexes it."""
     offsets = [
-        one.value if isinstance(one, AffineConstantExpr) else -1 for one in index_map.results
+        expression.value if isinstance(expression, AffineConstantExpr) else -1
+        for expression in index_map.results
     ]
     sizes = [size if offset < 0 else 1 for offset, size in zip(offsets, shape, strict=True)]
     return [max(0, offset) for offset in offsets], sizes, [1] * len(sizes)

@@ -88,7 +88,8 @@ class Access:
     def of(buffer: Value, indices: Sequence[Value], index_map: AffineMap) -> Access:
         """The access of a transfer with this permutation map."""
         dims = tuple(
-            one.position if isinstance(one, AffineDimExpr) else None for one in index_map.results
+            expression.position if isinstance(expression, AffineDimExpr) else None
+            for expression in index_map.results
         )
         return Access(buffer, tuple(indices), dims)
 

@@ -5,9 +5,11 @@
 from Inputs.refusal import refused_text
 
 refused_text("C: {i: {}, j: {, k: {}}}")
-# CHECK:      <schedule>:1:16: not YAML: expected the node content, but found ','
+# CHECK:      <schedule>:1:16: this is not YAML
+# CHECK-NEXT:   note: while parsing a flow node, did not find expected node content
 refused_text("C:\n  i: {}\n   j: {}")
-# CHECK:      <schedule>:3:4: not YAML: expected <block end>, but found '<block mapping start>'
+# CHECK:      <schedule>:3:4: this is not YAML
+# CHECK-NEXT:   note: while parsing a block mapping, did not find expected key
 refused_text("C:\n  i:\n  j: vectorise")
 # CHECK:      <schedule>:3:6: C: 'j' cannot be 'vectorise'
 # CHECK-NEXT:   hint: did you mean 'vectorize'?
@@ -25,23 +27,30 @@ refused_text("C: {'i[:16]': {i: {unroll: 20}}, 'i[16:]': {}}")
 # CHECK:      <schedule>:1:16: 'i' of C cannot be unrolled by 20: it runs 16 times
 # CHECK-NEXT:   hint: a factor from 2 to 16
 refused_text("C: {i: {}, i: {}}")
-# CHECK:      <schedule>:1:12: 'i' is written twice
+# CHECK:      <schedule>:1:12: the key 'i' is given twice
+# CHECK-NEXT:   note: first at <schedule>:1:5
 refused_text("C: &a {i: *a}")
-# CHECK:      <schedule>:1:11: aliases are not allowed
+# CHECK:      <schedule>:1:4: anchors are not allowed
 refused_text("C: {i: {unroll: 1.5}}")
-# CHECK:      <schedule>:1:17: '1.5' is a 'float', which has no meaning here
+# CHECK:      <schedule>:1:17: 1.5 has no meaning in a schedule
 refused_text("C: {i: {unroll: 2020-01-01}}")
-# CHECK:      <schedule>:1:17: '2020-01-01' is a 'timestamp', which has no meaning here
+# CHECK:      <schedule>:1:5: C: unroll of 'i' takes a number, not '2020-01-01'
+refused_text("C: {i: {unroll: 0x10}}")
+# CHECK:      <schedule>:1:5: C: unroll of 'i' takes a number, not '0x10'
+refused_text("C: {i: {unroll: 1_000}}")
+# CHECK:      <schedule>:1:5: C: unroll of 'i' takes a number, not '1_000'
+refused_text("C: {i: {vectorize: yes}}")
+# CHECK:      <schedule>:1:5: C: vectorize of 'i' takes no value, not 'yes'
 refused_text("C: {i: !!python/object/apply:os.system [ls]}")
-# CHECK:      <schedule>:1:8: 'python/object/apply:os.system' has no meaning here
+# CHECK:      <schedule>:1:8: tags are not allowed
 refused_text("C: {i: {unroll: " + "9" * 80 + "}}")
-# CHECK:      <schedule>:1:17: '9999999999999999999999999999999999999999999999999999999999999999999999999999... is not a number
+# CHECK:      <schedule>:1:5: C: unroll of 'i' takes a number, not '99999999
 refused_text("C: {[i, j]: {}}")
-# CHECK:      <schedule>:1:5: a key is a name
+# CHECK:      <schedule>:1:5: a key is a text
 refused_text("C: " + "[" * 50)
-# CHECK:      <schedule>:1:43: nested too deep
+# CHECK:      <schedule>:1:43: values are nested deeper than 40
 refused_text("C: " + "i" * 70000)
-# CHECK:      <schedule> has 70003 characters; 65536 at most
+# CHECK:      <schedule>:1:1: the text is longer than 65536 characters
 refused_text("[C]")
 # CHECK:      <schedule>:1:1: a schedule maps operator names to loop nests
 refused_text("D: {i: {}}")

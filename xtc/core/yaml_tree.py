@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads untrusted YAML as a tree of plain values, each with its place in the text.
 
-A strict part of YAML: one document of mappings with text keys, sequences and scalars. Anchors,
-aliases and tags are refused; text, depth, number of values and length of scalars are limited. The
-tree is built from the parser's events, one at a time, so that no input can exhaust the stack or
-multiply itself.
+A strict part of YAML 1.2: one document of mappings with text keys, sequences and scalars. Plain
+scalars are null, true, false, decimal numbers or texts: `yes`, `0x10`, `1_000` and dates are texts.
+Anchors, aliases and tags are refused; text, depth, number of values and length of scalars are
+limited. The tree is built from the parser's events, one at a time, so that no input can exhaust the
+stack or multiply itself.
 """
 
 from __future__ import annotations
@@ -20,11 +21,6 @@ import yaml
 from xtc.core.errors import UserError, shown
 from xtc.core.location import SourceLocation
 
-MAX_TEXT = 64 << 20
-MAX_DEPTH = 32
-MAX_VALUES = 1 << 20
-MAX_SCALAR = 1 << 10
-
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,39})")
 _FLOAT = re.compile(r"[-+]?([0-9]+(\.[0-9]*|(?=[eE]))|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
@@ -33,6 +29,24 @@ _SPECIAL = {
     "true": True, "false": False,
     ".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a text may have at most.
+
+    Attributes:
+        text: characters.
+        depth: collections inside of each other.
+        values: scalars and collections.
+        scalar: characters of a scalar.
+    """
+
+    text: int
+    depth: int
+    values: int
+    scalar: int
+
 
 Plain = None | bool | int | float | str
 
@@ -65,20 +79,28 @@ class Map:
 Tree = Leaf | List | Map
 
 
-def read_tree(text: str, file: str, long_keys: Container[str] = ()) -> Tree:
-    """The only document of `text`. Raises UserError, located in `file`, for anything else.
+def read_tree(
+    text: str, origin: SourceLocation, limits: Limits, long_keys: Container[str] = ()
+) -> Tree | None:
+    """The document of `text`, which begins at `origin`; None where there is none.
 
-    Only a literal block (`|`) at a key of `long_keys` may be longer than MAX_SCALAR characters.
+    Raises UserError, located in the file of `origin`, for anything else. Only a literal block (`|`)
+    at a key of `long_keys` may be longer than scalars are.
     """
-    start = SourceLocation(file, 1, 1)
-    if len(text) > MAX_TEXT:
-        raise UserError(f"the text is longer than {MAX_TEXT >> 20} MiB", where=start)
+    if len(text) > limits.text:
+        raise UserError(f"the text is longer than {limits.text} characters", where=origin)
     try:
-        return _TreeBuilder(file, long_keys).build(yaml.parse(text, Loader=_LOADER))
+        return _TreeBuilder(origin, limits, long_keys).build(yaml.parse(text, Loader=_LOADER))
     except yaml.YAMLError as error:
-        raise _not_yaml(error, text, file) from None
+        raise _not_yaml(error, text, origin) from None
     except UnicodeError:
-        raise UserError("the text has characters that are not Unicode", where=start) from None
+        raise UserError("the text has characters that are not Unicode", where=origin) from None
+
+
+def _inside(origin: SourceLocation, line: int, column: int) -> SourceLocation:
+    """Where a line and column of the text are, both counted from 0."""
+    first = (origin.column or 1) if line == 0 else 1
+    return SourceLocation(origin.file, origin.line + line, first + column)
 
 
 def kind_of(tree: Tree) -> str:
@@ -90,34 +112,30 @@ def kind_of(tree: Tree) -> str:
     return "nothing" if tree.value is None else shown(tree.value)
 
 
-def _not_yaml(error: yaml.YAMLError, text: str, file: str) -> UserError:
+def _not_yaml(error: yaml.YAMLError, text: str, origin: SourceLocation) -> UserError:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        where = _inside(origin, mark.line, mark.column) if mark else origin
         words = [word for word in (error.context, error.problem) if word]
-        return UserError(
-            "this is not YAML", where=SourceLocation(file, line, column), notes=[", ".join(words)]
-        )
+        return UserError("this is not YAML", where=where, notes=[", ".join(words)])
     before = text[: getattr(error, "position", 0)]
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return UserError(
-        "the text has characters that YAML does not allow",
-        where=SourceLocation(file, line, column),
-    )
+    where = _inside(origin, before.count("\n"), len(before) - before.rfind("\n") - 1)
+    return UserError("the text has characters that YAML does not allow", where=where)
 
 
 @dataclass
 class _TreeBuilder:
     """Puts events together; `open` holds the collections that are not closed yet."""
 
-    file: str
+    origin: SourceLocation
+    limits: Limits
     long_keys: Container[str]
     open: list[List | Map] = field(default_factory=list)
     key: tuple[str, SourceLocation] | None = None
     root: Tree | None = None
     count: int = 0
 
-    def build(self, events: Iterator[yaml.Event]) -> Tree:
+    def build(self, events: Iterator[yaml.Event]) -> Tree | None:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
                 self.fail("there is a second document", event)
@@ -127,8 +145,6 @@ class _TreeBuilder:
                 self.node(event)
             elif isinstance(event, yaml.CollectionEndEvent):
                 self.open.pop()
-        if self.root is None:
-            raise UserError("there is no document", where=SourceLocation(self.file, 1, 1))
         return self.root
 
     def node(self, event: yaml.NodeEvent) -> None:
@@ -143,10 +159,10 @@ class _TreeBuilder:
 
     def check(self, event: yaml.NodeEvent) -> None:
         self.count += 1
-        if self.count > MAX_VALUES:
-            self.fail(f"there are more than {MAX_VALUES} values", event)
-        if len(self.open) >= MAX_DEPTH:
-            self.fail(f"values are nested deeper than {MAX_DEPTH}", event)
+        if self.count > self.limits.values:
+            self.fail(f"there are more than {self.limits.values} values", event)
+        if len(self.open) >= self.limits.depth:
+            self.fail(f"values are nested deeper than {self.limits.depth}", event)
         if event.anchor is not None:
             self.fail("anchors are not allowed", event)
         if getattr(event, "tag", None) is not None:
@@ -159,13 +175,13 @@ class _TreeBuilder:
             self.take_key(inside, event, place)
             return
         long = event.style == "|" and self.key is not None and self.key[0] in self.long_keys
-        if len(event.value) > MAX_SCALAR and not long:
-            self.fail(f"the value is longer than {MAX_SCALAR} characters", event)
+        if len(event.value) > self.limits.scalar and not long:
+            self.fail(f"the value is longer than {self.limits.scalar} characters", event)
         self.attach(Leaf(_resolve(event.value) if plain else event.value, place), event)
 
     def take_key(self, inside: Map, event: yaml.ScalarEvent, place: SourceLocation) -> None:
-        if len(event.value) > MAX_SCALAR:
-            self.fail(f"the key is longer than {MAX_SCALAR} characters", event)
+        if len(event.value) > self.limits.scalar:
+            self.fail(f"the key is longer than {self.limits.scalar} characters", event)
         if event.value in inside.items:
             first = inside.keys[event.value]
             raise UserError(
@@ -189,8 +205,7 @@ class _TreeBuilder:
 
     def place(self, event: yaml.Event) -> SourceLocation:
         mark = event.start_mark
-        line, column = (mark.line, mark.column) if mark else (0, 0)
-        return SourceLocation(self.file, line + 1, column + 1)
+        return _inside(self.origin, mark.line, mark.column) if mark else self.origin
 
     def fail(self, what: str, event: yaml.Event) -> NoReturn:
         raise UserError(what, where=self.place(event))

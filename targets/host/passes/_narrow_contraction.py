@@ -6,22 +6,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from xtc.core.types import dot_terms
-from xtc.ir.analysis.contractions import contraction
-from xtc.ir.analysis.structured import Structured, body_operations, structured
-from xtc.ir.attributes import DOT
-from xtc.ir.mlir import Operation
-from xtc_passes.tensor._dots import Dot
+from xtc.ir.analysis.contractions import narrow_contraction
+from xtc.ir.analysis.structured import Structured, body_operations
+from xtc_targets.host.passes._dot_instructions import Dot
 
 SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
 FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
 FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
-
-_WIDENINGS = (
-    ("arith.extf", "arith.extf"),
-    ("arith.extsi", "arith.extsi"),
-    ("arith.extui", "arith.extsi"),
-)
 
 
 @dataclass(frozen=True)
@@ -86,24 +77,7 @@ class NarrowContraction:
         return [loop for loop in self.loops(operand) if loop not in inner] + list(inner)
 
 
-def narrow_contraction(nest: Structured) -> NarrowContraction | None:
+def host_contraction(nest: Structured) -> NarrowContraction | None:
     """The operation as a contraction of narrow numbers; None for every other one."""
-    found = contraction(nest)
-    if found is None or found.widenings not in _WIDENINGS or not found.is_plain:
-        return None
-    types = {str(value.type.element_type) for value in list(nest.op.operands)[:2]}
-    if len(types) != 1 or len(found.roles.k) != 1 or nest.out[-1:] != found.roles.n[-1:]:
-        return None
-    return NarrowContraction(nest, nest.out[-1], found.roles.k[0])
-
-
-def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
-    """The loops whose neighbouring terms an instruction may add up, with how many at once."""
-    nest = structured(op)
-    if nest is None or not nest.reductions:
-        return {}
-    if DOT in op.attributes:
-        last = nest.reductions[-1]
-        return {last: (nest.extents[last],)}
-    product = narrow_contraction(nest)
-    return {} if product is None else {product.term: dot_terms(product.element, product.terms)}
+    found = narrow_contraction(nest)
+    return None if found is None else NarrowContraction(nest, nest.out[-1], found.roles.k[0])

@@ -38,7 +38,7 @@ class Dot:
 
 
 def _x86(name: str, lanes: Sequence[int]) -> dict[int, str]:
-    return {one: f"llvm.x86.avx512{name}.{32 * one}" for one in lanes}
+    return {count: f"llvm.x86.avx512{name}.{32 * count}" for count in lanes}
 
 
 _WORDS = {8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
@@ -61,11 +61,6 @@ DOTS: dict[str, tuple[Dot, ...]] = {
     "dotprod": (Dot("i8", "i32", 4, False, {4: "llvm.aarch64.neon.sdot.v4i32.v16i8"}),),
 }
 """The instructions by the feature, in LLVM's spelling, of the processors that have them."""
-
-INTRINSICS = frozenset(
-    name for dots in DOTS.values() for dot in dots for name in dot.intrinsics.values()
-)
-"""All of LLVM's names; none of them touches memory."""
 
 
 def dot_for(features: Sequence[str], element: str) -> Dot | None:

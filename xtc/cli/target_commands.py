@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of targets: `xtc <target> <command>` calls `run` of a module in `commands/`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+
+from xtc.core import discover
+from xtc.core.errors import UserError, did_you_mean
+
+
+def has_commands(target: str) -> bool:
+    """Whether a target of ours has commands."""
+    return bool(discover.target_commands(target))
+
+
+def run(target: str, argv: Sequence[str]) -> int:
+    """A command of a target on its arguments; returns the exit code. Raises XtcError."""
+    commands = discover.target_commands(target)
+    command = _parser(target, commands).parse_args(argv[:1]).command
+    if command not in commands:
+        raise UserError(
+            f"target '{target}' has no command '{command}'", hints=did_you_mean(command, commands)
+        )
+    code: int = commands[command].run(argv[1:])
+    return code
+
+
+def _parser(target: str, commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+    lines = [f"  {name:<9} {_summary(module)}" for name, module in commands.items()]
+    parser = argparse.ArgumentParser(
+        prog=f"xtc {target}",
+        usage=f"xtc {target} COMMAND ...",
+        epilog="\n".join(["commands, each with its --help:", *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", help="what to do")
+    return parser
+
+
+def _summary(module: ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n")[0].rstrip(".")
