@@ -3,8 +3,20 @@
 
 from __future__ import annotations
 
-from xtc.ir.attributes import DEVICE
-from xtc.ir.mlir import Attribute, InsertionPoint, MemRefType, Operation, StringAttr, Value
+import math
+
+from xtc.ir.attributes import DEVICE, SHARDS
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    InsertionPoint,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    StringAttr,
+    Value,
+)
+from xtc_passes.offload._element_bytes import element_bytes
 
 DEVICE_MEMORY = 1
 """The memory space of a device's main memory."""
@@ -54,6 +66,25 @@ def on_device(type: MemRefType) -> MemRefType:
 def _dense(type: MemRefType) -> MemRefType:
     plain = MemRefType(type)
     return MemRefType.get(plain.shape, plain.element_type)
+
+
+def shards_of(buffer: Value) -> int:
+    """In how many shards a device buffer of the host's code is; 0 where it is replicated."""
+    if not isinstance(buffer.owner, Block):
+        attributes = buffer.owner.operation.attributes
+    else:
+        described = buffer.owner.owner.attributes
+        if "arg_attrs" not in described:
+            return 0
+        attributes = described["arg_attrs"][buffer.arg_number]
+    return int(IntegerAttr(attributes[SHARDS]).value) if SHARDS in attributes else 0
+
+
+def shard_bytes(type: MemRefType, shards: int) -> int:
+    """Bytes of a shard of a dense memref: its rows, padded, in equal parts."""
+    plain = MemRefType(type)
+    rows, *others = plain.shape
+    return int(-(-rows // shards) * math.prod(others)) * element_bytes(plain.element_type)
 
 
 def in_space(type: MemRefType, space: Attribute | None) -> MemRefType:

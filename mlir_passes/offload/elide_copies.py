@@ -11,6 +11,7 @@ from xtc.ir.analysis.views import root
 from xtc.ir.mlir import Block, Operation, Value
 from xtc.ir.partition import device_of, top_level
 from xtc.ir.passes import Pass
+from xtc_passes.offload._device_buffers import shards_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class ElideCopies(Pass):
     After:
         memref.copy %0, %b {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32, 1>
 
-    It looks at the blocks of host functions, where insert-transfers puts its copies.
+    Shards of one kind are no source for another: these go through the host. It looks at the blocks
+    of host functions, where insert-transfers puts its copies.
     """
 
     name: ClassVar[str] = "elide-copies"
@@ -62,7 +64,7 @@ def _source(op: Operation, came_from: dict[Value, Operation]) -> Value | None:
     while value in came_from:
         copy = came_from[value]
         value = copy.operands[0]
-        if device_of(copy) == device_of(op):
+        if device_of(copy) == device_of(op) and shards_of(value) == shards_of(op.operands[1]):
             found = value
     return found if found is not None and found.type == op.operands[1].type else None
 

@@ -9,14 +9,18 @@ from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_view, memrefs_of, written_memrefs
 from xtc.ir.analysis.views import root
-from xtc.ir.attributes import DEVICE, ON_DEVICE, RESULTS
+from xtc.ir.attributes import DEVICE, ON_DEVICE, RESULTS, SHARDS
 from xtc.ir.mlir import (
+    ArrayAttr,
     Attribute,
     Block,
+    DenseI64ArrayAttr,
+    DictAttr,
     FlatSymbolRefAttr,
     FunctionType,
     InsertionPoint,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     Operation,
     StringAttr,
@@ -47,6 +51,11 @@ class InsertTransfers(Pass):
     argument or constant with `memref.on_device` lives on its device: it is neither allocated nor
     copied for functions of that device. Where it does not name the device, that is the only one of
     `devices`, or of the module's functions.
+
+    `xtc.shards` of a device function says how each of its arguments lies over the device's
+    memories. Buffers follow it; an argument or a constant on the device lies as the first function
+    that uses it wants. Where two functions disagree, each has its own buffer, and they exchange by
+    way of the host.
     """
 
     name: ClassVar[str] = "insert-transfers"
@@ -68,21 +77,38 @@ class InsertTransfers(Pass):
                 _move_arguments(kernel)
 
 
+@dataclass(frozen=True, order=True)
+class _Memory:
+    """Where a device has a buffer: in all its memories, or in shards."""
+
+    device: str
+    shards: int
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """Those of an allocation there."""
+        device = {DEVICE: StringAttr.get(self.device)}
+        if not self.shards:
+            return device
+        i64 = IntegerType.get_signless(64)
+        return {**device, SHARDS: IntegerAttr.get(i64, self.shards)}
+
+
 @dataclass(eq=False)
 class _Buffer:
     """One allocation, as the host and the devices see it.
 
     Attributes:
         host: the host's memref.
-        twins: the memrefs on devices, by device name.
-        valid: who has the current contents: device names, None being the host.
-        home: the device on which the caller or the loader keeps it.
+        twins: the memrefs on devices, by where they are.
+        valid: who has the current contents, None being the host.
+        home: where on a device the caller or the loader keeps it.
     """
 
     host: Value
-    twins: dict[str, Value] = field(default_factory=dict)
-    valid: set[str | None] = field(default_factory=set)
-    home: str | None = None
+    twins: dict[_Memory, Value] = field(default_factory=dict)
+    valid: set[_Memory | None] = field(default_factory=set)
+    home: _Memory | None = None
 
 
 class _Transfers:
@@ -131,9 +157,23 @@ class _Transfers:
             if home is None:
                 self._buffers.append(_Buffer(argument, valid={None}))
             else:
+                memory = self._wanted(argument, home)
                 with self._function.location:
-                    self._buffers.append(self._resident(argument, home))
+                    self._buffers.append(self._resident(argument, memory))
+                described[position] = _with_shards(described[position], memory)
+        if described:
+            attributes["arg_attrs"] = ArrayAttr.get(described)
         _retype(self._function, self._block)
+
+    def _wanted(self, memref: Value, device: str) -> _Memory:
+        """How the first function on `device` that uses a buffer wants it to lie there."""
+        for op in self._block.operations:
+            kernel = self._kernel(op.operation)
+            if kernel is not None and _device(kernel) == device:
+                for position, operand in enumerate(op.operands):
+                    if operand == memref:
+                        return _Memory(device, _shards(kernel)[position])
+        return _Memory(device, 0)
 
     def _define(self, op: Operation) -> None:
         memref = op.results[0]
@@ -146,11 +186,13 @@ class _Transfers:
         if home is None:
             self._buffers.append(_Buffer(memref, valid={None}))
             return
-        self._buffers.append(self._resident(memref, home))
-        op.attributes[DEVICE] = StringAttr.get(home)
+        memory = self._wanted(memref, home)
+        self._buffers.append(self._resident(memref, memory))
+        for name, value in memory.attributes.items():
+            op.attributes[name] = value
         declared.attributes["type"] = TypeAttr.get(memref.type)
 
-    def _resident(self, memref: Value, home: str) -> _Buffer:
+    def _resident(self, memref: Value, home: _Memory) -> _Buffer:
         """A buffer that lives on `home`; the host gets a memref of its own, dead unless used."""
         place = _after(memref, self._block)
         host = allocate(memref.type, {}, place)
@@ -162,50 +204,52 @@ class _Transfers:
         kernel = self._kernel(op)
         if kernel is None:
             return
-        device = StringAttr(kernel.attributes[DEVICE]).value
+        device, shards = _device(kernel), _shards(kernel)
+        memories = [_Memory(device, number) for number in shards]
         results = IntegerAttr(kernel.attributes[RESULTS]).value
         inputs = list(op.operands)[: len(op.operands) - results]
         outputs = list(op.operands)[len(inputs) :]
         ip = InsertionPoint(op)
-        twins = [self._input(value, device, ip) for value in inputs]
+        read, wrote = memories[: len(inputs)], memories[len(inputs) :]
+        twins = [self._input(*pair, ip) for pair in zip(inputs, read, strict=True)]
         written = [self._buffer(value, ip) for value in outputs]
-        twins += [self._twin(buffer, device, ip, read=False) for buffer in written]
+        for buffer, memory in zip(written, wrote, strict=True):
+            twins.append(self._twin(buffer, memory, ip, read=False))
         Operation.create(
             "func.call",
             operands=twins,
             attributes={"callee": op.attributes["callee"], DEVICE: StringAttr.get(device)},
             ip=ip,
         )
-        for buffer, value in zip(written, outputs, strict=True):
-            buffer.valid = {device}
+        for buffer, value, memory in zip(written, outputs, wrote, strict=True):
+            buffer.valid = {memory}
             if buffer.host != value:
                 self._copy_back_view(buffer, value, InsertionPoint(op))
         op.erase()
 
-    def _input(self, value: Value, device: str, ip: InsertionPoint) -> Value:
+    def _input(self, value: Value, memory: _Memory, ip: InsertionPoint) -> Value:
         """What a kernel reads in the place of `value`: a number stays as it is."""
         if not isinstance(value.type, MemRefType):
             return value
-        return self._twin(self._buffer(value, ip), device, ip, read=True)
+        return self._twin(self._buffer(value, ip), memory, ip, read=True)
 
-    def _twin(self, buffer: _Buffer, device: str, ip: InsertionPoint, *, read: bool) -> Value:
-        """The buffer on `device`, allocated where it is not, current where it is read."""
-        if device not in buffer.twins:
-            place = {DEVICE: StringAttr.get(device)}
-            twin = allocate(on_device(buffer.host.type), place, ip)
-            buffer.twins[device] = twin
-            self._allocated.append((twin, place))
+    def _twin(self, buffer: _Buffer, memory: _Memory, ip: InsertionPoint, *, read: bool) -> Value:
+        """The buffer in `memory`, allocated where it is not, current where it is read."""
+        if memory not in buffer.twins:
+            twin = allocate(on_device(buffer.host.type), memory.attributes, ip)
+            buffer.twins[memory] = twin
+            self._allocated.append((twin, {DEVICE: StringAttr.get(memory.device)}))
         # What nobody has written has no contents: a window's sizes, for one.
-        if read and buffer.valid and device not in buffer.valid:
+        if read and buffer.valid and memory not in buffer.valid:
             self._make_host_valid(buffer, ip)
-            copy_in(buffer.host, buffer.twins[device], device, ip)
-            buffer.valid.add(device)
-        return buffer.twins[device]
+            copy_in(buffer.host, buffer.twins[memory], memory.device, ip)
+            buffer.valid.add(memory)
+        return buffer.twins[memory]
 
     def _make_host_valid(self, buffer: _Buffer, ip: InsertionPoint) -> None:
         if None not in buffer.valid and buffer.valid:
-            source = sorted(device for device in buffer.valid if device is not None)[0]
-            copy_out(buffer.twins[source], buffer.host, source, ip)
+            source = sorted(memory for memory in buffer.valid if memory is not None)[0]
+            copy_out(buffer.twins[source], buffer.host, source.device, ip)
             buffer.valid.add(None)
 
     def _run_on_host(self, op: Operation) -> None:
@@ -291,6 +335,26 @@ def _home(attributes: object, only: Callable[[], str]) -> str | None:
         return None
     value: Attribute = attributes[ON_DEVICE]  # type: ignore[index]
     return str(value.value) if isinstance(value, StringAttr) else only()
+
+
+def _device(kernel: Operation) -> str:
+    return str(StringAttr(kernel.attributes[DEVICE]).value)
+
+
+def _shards(kernel: Operation) -> list[int]:
+    """Of each argument of a device function; numbers have none."""
+    if SHARDS in kernel.attributes:
+        return list(DenseI64ArrayAttr(kernel.attributes[SHARDS]))
+    kind = FunctionType(TypeAttr(kernel.attributes["function_type"]).value)
+    return [0] * len(kind.inputs)
+
+
+def _with_shards(attributes: Attribute, memory: _Memory) -> DictAttr:
+    """An argument's attributes, with how it lies on its device."""
+    kept = {named.name: named.attr for named in DictAttr(attributes)}
+    if memory.shards:
+        kept[SHARDS] = memory.attributes[SHARDS]
+    return DictAttr.get(kept)
 
 
 def _symbol(op: Operation) -> str:

@@ -37,7 +37,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import device_module, device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_passes.offload._device_buffers import DEVICE_MEMORY
+from xtc_passes.offload._device_buffers import DEVICE_MEMORY, shard_bytes, shards_of
 from xtc_passes.offload._element_bytes import element_bytes
 
 INTEGERS = ("i32", "i64", "index")
@@ -53,6 +53,7 @@ SIGNATURES = {
     "xtc_after": (2, 0),  # device, the device it waits for
     "xtc_wait": (1, 0),  # device
     "xtc_abandon": (0, 0),
+    "xtc_allocate_sharded": (3, 1),  # device, bytes, bytes of a shard -> address
 }
 """The functions of `program.h`, in its order: how many words they take, and give."""
 
@@ -140,7 +141,7 @@ class _Program:
 
     module: Operation
     kernels: list[_Kernel]
-    residents: list[tuple[str, str]] = field(default_factory=list)
+    residents: list[tuple[str, str, str]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -151,7 +152,7 @@ class _Program:
     def finish(self) -> None:
         """Declare what is called, and list kernels and constants."""
         body = self.module.regions[0].blocks[0]
-        uploaded = {symbol for _, symbol in self.residents}
+        uploaded = {symbol for _, symbol, _ in self.residents}
         for op in top_level(self.module):
             if op.name == "memref.global" and symbol_of(op) in uploaded:
                 op.erase()
@@ -216,8 +217,7 @@ class _Function:
         if op.name == "memref.get_global":
             self._words[op.results[0]] = self._resident(op, ip)
         elif op.name == "memref.alloc":
-            nbytes = _nbytes(op.results[0])
-            self._words[op.results[0]] = self._call("xtc_allocate", device, [nbytes], ip)
+            self._words[op.results[0]] = self._allocate(op.results[0], device, ip)
         elif op.name == "memref.dealloc":
             self._wait(device, ip)
             self._call("xtc_free", device, [self._words[op.operands[0]]], ip)
@@ -226,6 +226,13 @@ class _Function:
         elif op.name == "func.call":
             self._launch(op, device, ip)
         return True
+
+    def _allocate(self, buffer: Value, device: str, ip: InsertionPoint) -> Value:
+        nbytes, shards = _nbytes(buffer), shards_of(buffer)
+        if not shards:
+            return self._call("xtc_allocate", device, [nbytes], ip)
+        words = [nbytes, shard_bytes(buffer.type, shards)]
+        return self._call("xtc_allocate_sharded", device, words, ip)
 
     def _copy(self, op: Operation, device: str, ip: InsertionPoint) -> None:
         source, target = op.operands
@@ -318,10 +325,13 @@ class _Function:
 
     def _resident(self, op: Operation, ip: InsertionPoint) -> Value:
         """The address of a constant that is uploaded when the program is loaded."""
-        pair = (str(device_of(op)), str(FlatSymbolRefAttr(op.attributes["name"]).value))
-        if pair not in self._program.residents:
-            self._program.residents.append(pair)
-        number = self._program.residents.index(pair)
+        shards = shards_of(op.results[0])
+        shard = shard_bytes(op.results[0].type, shards) if shards else 0
+        symbol = str(FlatSymbolRefAttr(op.attributes["name"]).value)
+        resident = (str(device_of(op)), symbol, str(shard))
+        if resident not in self._program.residents:
+            self._program.residents.append(resident)
+        number = self._program.residents.index(resident)
         return self._call_words("xtc_resident", [number], ip)
 
     def _call(

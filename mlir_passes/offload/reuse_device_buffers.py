@@ -10,9 +10,10 @@ from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.mlir import Block, Operation, Value
 from xtc.ir.partition import device_of, top_level
 from xtc.ir.passes import Pass
+from xtc_passes.offload._device_buffers import shards_of
 
-_Kind = tuple[str | None, str]
-"""A device, and the type of a buffer there."""
+_Kind = tuple[str | None, str, int]
+"""A device, the type of a buffer there, and in how many shards it is."""
 
 
 @dataclass(frozen=True)
@@ -94,4 +95,4 @@ def _is_device_buffer(value: Value) -> bool:
 
 
 def _kind(buffer: Value) -> _Kind:
-    return device_of(buffer.owner.operation), str(buffer.type)
+    return device_of(buffer.owner.operation), str(buffer.type), shards_of(buffer)

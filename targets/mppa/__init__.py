@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import AcceleratorTarget
+from xtc.interfaces.target import AcceleratorTarget, machine_options
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.options import MppaOptions
@@ -28,7 +28,7 @@ class MppaTarget(AcceleratorTarget):
     name: ClassVar[str] = "mppa"
     Options: ClassVar[type[MppaOptions]] = MppaOptions
 
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> MppaOptions:
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         from xtc_targets.mppa.device import MppaDevice
 
         if not isinstance(device, MppaDevice):
@@ -40,15 +40,7 @@ class MppaTarget(AcceleratorTarget):
             "clusters": config.clusters,
             "pes": config.pes,
         }
-        for name in machine.keys() & given.keys():
-            if given[name] != machine[name]:
-                raise UserError(
-                    f"option {name}={given[name]!r} does not fit {device.device_name}",
-                    notes=[f"its configuration says {name}={machine[name]!r}"],
-                    hints=["leave the option away: code is compiled for the device"],
-                )
-        options: MppaOptions = self.options(**{**given, **machine})
-        return options
+        return machine_options(self, device, machine, given)
 
     def pipeline(self, options: MppaOptions) -> Pipeline:
         from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not

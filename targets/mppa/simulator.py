@@ -77,16 +77,23 @@ def open_simulator(
         raise DeviceNotFound(reason)
     program, library = units()
     folder, driver = built_driver(program, library)
-    options = Options(
+    executable = os.fsencode(folder / program.name)
+    return OpenDevice(driver, options_of(config, machine, executable, trace_file), name)
+
+
+def options_of(
+    config: MppaConfig, machine: CoolidgeDescription, executable: bytes, trace_file: Path | None
+) -> Options:
+    """What opens a simulator."""
+    return Options(
         nbytes=ctypes.sizeof(Options),
-        executable=os.fsencode(folder / program.name),
+        executable=executable,
         trace_file=None if trace_file is None else os.fsencode(trace_file),
         ddr_address=machine.ddr_address,
         ddr_bytes=config.ddr_bytes,
         timeout_s=config.timeout_s,
         machine=_machine(config, machine),
     )
-    return OpenDevice(driver, options, name)
 
 
 def _machine(config: MppaConfig, machine: CoolidgeDescription) -> Machine:

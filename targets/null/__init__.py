@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from xtc.core.checks import whole
 from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import AcceleratorTarget
-from xtc.ir.pipeline import Pipeline
-from xtc_targets.null.description import NULL
+from xtc.interfaces.target import AcceleratorTarget, machine_options
+from xtc.ir.pipeline import Pipeline, Step
+from xtc_targets.null.description import MAX_MEMORIES, MAX_MEMORY_BYTES, NULL
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -27,14 +28,16 @@ class NullOptions:
     """Options of `xtc.compile(..., target="null")`.
 
     Attributes:
-        memory_bytes: size of the device memory.
+        memory_bytes: size of each of the device's memories.
+        memories: how many it has; elementwise kernels share their rows among them.
     """
 
     memory_bytes: int = NULL.memory_bytes
+    memories: int = 1
 
     def __post_init__(self) -> None:
-        if self.memory_bytes < 1:
-            raise UserError(f"memory_bytes={self.memory_bytes} is not 1 or more")
+        whole("memory_bytes", self.memory_bytes, 1, MAX_MEMORY_BYTES)
+        whole("memories", self.memories, 1, MAX_MEMORIES)
 
 
 class NullTarget(AcceleratorTarget):
@@ -44,24 +47,25 @@ class NullTarget(AcceleratorTarget):
     Options: ClassVar[type[NullOptions]] = NullOptions
     splits_kernels: ClassVar[bool] = False
 
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NullOptions:
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         from xtc_targets.null.device import NullDevice
 
         if not isinstance(device, NullDevice):
             raise UserError(f"{device.device_name} is no null device")
-        options: NullOptions = self.options(**{"memory_bytes": device.memory_bytes, **given})
-        if options.memory_bytes != device.memory_bytes:
-            raise UserError(
-                f"option memory_bytes={options.memory_bytes} does not fit {device.device_name}",
-                notes=[f"it has {device.memory_bytes} bytes"],
-                hints=["leave the option away: code is compiled for the device"],
-            )
-        return options
+        machine = {"memory_bytes": device.memory_bytes, "memories": device.memories}
+        return machine_options(self, device, machine, given)
 
     def pipeline(self, options: NullOptions) -> Pipeline:
         from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not
 
         return null_pipeline()
+
+    def sharding(self, options: NullOptions) -> tuple[Step, ...]:
+        if options.memories == 1:
+            return ()
+        from xtc_targets.null.passes.shard_rows import ShardRows
+
+        return (ShardRows(options.memories),)
 
     def build_image(self, lowered: Operation, options: NullOptions, folder: Path, stem: str) -> str:
         from xtc_targets.null.build import write_image
@@ -82,12 +86,13 @@ class NullTarget(AcceleratorTarget):
             "triple": machine.triple,
             "cpu": machine.cpu,
             "features": machine.features,
+            "memories": str(options.memories),
         }
 
     def runtime(self, options: NullOptions) -> NullDevice:
         from xtc_targets.null.device import NullDevice
 
-        return NullDevice(options.memory_bytes)
+        return NullDevice(options.memory_bytes, options.memories)
 
     def unavailable(self) -> str | None:
         from xtc_targets.null.device import NullDevice

@@ -22,3 +22,6 @@ class NullDescription:
 
 
 NULL = NullDescription(memory_bytes=1 << 30, local_bytes=64 << 10, burst_bytes=2048)
+
+MAX_MEMORY_BYTES = 1 << 40
+MAX_MEMORIES = 64  # as many as a set of devices has members

@@ -19,6 +19,7 @@ from xtc.runtime import (
     OpenDevice,
     built_driver,
 )
+from xtc.runtime.device_set import open_set
 from xtc.runtime.simulator import driver_unit
 from xtc_targets.null.description import NULL
 
@@ -33,10 +34,16 @@ class _Config(ctypes.Structure):
 
 
 class NullDevice(DriverDevice):
-    """An accelerator with `memory_bytes` of memory, opened at its first use."""
+    """An accelerator, opened at its first use.
 
-    def __init__(self, memory_bytes: int = NULL.memory_bytes) -> None:
+    Args:
+        memory_bytes: size of each memory.
+        memories: how many there are, each with a processor and an engine.
+    """
+
+    def __init__(self, memory_bytes: int = NULL.memory_bytes, memories: int = 1) -> None:
         self.memory_bytes = operator.index(memory_bytes)
+        self.memories = operator.index(memories)
         super().__init__("null", _numbers)
 
     @property
@@ -59,12 +66,20 @@ class NullDevice(DriverDevice):
                 f"code for {toolchain.get('triple')} cannot run on {self.device_name}",
                 notes=[f"it runs on this processor, {here.triple}"],
             )
+        if (built := toolchain.get("memories")) != str(self.memories):
+            raise ArtifactError(
+                f"the code was compiled for memories {built}, and {self.device_name} has "
+                f"{self.memories}"
+            )
 
     def _connect(self, name: str) -> OpenDevice:
         if reason := self.detect_accelerator():
             raise DeviceNotFound(reason)
-        config = _Config(ctypes.sizeof(_Config), self.memory_bytes)
-        return OpenDevice(built_driver(unit())[1], config, name)
+        configs = [_Config(ctypes.sizeof(_Config), self.memory_bytes)] * self.memories
+        driver = built_driver(unit())[1]
+        if self.memories == 1:
+            return OpenDevice(driver, configs[0], name)
+        return open_set(driver, configs, name)
 
 
 def unit() -> NativeUnit:

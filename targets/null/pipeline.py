@@ -17,6 +17,7 @@ from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.null.description import NULL
 from xtc_targets.null.passes.copy_by_bursts import CopyByBursts
 from xtc_targets.null.passes.pack_arguments import PackArguments
+from xtc_targets.null.passes.take_shards import TakeShards
 
 _LOCAL = 2  # the memory space of local memory
 
@@ -27,6 +28,8 @@ SCHEDULED = Stage("scheduled", (ApplySchedules(space=_LOCAL), "canonicalize", "c
 BUFFERIZED = Stage(
     "bufferized",
     (
+        # Each memory's processor computes on what is there.
+        TakeShards(),
         # One core runs every loop.
         "scf-forall-to-for",
         # What a schedule wants unrolled; before, each copy of a body would be bufferized.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import AcceleratorTarget
+from xtc.interfaces.target import AcceleratorTarget, machine_options
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.options import NvgpuOptions
@@ -29,21 +29,13 @@ class NvgpuTarget(AcceleratorTarget):
     Options: ClassVar[type[NvgpuOptions]] = NvgpuOptions
     parallel_levels: ClassVar[int] = 2
 
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> NvgpuOptions:
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         from xtc_targets.nvgpu.device import NvgpuDevice
 
         if not isinstance(device, NvgpuDevice):
             raise UserError(f"{device.device_name} is no GPU")
         machine = {"platform": device.config.platform, "arch": device.config.arch}
-        for name in machine.keys() & given.keys():
-            if given[name] != machine[name]:
-                raise UserError(
-                    f"option {name}={given[name]!r} does not fit {device.device_name}",
-                    notes=[f"its configuration says {name}={machine[name]!r}"],
-                    hints=["leave the option away: code is compiled for the device"],
-                )
-        options: NvgpuOptions = self.options(**{**given, **machine})
-        return options
+        return machine_options(self, device, machine, given)
 
     def pipeline(self, options: NvgpuOptions) -> Pipeline:
         from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not

@@ -64,6 +64,9 @@ config.substitutions += [
     ("%FileCheck", filecheck),
     (word("FileCheck"), filecheck),
     (r"(?<![\w%./-])not --crash", f"{llvm_tool('not')} --crash"),
+    (word("split-file"), llvm_tool("split-file")),
+    # What `xtc wse env` puts on the path of a shell.
+    *((word(name), f"{python} -m xtc_targets.wse.sdk.{name}") for name in ("cslc", "cs_python")),
     *((word(f"xtc-{name}"), f"{python} -m xtc.cli.{name}") for name in COMMANDS),
     # Where a command follows: the word alone is also a module's name.
     (word("xtc") + rf"(?= +(?:--|{'|'.join(XTC_COMMANDS)})\b)", f"{python} -m xtc.cli.main"),

@@ -54,9 +54,9 @@ def test_copies_stay_inside_data(kernels: Kernels) -> None:
 
 def test_a_function_is_no_data_and_data_no_function(kernels: Kernels) -> None:
     if kernels.kind.name == "nvgpu:stand-in":
-        wrong = ("other",)  # whose driver looks names up by dlsym
+        wrong = ["other"]  # whose driver looks names up by dlsym
     else:
-        wrong = ("other", "step")
+        wrong = ["other", "step"]
         with pytest.raises(LaunchError, match="has no function 'table'"):
             kernels.device.get_module_function(kernels.module, "table")
     for name in wrong:

@@ -86,7 +86,9 @@ class TestTarget:
 
     @pytest.mark.parametrize("value", [0, -1])
     def test_memory_has_a_size(self, value: int) -> None:
-        with pytest.raises(UserError, match=f"memory_bytes={value} is not 1 or more"):
+        with pytest.raises(
+            UserError, match=f"memory_bytes={value} is not a whole number from 1 to"
+        ):
             NullOptions(value)
 
     @pytest.mark.parametrize("value", ["many", 1.5, None, True])

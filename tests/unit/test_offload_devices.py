@@ -200,7 +200,7 @@ class TestOptions:
         with MppaDevice(MppaConfig(clusters=2)) as mppa:
             with pytest.raises(UserError, match="option clusters=3 does not fit mppa0") as failure:
                 xtc.compile(product(mppa), mppa, clusters=3)
-            assert failure.value.notes == ("its configuration says clusters=2",)
+            assert failure.value.notes == ("it has clusters=2",)
             with xtc.compile(product(mppa), mppa, clusters=2, double_buffer=False) as module:
                 module.check()
         with (

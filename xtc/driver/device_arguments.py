@@ -35,7 +35,21 @@ def read_device_array(value: Any, argument: Argument, devices: Devices) -> Devic
         )
     value.address  # noqa: B018  # raises for one that was freed
     check_type(value, argument)
+    _check_shards(value, argument)
     return value
+
+
+def _check_shards(array: DeviceArray, argument: Argument) -> None:
+    if array.shards != argument.shards:
+        shards = f", shards={argument.shards}" if argument.shards else ""
+        raise UserError(
+            f"'{argument.name}' is {_lies(argument.shards)}, and {array!r} is not",
+            hints=[f"move it there once, before the call: {argument.device}.array(...{shards})"],
+        )
+
+
+def _lies(shards: int) -> str:
+    return f"in {shards} shards" if shards else "in every memory"
 
 
 def output_device_array(
@@ -50,7 +64,8 @@ def output_device_array(
         if array.read_only:
             raise UserError(f"out= for '{argument.name}' is read-only")
         return array
-    array = _device(argument, devices).empty(argument.shape, argument.dtype)
+    device = _device(argument, devices)
+    array = device.empty(argument.shape, argument.dtype, shards=argument.shards)
     undo.callback(array.free)
     return array
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from xtc.core.errors import UserError
 from xtc.driver.parts import DeviceCode
+from xtc.interfaces.artifact import Argument
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol
 from xtc.ir import attributes
-from xtc.ir.partition import device_module
+from xtc.ir.partition import device_module, symbol_of, top_level
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -49,7 +50,24 @@ def build_devices(
         for symbol, data in request.constants.items()
         if symbol not in {resident.symbol for resident in residents}
     }
-    return replace(request, constants=constants, offload=Offload(images, kernels, residents))
+    arguments = _with_shards(module, request)
+    offload = Offload(images, kernels, residents)
+    return replace(request, arguments=arguments, constants=constants, offload=offload)
+
+
+def _with_shards(module: Operation, request: BuildRequest) -> tuple[Argument, ...]:
+    """The entry's arguments, with how they lie on their devices."""
+    entry = next(op for op in top_level(module) if _is_named(op, request.entry))
+    if "arg_attrs" not in entry.attributes:
+        return request.arguments
+    described = entry.attributes["arg_attrs"]
+    shards = [one[attributes.SHARDS].value if attributes.SHARDS in one else 0 for one in described]
+    pairs = zip(request.arguments, shards, strict=True)
+    return tuple(replace(argument, shards=number) for argument, number in pairs)
+
+
+def _is_named(op: Operation, name: str) -> bool:
+    return "sym_name" in op.attributes and symbol_of(op) == name
 
 
 def device_texts(module: Operation, devices: Mapping[str, DeviceCode]) -> Iterator[str]:
@@ -82,8 +100,8 @@ def _write_residents(
     module: Operation, request: BuildRequest, folder: Path
 ) -> tuple[Resident, ...]:
     residents = tuple(
-        Resident(device, symbol, len(request.constants[symbol]))
-        for device, symbol in _texts(module, attributes.RESIDENTS)
+        Resident(device, symbol, len(request.constants[symbol]), int(shard))
+        for device, symbol, shard in _texts(module, attributes.RESIDENTS)
     )
     if residents:
         with (folder / RESIDENTS).open("wb") as file:

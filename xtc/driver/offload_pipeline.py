@@ -71,6 +71,8 @@ class OffloadPipeline:
         return (
             # Before transfers, which then see what each kernel reads and writes.
             SplitKernels(split),
+            # Each kernel is known: how its arguments lie over the memories of its device.
+            *self._sharding(),
             # Buffers and copies on the devices become explicit; arguments there need neither.
             InsertTransfers(tuple(self.devices)),
             "canonicalize",
@@ -94,6 +96,10 @@ class OffloadPipeline:
             # In the program's last dialect: the functions that commands are given by.
             Part(None, (BindDeviceCommands(),)),
         )
+
+    def _sharding(self) -> tuple[Step, ...]:
+        steps = {name: code.target.sharding(code.options) for name, code in self.devices.items()}
+        return tuple(Part(name, own) for name, own in steps.items() if own)
 
     def _on_devices(self, *stages: str) -> tuple[Step, ...]:
         pipelines = {name: code.pipeline for name, code in self.devices.items()}

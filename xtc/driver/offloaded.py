@@ -9,7 +9,7 @@ from functools import partial
 
 from xtc.core.errors import ArtifactError, UserError
 from xtc.interfaces.artifact import Artifact, Manifest
-from xtc.interfaces.offload import PROGRAM, RESIDENTS
+from xtc.interfaces.offload import PROGRAM, RESIDENTS, Resident
 from xtc.interfaces.runtime import (
     AcceleratorDevice,
     HostCode,
@@ -88,14 +88,14 @@ def _driver(
     return device
 
 
-def _residents(artifact: Artifact) -> list[tuple[str, memoryview]]:
+def _residents(artifact: Artifact) -> list[tuple[Resident, memoryview]]:
     residents = artifact.manifest.offload.residents
     if not residents:
         return []
     content = memoryview(artifact.file(RESIDENTS).read_bytes())
     found, start = [], 0
     for resident in residents:
-        found.append((resident.device, content[start : start + resident.nbytes]))
+        found.append((resident, content[start : start + resident.nbytes]))
         start += resident.nbytes
     if start != content.nbytes:
         raise ArtifactError(f"file '{RESIDENTS}' is not what the manifest says")

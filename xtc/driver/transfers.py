@@ -12,7 +12,7 @@ import numpy as np
 
 from xtc.interfaces.artifact import Argument, Manifest
 from xtc.interfaces.runtime import AcceleratorDevice
-from xtc.runtime import DeviceArray
+from xtc.runtime import DeviceArray, DriverDevice
 
 Array = np.ndarray[Any, Any]
 
@@ -62,6 +62,10 @@ def _address(array: Array | DeviceArray) -> int:
 
 
 def _lend(argument: Argument, device: AcceleratorDevice, frees: ExitStack) -> _Loan:
+    if argument.shards and isinstance(device, DriverDevice):
+        array = device.empty(argument.shape, argument.dtype, shards=argument.shards)
+        frees.callback(array.free)
+        return _Loan(argument, device, array.address)
     address = device.memory_allocate(argument.nbytes)
     frees.callback(device.memory_free, address)
     return _Loan(argument, device, address)

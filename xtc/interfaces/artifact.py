@@ -35,6 +35,8 @@ class Argument:
         device: name of the device on which the caller's buffer lives, None for the host.
         symbol: of the program, where the array lies at a fixed address; "" where the caller passes
             the address.
+        shards: in how many parts along its first dimension it lies in the device's memories; 0
+            where each of them has all of it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Argument:
     role: Literal["input", "output"]
     device: str | None = None
     symbol: str = ""
+    shards: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -124,6 +127,7 @@ def _argument(data: dict[str, Any]) -> Argument:
         raise ValueError(f"role {argument.role!r}")
     if argument.device is not None:
         checked.text(argument.device)
+    checked.number(argument.shards)
     return argument
 
 

@@ -51,11 +51,19 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Resident:
-    """A constant that lives on a device; the file `RESIDENTS` has all of them, in order."""
+    """A constant that lives on a device; the file `RESIDENTS` has all of them, in order.
+
+    Attributes:
+        device: the device's name.
+        symbol: of the constant.
+        nbytes: of all its elements.
+        shard_bytes: of each memory's part; 0 where every memory has all of it.
+    """
 
     device: str
     symbol: str
     nbytes: int
+    shard_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,7 @@ class Offload:
                 raise ValueError(f"no device {device!r}")
         for resident in residents:
             checked.number(resident.nbytes)
+            checked.number(resident.shard_bytes)
         return Offload(images, kernels, residents, **data)
 
 

@@ -14,7 +14,7 @@ from xtc.core.errors import UserError, did_you_mean
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.offload import Offload
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
-from xtc.ir.pipeline import Pipeline
+from xtc.ir.pipeline import Pipeline, Step
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -163,6 +163,13 @@ class AcceleratorTarget(Target):
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
         """Options of code for this device, with those that the user gave. Raises UserError."""
 
+    def sharding(self, options: Any) -> tuple[Step, ...]:
+        """Passes that say how the arguments of device functions lie over a device's memories.
+
+        They see functions on buffers, before these are the device's, and write `xtc.shards`.
+        """
+        return ()
+
     def roundoff(self, options: Any) -> float:
         """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
         return 0.0
@@ -182,3 +189,23 @@ class AcceleratorTarget(Target):
 def kernel_symbol(name: str) -> str:
     """How device code calls the function `name` of the IR: as C can."""
     return name.replace(".", "_")
+
+
+def machine_options(
+    target: AcceleratorTarget,
+    device: CommonRuntimeInterface,
+    machine: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> Any:
+    """Options for a live device, of which `machine` says what it is.
+
+    Raises UserError for an option of the user's that says something else.
+    """
+    for name in machine.keys() & given.keys():
+        if given[name] != machine[name]:
+            raise UserError(
+                f"option {name}={given[name]!r} does not fit {device.device_name}",
+                notes=[f"it has {name}={machine[name]!r}"],
+                hints=["leave the option out: code is compiled for the device"],
+            )
+    return target.options(**{**given, **machine})

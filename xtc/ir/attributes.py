@@ -80,6 +80,13 @@ RESULTS = "xtc.results"
 """Integer on a device function: how many of its trailing arguments are its results. Written by
 outline-device-regions and split-kernels, read by insert-transfers."""
 
+SHARDS = "xtc.shards"
+"""How memory lies over the memories of a device: the number of equal parts along the first
+dimension, the last ones padded, of which each memory has one; 0 and no attribute mean that every
+memory has all of it. An integer on an allocation, an argument or a constant on a device; on a
+device function an array of integers, one for each argument. Written there by a target's passes,
+spread by insert-transfers, read by lower-device-commands and when images are built."""
+
 OVERLAP = "xtc.overlap"
 """Unit attribute of a copy that may run beside the kernels started before it, as it shares no
 buffer with them. Written by overlap-copies, read by lower-device-commands."""
@@ -104,8 +111,9 @@ program launches; a launch gives the position. Written by lower-device-commands,
 are built."""
 
 RESIDENTS = "xtc.residents"
-"""Array of pairs on the module: device and symbol of each constant that stays on a device. Written
-by lower-device-commands, read when images are built."""
+"""Array of string arrays on the module: device, symbol and bytes of a shard, 0 where it is
+replicated, of each constant that stays on a device. Written by lower-device-commands, read when
+images are built."""
 
 BEFORE_FAILURE = "xtc.before_failure"
 """Symbol on a function: what it calls before it returns early. Written by lower-device-commands,

@@ -14,6 +14,7 @@ from typing_extensions import Self
 from xtc.core.errors import UserError
 from xtc.core.types import element_type
 from xtc.runtime.driver import OpenDevice
+from xtc.runtime.table import NOW
 
 if TYPE_CHECKING:
     from xtc.runtime.device import DriverDevice
@@ -28,14 +29,25 @@ class DeviceArray:
     array that was freed, or whose device was closed, raises UserError.
     """
 
-    def __init__(self, device: DriverDevice, shape: tuple[int, ...], dtype: object) -> None:
+    def __init__(
+        self, device: DriverDevice, shape: tuple[int, ...], dtype: object, shards: int = 0
+    ) -> None:
+        """New memory; see `DriverDevice.array` for `shards`."""
         self.device = device
         self.shape = shape
         self.dtype = element_type(dtype).numpy
+        self.shards = shards
         self._open_device = device.opened()
-        self._address = self._open_device.number("alloc", 0, max(self.nbytes, 1))
+        self._address = self._allocate()
         self._free: Any = weakref.finalize(self, _free, self._open_device, self._address)
         self.read_only = False
+
+    def _allocate(self) -> int:
+        nbytes = max(self.nbytes, 1)
+        if not self.shards:
+            return self._open_device.number("alloc", NOW, nbytes)
+        shard = shard_bytes(self.shape, self.dtype.itemsize, self.shards)
+        return self._open_device.number("alloc_sharded", NOW, nbytes, shard)
 
     @property
     def size(self) -> int:
@@ -95,7 +107,8 @@ class DeviceArray:
 
     def __repr__(self) -> str:
         sizes = "x".join(map(str, (*self.shape, self.dtype.name)))
-        return f"<device array {sizes} on {self._open_device.name}>"
+        shards = f" in {self.shards} shards" if self.shards else ""
+        return f"<device array {sizes}{shards} on {self._open_device.name}>"
 
 
 class BorrowedArray(DeviceArray):
@@ -125,14 +138,26 @@ class BorrowedArray(DeviceArray):
         self._open_device = device.opened()
         self._address = address
         self._owner = owner
+        self.shards = 0
         self._free = weakref.finalize(self, _keep)
         self.read_only = read_only
 
 
-def from_values(device: DriverDevice, values: object) -> DeviceArray:
+def shard_bytes(shape: tuple[int, ...], itemsize: int, shards: int) -> int:
+    """Bytes of a shard: the rows, padded to a multiple of the shards, in equal parts.
+
+    Raises UserError for what has no rows, or is not cut into 1 or more parts.
+    """
+    if not shape or shards < 1:
+        raise UserError(f"an array of shape {shape} has no {shards} shards")
+    rows = -(-shape[0] // shards)
+    return max(rows * math.prod(shape[1:]) * itemsize, 1)
+
+
+def from_values(device: DriverDevice, values: object, shards: int = 0) -> DeviceArray:
     """A device array with these values: an array, numbers, or an array of another library."""
     dense = _dense(values)
-    array = device.array_type(device, dense.shape, dense.dtype)
+    array = device.array_type(device, dense.shape, dense.dtype, shards)
     array.write(dense)
     return array
 

@@ -11,6 +11,7 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from ctypes import byref, c_uint32
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -200,20 +201,32 @@ class DriverDevice(AcceleratorDevice):
         address, launch = self.call_of(function, arguments, grid)
         self.opened().call("launch", NOW, address, launch, None)
 
-    def array(self, values: object) -> DeviceArray:
-        """A device array of these values: an array of NumPy, or of a library that speaks DLPack."""
-        return from_values(self, values)
+    @property
+    def memory_count(self) -> int:
+        """How many memories the device has; an allocation is in all of them."""
+        count = c_uint32()
+        self.opened().call("memories", byref(count))
+        return count.value
 
-    def empty(self, shape: int | Sequence[int], dtype: object) -> DeviceArray:
-        """A device array that holds poison."""
+    def array(self, values: object, *, shards: int = 0) -> DeviceArray:
+        """A device array of these values: an array of NumPy, or of a library that speaks DLPack.
+
+        On a device of several memories it is replicated, the same in each; with `shards` it is cut
+        along its first dimension into that many equal parts, the last ones padded, of which each
+        memory has one. Raises UserError for more shards than memories.
+        """
+        return from_values(self, values, shards)
+
+    def empty(self, shape: int | Sequence[int], dtype: object, *, shards: int = 0) -> DeviceArray:
+        """A device array that holds poison; `shards` as in `array`."""
         sizes = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
         if any(size < 0 for size in sizes):
             raise UserError(f"shape {sizes} has a negative size")
-        return self.array_type(self, sizes, dtype)
+        return self.array_type(self, sizes, dtype, shards)
 
-    def zeros(self, shape: int | Sequence[int], dtype: object) -> DeviceArray:
-        """A device array of zeros."""
-        array = self.empty(shape, dtype)
+    def zeros(self, shape: int | Sequence[int], dtype: object, *, shards: int = 0) -> DeviceArray:
+        """A device array of zeros; `shards` as in `array`."""
+        array = self.empty(shape, dtype, shards=shards)
         self.memory_fill_zero(array.address, array.nbytes)
         return array
 

@@ -98,6 +98,7 @@ class OpenDevice:
         self.driver = driver
         self.name = name
         self.lost = False
+        self.keep: object = None  # what has to live as long
         self._closed = False
         self._functions = driver.functions
         pointer = c_void_p()

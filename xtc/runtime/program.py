@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from xtc.core.errors import DeviceLost, XtcError
-from xtc.interfaces.offload import ARGUMENT_TYPES, Kernel
+from xtc.interfaces.offload import ARGUMENT_TYPES, Kernel, Resident
 from xtc.runtime.array import DeviceArray
 from xtc.runtime.device import DeviceImage, DriverDevice
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.queue import DriverQueue
 
 _UNIT = NativeUnit("libxtc_program.so", "library", (CSRC / "program.c",))
-_FUNCTIONS = 10
+_FUNCTIONS = 11
 
 
 class _Device(ctypes.Structure):
@@ -64,7 +64,7 @@ class DeviceProgram:
         devices: by the names that the program has for them, in their order.
         images: their code, by the same names.
         kernels: what the program starts, in its order.
-        residents: device name and contents of each constant on a device, in the program's order.
+        residents: each constant on a device and its contents, in the program's order.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class DeviceProgram:
         devices: Mapping[str, DriverDevice],
         images: Mapping[str, bytes],
         kernels: Sequence[Kernel],
-        residents: Sequence[tuple[str, memoryview]],
+        residents: Sequence[tuple[Resident, memoryview]],
     ) -> None:
         self._devices = dict(devices)
         # What is here is gone with them, also where the device is opened again.
@@ -178,13 +178,23 @@ class DeviceProgram:
             found[position] = _Kernel(number, function.address, count, types)
         return found
 
-    def _upload(self, residents: Sequence[tuple[str, memoryview]]) -> Any:
+    def _upload(self, residents: Sequence[tuple[Resident, memoryview]]) -> Any:
         addresses = (c_uint64 * max(len(residents), 1))()
-        for position, (name, contents) in enumerate(residents):
-            array = self._devices[name].array(np.frombuffer(contents, np.int8))
+        for position, (resident, contents) in enumerate(residents):
+            array = _uploaded(self._devices[resident.device], resident, contents)
             addresses[position] = array.address
             self._arrays.append(array)
         return addresses
+
+
+def _uploaded(device: DriverDevice, resident: Resident, contents: memoryview) -> DeviceArray:
+    values = np.frombuffer(contents, np.int8)
+    if not resident.shard_bytes:
+        return device.array(values)
+    shards = -(-values.size // resident.shard_bytes)
+    padded = np.zeros((shards, resident.shard_bytes), np.int8)
+    padded.reshape(-1)[: values.size] = values
+    return device.array(padded, shards=shards)
 
 
 def _unload(device: DriverDevice, image: DeviceImage) -> None:

@@ -13,27 +13,40 @@ typedef struct held {
 
 static _Thread_local held *allocated;
 
-static word allocate(const xtc_program *program, word device, word nbytes)
+static int32_t alloc(const xtc_program_device *on, word nbytes, word shard_bytes,
+                     xtc_address *address)
 {
-    const xtc_program_device *on = &program->devices[device];
+    if (!shard_bytes)
+        return on->driver->alloc(on->device, on->queue, nbytes ? nbytes : 1, address);
+    return on->driver->alloc_sharded(on->device, on->queue, nbytes, shard_bytes, address);
+}
+
+static word allocate_sharded(const xtc_program *program, word device, word nbytes,
+                             word shard_bytes)
+{
     xtc_address address = 0;
-    held *one = malloc(sizeof *one);
-    if (!one || on->driver->alloc(on->device, on->queue, nbytes ? nbytes : 1, &address)) {
-        free(one);
+    held *added = malloc(sizeof *added);
+    if (!added || alloc(&program->devices[device], nbytes, shard_bytes, &address)) {
+        free(added);
         return 0; // no command works on it; without host memory the entry point fails as well
     }
-    *one = (held){allocated, program, device, address};
-    allocated = one;
+    *added = (held){allocated, program, device, address};
+    allocated = added;
     return address;
+}
+
+static word allocate(const xtc_program *program, word device, word nbytes)
+{
+    return allocate_sharded(program, device, nbytes, 0);
 }
 
 static void release(held **at)
 {
-    held *one = *at;
-    const xtc_program_device *on = &one->program->devices[one->device];
-    on->driver->free(on->device, one->address);
-    *at = one->next;
-    free(one);
+    held *freed = *at;
+    const xtc_program_device *on = &freed->program->devices[freed->device];
+    on->driver->free(on->device, freed->address);
+    *at = freed->next;
+    free(freed);
 }
 
 static void free_memory(const xtc_program *program, word device, word address)
@@ -123,4 +136,5 @@ void xtc_program_init(xtc_program *program)
     program->after = after;
     program->wait = wait_for;
     program->abandon = abandon;
+    program->allocate_sharded = allocate_sharded;
 }

@@ -41,6 +41,8 @@ struct xtc_program {
     void (*wait)(const xtc_program *, word device);
     // The entry point is left early: wait for all devices, and free what it allocated on them.
     void (*abandon)(const xtc_program *);
+    // See alloc_sharded() of xtc_driver.h.
+    word (*allocate_sharded)(const xtc_program *, word device, word nbytes, word shard_bytes);
     word device_count;
     xtc_program_device *devices;
     xtc_program_kernel *kernels;

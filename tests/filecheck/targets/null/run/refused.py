@@ -12,4 +12,4 @@ with O.graph(name="negative") as graph:
 # CHECK:      xtc-run: error: {{.*}}cannot allocate 256 bytes
 # CHECK-NEXT:   note: 100 of 100 bytes are free
 
-# OPTION: xtc-run: error: memory_bytes=0 is not 1 or more
+# OPTION: xtc-run: error: memory_bytes=0 is not a whole number from 1 to 1099511627776

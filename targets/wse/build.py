@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of CSL to what the simulator runs: a shared library, and tables about it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xtc.codegen.llvm import Machine, compile_ir, link_shared
+from xtc_targets.wse import image
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.description import DEFAULT, Architecture
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.builtins.library import SIGNATURES
+from xtc_targets.wse.sema.facts import ColorConfig, ExportName, LayoutFacts
+from xtc_targets.wse.sema.program import Program
+from xtc_targets.wse.sema.tile import TileClass, compile_tile
+from xtc_targets.wse.sema.values import Const, Value, key_of
+
+_DEEPEST = 20_000  # Python calls within each other
+LIBRARY, OUT_JSON, ABOUT = "program.so", "out.json", "xtc.json"
+"""The files in an output folder."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `cslc` was asked for.
+
+    Attributes:
+        layout: the file with the layout.
+        params, colors: values of its parameters, as texts.
+        dims: width and height of the fabric; offsets: where the rectangle begins in it.
+    """
+
+    layout: Path
+    output: Path
+    arch: Architecture = DEFAULT
+    params: Mapping[str, str] = field(default_factory=dict)
+    colors: Mapping[str, str] = field(default_factory=dict)
+    dims: tuple[int, int] | None = None
+    offsets: tuple[int, int] | None = None
+    memcpy: bool = False
+
+
+@dataclass
+class Compiled:
+    """A program with all of its classes, before code generation."""
+
+    arch: Architecture
+    layout: LayoutFacts
+    classes: list[TileClass]
+    class_of: list[int]
+    routes: list[dict[int, ColorConfig]]
+    routes_of: list[int]
+    said: list[str]
+
+
+@contextmanager
+def deep_calls() -> Iterator[None]:
+    """Trees are deep where programs are; Python must not stop before the parser's limit."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        yield
+    except RecursionError:
+        raise CslError("the program is nested too deeply") from None
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def evaluate(request: Request) -> Compiled:
+    """Everything up to LLVM IR. Raises CslError."""
+    with deep_calls():
+        program = Program(request.arch, "")
+        program.layout = LayoutFacts()
+        if request.dims is not None:
+            x, y = request.offsets or (0, 0)
+            program.largest = (request.dims[0] - x, request.dims[1] - y)
+        program.open(request.layout, _given(request), None)
+        program.run_blocks(tree.Layout)
+        return _classes(program, program.layout)
+
+
+def _given(request: Request) -> dict[str, Value]:
+    given: dict[str, Value] = {}
+    for name, text in request.params.items():
+        given[name] = _parameter(name, text)
+    for name, text in request.colors.items():
+        value = _parameter(name, text)
+        given[name] = Const(t.COLOR, value.value)
+    return given
+
+
+def _parameter(name: str, text: str) -> Const:
+    if text in ("true", "false"):
+        return Const(t.BOOL, text == "true")
+    for kind, parse in (
+        (t.COMPTIME_INT, lambda: int(text, 0)),
+        (t.COMPTIME_FLOAT, lambda: float(text)),
+    ):
+        try:
+            return Const(kind, parse())
+        except ValueError:
+            continue
+    return Const(t.STRING, text)
+
+
+def _classes(program: Program, facts: LayoutFacts) -> Compiled:
+    if not facts.width:
+        raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
+    classes: list[TileClass] = []
+    numbers: dict[object, int] = {}
+    route_numbers: dict[object, int] = {}
+    made = Compiled(program.arch, facts, classes, [], [], [], list(program.said))
+    size = (facts.width, facts.height)
+    for y in range(facts.height):
+        for x in range(facts.width):
+            tile = facts.tiles.get((x, y))
+            if tile is None:
+                raise CslError(
+                    f"PE ({x}, {y}) has no code", hints=[f"@set_tile_code({x}, {y}, ...)"]
+                )
+            key = (tile.path, tuple((n, key_of(v)) for n, v in tile.params.items()))
+            if key not in numbers:
+                numbers[key] = len(classes)
+                try:
+                    compiled, _ = compile_tile(
+                        program.arch, tile.path, tile.params, f"c{len(classes)}_", size
+                    )
+                except CslError as error:
+                    raise CslError(
+                        error.what, where=error.where or tile.at,
+                        notes=[*error.notes, f"in the code of PE ({x}, {y}), set at {tile.at}"],
+                        hints=error.hints,
+                    ) from None  # fmt: skip
+                classes.append(compiled)
+                made.said += compiled.said
+            made.class_of.append(numbers[key])
+            colors = _colors(facts, classes[numbers[key]], (x, y))
+            routes = image.routes_key(colors)
+            if routes not in route_numbers:
+                route_numbers[routes] = len(made.routes)
+                made.routes.append(colors)
+            made.routes_of.append(route_numbers[routes])
+    _check_exports(made)
+    return made
+
+
+def _colors(facts: LayoutFacts, made: TileClass, pe: tuple[int, int]) -> dict[int, ColorConfig]:
+    """The colours of a PE: those that the layout and those that its own code configures."""
+    found = {color: config for color, (config, _) in facts.colors.get(pe, {}).items()}
+    for color in made.facts.colors:
+        if color in found:
+            raise CslError(
+                f"colour {color} of PE {pe} is configured twice",
+                where=made.facts.colors[color][1],
+                notes=[f"first in the layout, at {facts.colors[pe][color][1]}"],
+            )
+    return found
+
+
+def _check_exports(made: Compiled) -> None:
+    """Symbols of tiles must be names of the layout, of the same type."""
+    for each in made.classes:
+        for name, export in each.facts.exports.items():
+            declared = made.layout.exports.get(name)
+            if declared is None:
+                raise CslError(
+                    f"the symbol '{name}' is not declared in the layout",
+                    where=export.at,
+                    hints=[f'@export_name("{name}", ...) in the layout block'],
+                )
+            _check_export(each, name, declared)
+
+
+def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
+    export = made.facts.exports[name]
+    if isinstance(declared.type, t.Fn) != (export.function is not None):
+        raise CslError(f"'{name}' is no {declared.type}", where=export.at)
+    if isinstance(declared.type, t.Fn):
+        params = tuple(made.parameters[name])
+        if params != declared.type.params:
+            raise CslError(
+                f"'{name}' is exported as {declared.type}",
+                where=export.at,
+                notes=[f"its parameters are ({', '.join(map(str, params))})"],
+            )
+        return
+    if _target(export.type) != _target(declared.type):
+        raise CslError(
+            f"'{name}' is exported as {declared.type}, and is a {export.type}", where=export.at
+        )
+
+
+def _target(kind: t.Type) -> t.Type:
+    if isinstance(kind, t.Pointer):
+        kind = kind.element
+    return kind.element if isinstance(kind, t.Array) else kind
+
+
+def module_text(made: Compiled, request: Request) -> str:
+    """The program as LLVM IR."""
+    entries = [f"ptr @{name}" for each in made.classes for name in each.entries]
+    x, y = request.offsets or (0, 0)
+    width, height = request.dims or (made.layout.width + x, made.layout.height + y)
+    words = image.tables(
+        made.arch, (made.layout.width, made.layout.height), made.classes, made.class_of,
+        made.routes_of, made.routes, list(made.layout.exports), (x, y, width, height),
+    )  # fmt: skip
+    table = ", ".join(f"i32 {word}" for word in words)
+    declared = sorted({line for each in made.classes for line in each.declared})
+    return "\n".join([
+        *_RUNTIME, *SIGNATURES, *declared,
+        *(each.ir for each in made.classes),
+        f"@wse_entries = internal constant [{max(1, len(entries))} x ptr] "
+        f"[{', '.join(entries) or 'ptr null'}]",
+        f"@wse_words = internal constant [{len(words)} x i32] [{table}]",
+        "define void @wse_program(ptr %entries, ptr %words, ptr %count) {",
+        "  store ptr @wse_entries, ptr %entries",
+        "  store ptr @wse_words, ptr %words",
+        f"  store i64 {len(words)}, ptr %count",
+        "  ret void",
+        "}",
+        "",
+    ])  # fmt: skip
+
+
+_RUNTIME = (
+    "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
+    "declare void @wse_overrun(ptr)",
+    "declare void @wse_assertion(ptr, i32)",
+    "declare i32 @wse_push(ptr, i32)",
+    "declare void @wse_pop(ptr, i32)",
+    *(f"declare void @wse_{name}(ptr, i16)" for name in ("activate", "block", "unblock",
+                                                         "queue_flush")),
+    *(f"declare i{bits} @wse_divisor_{bits}(ptr, i{bits})" for bits in (8, 16, 32, 64)),
+    "declare void @wse_operate(ptr, i32, ptr, i32, ptr, i32)",
+    "declare void @wse_load_dsr(ptr, i32, ptr, ptr)",
+    "declare void @wse_map_begin(ptr, ptr, ptr, i32, i32, i32)",
+    "declare i1 @wse_map_next(ptr, ptr, ptr)",
+    "declare void @wse_map_store(ptr, ptr, ptr)",
+)  # fmt: skip
+
+
+def compile_program(request: Request) -> list[str]:
+    """Write the output folder; returns what the program printed while compiling.
+
+    Raises CslError.
+    """
+    made = evaluate(request)
+    machine = Machine.host()
+    code = compile_ir(module_text(made, request), machine, opt=2, name=request.layout.name)
+    request.output.mkdir(parents=True, exist_ok=True)
+    link_shared([code], request.output / LIBRARY, machine)
+    texts = {"params": dict(request.params), "colors": dict(request.colors)}
+    (request.output / OUT_JSON).write_text(json.dumps(texts, indent=1))
+    (request.output / ABOUT).write_text(json.dumps(_about(made, request)))
+    return made.said
+
+
+def _about(made: Compiled, request: Request) -> dict[str, object]:
+    """What the host side must know."""
+    exports = []
+    for number, (name, export) in enumerate(made.layout.exports.items()):
+        kind, entry = export.type, {"name": name, "id": number, "mutable": export.mutable}
+        if isinstance(kind, t.Fn):
+            entry["params"] = [str(each) for each in kind.params]
+        else:
+            target = _target(kind)
+            entry["element"], entry["type"] = target.size, str(target)
+        entry["classes"] = [
+            index for index, each in enumerate(made.classes) if name in each.facts.exports
+        ]
+        exports.append(entry)
+    return {
+        "arch": made.arch.name,
+        "width": made.layout.width,
+        "height": made.layout.height,
+        "dims": request.dims,
+        "offsets": request.offsets or (0, 0),
+        "exports": exports,
+        "class_of": made.class_of,
+        "traced": any(each.traces for each in made.classes),
+        "traces": [each.traces for each in made.classes],
+        "texts": [each.texts for each in made.classes],
+        "symbols": [[list(symbol) for symbol in each.symbols] for each in made.classes],
+    }

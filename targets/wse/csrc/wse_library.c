@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the libraries of CSL are made of, beside tasks and operations.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_device.h"
+#include "wse_sim.h"
+
+static wse_pe *of(wse_head *head)
+{
+    return (wse_pe *)head;
+}
+
+WSE_EXPORT void wse_tsc_enable(wse_head *head, bool enabled)
+{
+    wse_pe *pe = of(head);
+    if (enabled && !pe->tsc_runs)
+        pe->tsc_origin += head->clock - pe->tsc_stopped;
+    if (!enabled && pe->tsc_runs)
+        pe->tsc_stopped = head->clock;
+    pe->tsc_runs = enabled;
+}
+
+// The counter as it was when its low word was read: the words belong together. Word 3 is the low
+// one, read also where the counter stands still.
+WSE_EXPORT uint16_t wse_tsc_read(wse_head *head, uint16_t word)
+{
+    static uint64_t counter;
+    wse_pe *pe = of(head);
+    if (head->clock < pe->drained)
+        head->clock = pe->drained;
+    if (word == 0)
+        counter = (pe->tsc_runs ? head->clock : pe->tsc_stopped) - pe->tsc_origin;
+    if (word == 3)
+        counter = head->clock - pe->tsc_origin;
+    head->clock += 1;
+    return (uint16_t)(counter >> (16 * (word % 3)));
+}
+
+WSE_EXPORT uint16_t wse_x_coord(wse_head *head)
+{
+    return (uint16_t)of(head)->x;
+}
+
+WSE_EXPORT uint16_t wse_y_coord(wse_head *head)
+{
+    return (uint16_t)of(head)->y;
+}
+
+// Lines of `sim.log`: what a PE printed up to the end of its line.
+static FILE *log_file;
+void wse_print_open(const char *path)
+{
+    if (!*path)
+        return;
+    log_file = fopen(path, "we");
+    if (!log_file)
+        sim_give_up("the log cannot be written");
+}
+
+#define LINE 1024
+
+static void print(wse_head *head, const char *text)
+{
+    wse_pe *pe = of(head);
+    if (!pe->line && !(pe->line = calloc(1, LINE)))
+        sim_give_up("no memory for lines");
+    for (; *text; text++) {
+        size_t used = strlen(pe->line);
+        if (*text != '\n' && used + 1 < LINE) {
+            pe->line[used] = *text;
+            pe->line[used + 1] = '\0';
+            continue;
+        }
+        if (log_file) {
+            fprintf(log_file, "@%llu %s\n", (unsigned long long)head->clock, pe->line);
+            fflush(log_file);
+        }
+        pe->line[0] = '\0';
+    }
+}
+
+WSE_EXPORT void wse_print_text(wse_head *head, uint16_t number, uint16_t unused)
+{
+    (void)unused;
+    print(head, of(head)->class->texts[number]);
+}
+
+WSE_EXPORT void wse_print_number(wse_head *head, uint32_t number, uint16_t kind)
+{
+    char text[32];
+    if (kind == 16)
+        snprintf(text, sizeof text, "%x", number);
+    else if (kind == 1)
+        snprintf(text, sizeof text, "%d", (int32_t)number);
+    else if (kind == 32) {
+        float value;
+        memcpy(&value, &number, sizeof value);
+        snprintf(text, sizeof text, "%g", (double)value);
+    } else
+        snprintf(text, sizeof text, "%u", number);
+    print(head, text);
+}
+
+WSE_EXPORT void wse_trace_word(wse_head *head, uint16_t address, uint16_t word)
+{
+    memcpy(head->base + address, &word, sizeof word);
+}
+
+WSE_EXPORT void wse_queue_flush(wse_head *head, uint16_t queue)
+{
+    wse_pe *pe = of(head);
+    wse_sync(pe);
+    pe->flushed |= 1u << queue;
+    wse_core_at(pe, wse.now + 1);
+}
+
+WSE_EXPORT void wse_queue_flush_exit(wse_head *head, uint16_t queue)
+{
+    of(head)->flushed &= ~(1u << queue);
+}
+
+WSE_EXPORT uint16_t wse_queue_state(wse_head *head, uint16_t queue)
+{
+    wse_sync(of(head));
+    return (uint16_t)wse_output(of(head), queue % WSE_QUEUES)->count;
+}
+
+static wse_route *route(wse_head *head, uint16_t color)
+{
+    wse_pe *pe = of(head);
+    wse_sync(pe);
+    wse_router_changed(pe);
+    pe->route[color % WSE_COLORS].is_set = 1;
+    return &pe->route[color % WSE_COLORS];
+}
+
+WSE_EXPORT void wse_teardown_exit(wse_head *head, uint16_t color)
+{
+    route(head, color)->teardown = 0;
+}
+
+WSE_EXPORT uint32_t wse_teardown_state(wse_head *head)
+{
+    uint32_t bits = 0;
+    for (uint32_t color = 0; color < WSE_COLORS; color++)
+        bits |= (uint32_t)of(head)->route[color].teardown << color;
+    return bits;
+}
+
+WSE_EXPORT void wse_set_switch(wse_head *head, uint16_t color, uint16_t position)
+{
+    wse_route *changed = route(head, color);
+    changed->current = position < changed->count ? (uint8_t)position : 0;
+}
+
+WSE_EXPORT uint16_t wse_switch_position(wse_head *head, uint16_t color)
+{
+    return route(head, color)->current;
+}
+
+// All positions but the first are no more.
+WSE_EXPORT void wse_clear_switch(wse_head *head, uint16_t color)
+{
+    route(head, color)->count = 1;
+    route(head, color)->current = 0;
+}
+
+WSE_EXPORT void wse_set_route(wse_head *head, uint16_t color, uint16_t rx, uint16_t tx)
+{
+    wse_route *changed = route(head, color);
+    changed->is_dynamic = 1;
+    changed->rx[0] = (uint8_t)rx;
+    changed->tx[0] = (uint8_t)tx;
+    if (!changed->count)
+        changed->count = 1;
+}
+
+// A position's rx or tx; the other is that of the first. 0xff leaves one as the first has it.
+WSE_EXPORT void wse_set_switch_route(wse_head *head, uint16_t color, uint16_t position,
+                                     uint16_t rx, uint16_t tx)
+{
+    wse_route *changed = route(head, color);
+    changed->rx[position & 3] = rx == 0xff ? changed->rx[0] : (uint8_t)rx;
+    changed->tx[position & 3] = tx == 0xff ? changed->tx[0] : (uint8_t)tx;
+    if (changed->count <= position)
+        changed->count = (uint8_t)(position + 1);
+}
+
+WSE_EXPORT void wse_set_switch_mode(wse_head *head, uint16_t color, uint16_t ring, uint16_t pop,
+                                    uint16_t which)
+{
+    wse_route *changed = route(head, color);
+    if (which & 1)
+        changed->ring = (uint8_t)ring;
+    if (which & 2)
+        changed->pop = (uint8_t)pop;
+}
+
+WSE_EXPORT void wse_set_swap(wse_head *head, uint16_t swaps)
+{
+    wse_sync(of(head));
+    of(head)->swaps = swaps;
+}
+
+WSE_EXPORT void wse_set_queue_color(wse_head *head, uint16_t queue, uint16_t color, uint16_t is_in)
+{
+    wse_pe *pe = of(head);
+    wse_sync(pe);
+    (is_in ? pe->input_color : pe->output_color)[queue % WSE_QUEUES] = (int8_t)color;
+    wse_router_changed(pe);
+    wse_core_at(pe, wse.now + 1);
+}

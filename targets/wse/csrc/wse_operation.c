@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on descriptors: at once where all is memory, else an element a cycle as the fabric
+// allows; asynchronous ones in microthreads.
+#include <string.h>
+
+#include "sim_device.h"
+#include "wse_sim.h"
+
+// Cycles. Sources: an operation alone takes 15 to 17 more than its elements, but loops around short
+// ones leave 4 for each, and with descriptor registers a column of 28 elements of a matrix took
+// 31.2: most of it passes while the next operation begins.
+#define START 4
+#define START_REGISTERS 3
+#define DRAIN 12
+#define START_THREAD 6 // for the task that goes on
+
+static bool is_memory_only(const wse_operation_state *operation)
+{
+    bool fabric = wse_stream_is_fabric(&operation->to);
+    for (uint32_t i = 0; i < operation->sources; i++)
+        fabric |= wse_stream_is_fabric(&operation->from[i]);
+    return !fabric;
+}
+
+static void make(wse_pe *pe, wse_operation_state *operation, uint32_t number,
+                 const wse_operand *operands, uint32_t count, const wse_options *options)
+{
+    memset(operation, 0, sizeof *operation);
+    operation->operation = number;
+    operation->sources = count - 1;
+    operation->options = *options;
+    wse_stream_make(pe, &operation->to, &operands[0], wse_size_to(number), &operation->options);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        wse_stream_make(pe, &operation->from[i], &operands[1 + i], wse_size_from(number, i),
+                        &operation->options);
+    operation->is_async = operation->options.flags & WSE_ASYNC;
+}
+
+// That of the first source that has one, else the destination's; 1 where none has.
+static void set_length(wse_operation_state *operation, const wse_operand *operands)
+{
+    bool has_descriptor = operands[0].kind == WSE_DSD || operands[0].kind == WSE_DSR;
+    operation->length = 0;
+    for (uint32_t i = 0; i < operation->sources && !operation->length; i++) {
+        has_descriptor |= operands[1 + i].kind == WSE_DSD || operands[1 + i].kind == WSE_DSR;
+        operation->length = operation->from[i].length;
+        if (operation->length == WSE_NONE && operation->to.length &&
+            operation->to.length != WSE_NONE)
+            operation->length = operation->to.length;
+    }
+    if (!operation->length)
+        operation->length = operation->to.length;
+    if (!operation->length && !has_descriptor)
+        operation->length = 1;
+}
+
+static void element(wse_pe *pe, wse_operation_state *operation)
+{
+    uint32_t bits[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < operation->sources; i++)
+        bits[i] = wse_stream_read(pe, &operation->from[i]);
+    uint32_t result = wse_functions[operation->operation](bits[0], bits[1], bits[2]);
+    wse_stream_write(pe, &operation->to, result);
+    operation->done++;
+}
+
+static void finish(wse_pe *pe, wse_operation_state *operation)
+{
+    operation->busy = false;
+    wse_stream_end(pe, &operation->to);
+    for (uint32_t i = 0; i < operation->sources; i++)
+        wse_stream_end(pe, &operation->from[i]);
+    wse_shared->counters[WSE_ELEMENTS] += operation->length;
+    if (operation->options.flags & WSE_UNBLOCK)
+        wse_task_unblock(pe, operation->options.unblock);
+    if (operation->options.flags & WSE_ACTIVATE)
+        wse_task_activate(pe, operation->options.activate);
+}
+
+static bool can_step(wse_pe *pe, const wse_operation_state *operation)
+{
+    for (uint32_t i = 0; i < operation->sources; i++)
+        if (!wse_stream_can_read(pe, &operation->from[i]))
+            return false;
+    return wse_stream_can_write(pe, &operation->to);
+}
+
+void wse_operation_advance(wse_pe *pe, wse_operation_state *operation)
+{
+    if (operation->done < operation->length) {
+        if (!can_step(pe, operation))
+            return; // a queue's change looks here again
+        element(pe, operation);
+    }
+    if (operation->done >= operation->length)
+        finish(pe, operation);
+    wse_core_at(pe, wse.now + 1);
+}
+
+// Elements a cycle in quarters, by operation; sources: copies of f16 8, of f32 4, fma of f16 4, of
+// f32 1 where operands lie in different banks and 1/2 where they collide.
+static uint64_t cycles_of(const wse_operation_state *operation)
+{
+    uint32_t number = operation->operation, length = operation->length;
+    bool wide = wse_size_to(number) == 4;
+    if (number <= WSE_FMOVS)
+        return length / (wide ? 4 : 8) + 1;
+    if (!wide)
+        return length / 4 + 1;
+    const wse_stream *first = &operation->from[0], *second = &operation->from[1];
+    if (operation->sources < 2 || second->kind != WSE_S_MEMORY || first->kind != WSE_S_MEMORY)
+        return length;
+    bool contiguous = first->strides[0] == 4 && second->strides[0] == 4;
+    bool collide = !contiguous || ((first->address ^ second->address) & 0xc) == 0;
+    return collide ? 2ull * length : length;
+}
+
+static void run_now(wse_pe *pe, wse_operation_state *operation, bool registers)
+{
+    pe->head.clock += (registers ? START_REGISTERS : START) + cycles_of(operation);
+    while (operation->done < operation->length)
+        element(pe, operation);
+    pe->drained = pe->head.clock + DRAIN;
+    finish(pe, operation);
+}
+
+static uint32_t thread_of(wse_pe *pe, const wse_operation_state *operation,
+                          const wse_operand *operands)
+{
+    if (operation->options.flags & WSE_UT)
+        return operation->options.ut;
+    if (!wse.by_queue) { // a queue's number is its microthread's
+        if (operation->to.kind == WSE_S_OUT)
+            return operation->to.queue;
+        for (uint32_t i = 0; i < operation->sources; i++)
+            if (operation->from[i].kind == WSE_S_IN) {
+                const wse_operand *operand = &operands[1 + i];
+                const wse_dsd *dsd = operand->kind == WSE_DSR ? &pe->dsrs[operand->scalar].dsd
+                                                              : operand->dsd;
+                if (dsd->words[1] != 0xffff)
+                    return dsd->words[1];
+            }
+    }
+    for (uint32_t ut = 0; ut < wse.microthreads; ut++)
+        if (!pe->threads[ut].busy)
+            return ut;
+    sim_fault(0, "all %u microthreads are busy", wse.microthreads);
+}
+
+static void start_thread(wse_pe *pe, const wse_operation_state *operation,
+                         const wse_operand *operands)
+{
+    uint32_t ut = thread_of(pe, operation, operands);
+    wse_operation_state *thread = &pe->threads[ut];
+    if (thread->busy)
+        sim_fault(0,
+                  "microthread %u is started again while it is busy (re-entry): the operation in "
+                  "line %u has done %u of %u elements",
+                  ut, thread->line, thread->done, thread->length);
+    *thread = *operation;
+    thread->busy = true;
+    thread->ut = (uint8_t)ut;
+    thread->start = wse.now + START;
+    pe->head.clock += START_THREAD;
+    wse_core_at(pe, thread->start);
+}
+
+WSE_EXPORT void wse_operate(wse_head *head, uint32_t number, const wse_operand *operands,
+                            uint32_t count, const wse_options *options, uint32_t line)
+{
+    wse_pe *pe = (wse_pe *)head;
+    wse_operation_state operation;
+    make(pe, &operation, number, operands, count, options);
+    set_length(&operation, operands);
+    operation.line = line;
+    if (!operation.is_async && is_memory_only(&operation)) {
+        bool registers = operands[0].kind == WSE_DSR;
+        run_now(pe, &operation, registers);
+        return;
+    }
+    wse_sync(pe);
+    if (operation.is_async) {
+        start_thread(pe, &operation, operands);
+        return;
+    }
+    pe->main = operation;
+    pe->main.busy = true;
+    pe->main.start = wse.now + START;
+    wse_core_at(pe, pe->main.start);
+    wse_wait(pe);
+}
+
+WSE_EXPORT void wse_load_dsr(wse_head *head, uint32_t number, const wse_dsd *dsd,
+                             const wse_options *options)
+{
+    wse_pe *pe = (wse_pe *)head;
+    pe->dsrs[number] = (wse_dsr){*dsd, *options, true};
+}
+
+// @map: the loop is code's, which calls its function; reading and writing is done here.
+typedef struct {
+    wse_operation_state operation;
+    uint32_t outputs;
+} map_state;
+
+_Static_assert(sizeof(map_state) <= 512, "sema/builtins/operations.py gives it 512 bytes");
+
+WSE_EXPORT void wse_map_begin(wse_head *head, void *place, const wse_operand *operands,
+                              uint32_t inputs, uint32_t count, uint32_t sizes)
+{
+    wse_pe *pe = (wse_pe *)head;
+    map_state *state = place;
+    wse_operation_state *operation = &state->operation;
+    memset(state, 0, sizeof *state);
+    if (inputs > 3)
+        sim_fault(0, "@map with more than three inputs");
+    operation->sources = inputs;
+    state->outputs = count - inputs;
+    wse_operand none = {WSE_SCALAR, 0, NULL};
+    wse_stream_make(pe, &operation->to, state->outputs ? &operands[inputs] : &none,
+                    sizes >> (4 * inputs) & 15, &operation->options);
+    for (uint32_t i = 0; i < inputs; i++)
+        wse_stream_make(pe, &operation->from[i], &operands[i], sizes >> (4 * i) & 15,
+                        &operation->options);
+    set_length(operation, &none);
+    if (!operation->length)
+        operation->length = operation->to.length ? operation->to.length : 1;
+    if (!is_memory_only(operation))
+        wse_sync(pe);
+    head->clock += START;
+}
+
+// Move one element that the fabric takes part in, as an operation of length 1.
+static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
+{
+    wse_sync(pe);
+    wse_stream *wide = to->size ? to : from;
+    pe->main = (wse_operation_state){.busy = true, .sources = 1, .length = 1, .start = wse.now};
+    pe->main.operation = wide->size == 4 ? WSE_MOV32 : WSE_MOV16;
+    pe->main.to = *to;
+    pe->main.from[0] = *from;
+    wse_core_at(pe, wse.now + 1);
+    wse_wait(pe);
+    *to = pe->main.to;
+    *from = pe->main.from[0];
+}
+
+WSE_EXPORT bool wse_map_next(wse_head *head, void *place, uint64_t *values)
+{
+    wse_pe *pe = (wse_pe *)head;
+    wse_operation_state *operation = &((map_state *)place)->operation;
+    if (operation->done == operation->length)
+        return false;
+    for (uint32_t i = 0; i < operation->sources; i++) {
+        wse_stream value = {.kind = WSE_S_SCALAR, .dsr = -1};
+        if (wse_stream_is_fabric(&operation->from[i]))
+            move_one(pe, &value, &operation->from[i]);
+        else
+            value.scalar = wse_stream_read(pe, &operation->from[i]);
+        values[i] = value.scalar;
+    }
+    operation->done++;
+    wse_shared->counters[WSE_ELEMENTS]++;
+    return true;
+}
+
+WSE_EXPORT void wse_map_store(wse_head *head, void *place, const uint64_t *values)
+{
+    wse_pe *pe = (wse_pe *)head;
+    wse_operation_state *operation = &((map_state *)place)->operation;
+    wse_stream value = {.kind = WSE_S_SCALAR, .dsr = -1, .scalar = (uint32_t)values[0]};
+    if (wse_stream_is_fabric(&operation->to))
+        move_one(pe, &operation->to, &value);
+    else
+        wse_stream_write(pe, &operation->to, value.scalar);
+}

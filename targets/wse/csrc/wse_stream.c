@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of operations: memory, scalars, queues of the fabric, FIFOs.
+#include <string.h>
+
+#include "sim_device.h"
+#include "wse_sim.h"
+
+#define INFINITE 0x7fff
+
+static void make_memory(wse_stream *stream, const uint16_t *words)
+{
+    stream->kind = WSE_S_MEMORY;
+    stream->rank = (uint8_t)words[2];
+    stream->address = words[1];
+    stream->length = 1;
+    for (uint32_t axis = 0; axis < stream->rank; axis++) {
+        stream->extents[axis] = words[3 + axis];
+        stream->strides[axis] = (int16_t)words[7 + axis];
+        stream->length *= words[3 + axis];
+    }
+    stream->index = words[11];
+}
+
+static void make_fabric(wse_pe *pe, wse_stream *stream, const uint16_t *words)
+{
+    bool is_in = (words[0] & 0xff) == WSE_FABIN;
+    uint32_t queue = words[1], color = words[2] ? words[2] - 1u : WSE_NONE;
+    stream->kind = is_in ? WSE_S_IN : WSE_S_OUT;
+    stream->length = words[3] == INFINITE ? WSE_NONE : words[3];
+    stream->control = words[4] & WSE_CONTROL;
+    stream->indexed = (words[4] & WSE_INDEXED) != 0;
+    stream->index = words[5];
+    if (is_in) {
+        if (color == WSE_NONE && pe->input_color[queue] >= 0)
+            color = (uint32_t)pe->input_color[queue];
+        int number = wse.by_queue ? (int)queue : (int)color;
+        if (number < 0 || color == WSE_NONE)
+            sim_fault(0, "input queue %u has no colour", queue);
+        if (wse.by_queue && pe->input_color[queue] < 0)
+            sim_fault(0, "input queue %u was not initialised", queue);
+        stream->queue = (uint8_t)number;
+        stream->color = (uint8_t)color;
+        if (!pe->in[number])
+            wse_input_of(pe, wse.by_queue ? (uint32_t)pe->input_color[queue] : color);
+        return;
+    }
+    if (wse.by_queue) {
+        if (pe->output_color[queue] < 0)
+            sim_fault(0, "output queue %u was not initialised", queue);
+        color = (uint32_t)pe->output_color[queue];
+    }
+    stream->queue = (uint8_t)(queue == 0xffff ? 0 : queue);
+    stream->color = (uint8_t)color;
+    wse_output(pe, stream->queue);
+}
+
+static void make_from_dsd(wse_pe *pe, wse_stream *stream, const wse_dsd *dsd)
+{
+    switch (dsd->words[0] & 0xff) {
+    case WSE_MEM1D:
+    case WSE_MEM4D:
+        make_memory(stream, dsd->words);
+        break;
+    case WSE_FABIN:
+    case WSE_FABOUT:
+        make_fabric(pe, stream, dsd->words);
+        break;
+    case WSE_FIFO:
+        stream->kind = WSE_S_FIFO;
+        stream->fifo = dsd->words[1];
+        stream->length = WSE_NONE;
+        break;
+    default:
+        sim_fault(0, "a descriptor was used that has no value");
+    }
+}
+
+static void merge(wse_options *options, const wse_options *more)
+{
+    if (more->flags & WSE_ACTIVATE)
+        options->activate = more->activate;
+    if (more->flags & WSE_UNBLOCK)
+        options->unblock = more->unblock;
+    if (more->flags & WSE_UT)
+        options->ut = more->ut;
+    if (more->flags & WSE_INDEX)
+        options->index = more->index;
+    options->flags |= more->flags & ~(uint32_t)WSE_SAVE;
+}
+
+void wse_stream_make(wse_pe *pe, wse_stream *stream, const wse_operand *operand, uint32_t size,
+                     wse_options *options)
+{
+    memset(stream, 0, sizeof *stream);
+    stream->dsr = -1;
+    stream->size = (uint8_t)size;
+    if (operand->kind == WSE_SCALAR) {
+        stream->kind = WSE_S_SCALAR;
+        stream->scalar = operand->scalar;
+    } else if (operand->kind == WSE_POINTER) {
+        stream->kind = WSE_S_MEMORY;
+        stream->address = (uint16_t)operand->scalar;
+    } else if (operand->kind == WSE_DSD) {
+        make_from_dsd(pe, stream, operand->dsd);
+    } else {
+        wse_dsr *dsr = &pe->dsrs[operand->scalar];
+        if (!dsr->loaded)
+            sim_fault(0, "descriptor register %u was used before it was loaded",
+                      operand->scalar % 16);
+        make_from_dsd(pe, stream, &dsr->dsd);
+        stream->dsr = dsr->options.flags & WSE_SAVE ? (int32_t)operand->scalar : -1;
+        merge(options, &dsr->options);
+    }
+    if (options->flags & WSE_INDEX && stream->indexed)
+        stream->index = options->index;
+}
+
+static void step(wse_stream *stream)
+{
+    for (int axis = stream->rank - 1; axis >= 0; axis--) {
+        stream->address = (uint16_t)(stream->address + stream->strides[axis]);
+        if (++stream->at[axis] < stream->extents[axis] || axis == 0)
+            return;
+        stream->address =
+            (uint16_t)(stream->address - stream->strides[axis] * stream->extents[axis]);
+        stream->at[axis] = 0;
+    }
+}
+
+bool wse_stream_can_read(wse_pe *pe, const wse_stream *stream)
+{
+    if (stream->kind == WSE_S_IN) {
+        wse_queue *queue = pe->in[stream->queue];
+        if (!queue->count || wse_queue_front(queue)->ready > wse.now)
+            return false;
+        return !wse_queue_front(queue)->control;
+    }
+    if (stream->kind == WSE_S_FIFO)
+        return pe->fifos[stream->fifo].used >= pe->class->fifos[stream->fifo].element;
+    return true;
+}
+
+static uint32_t load(const wse_pe *pe, uint32_t address, uint32_t size)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, pe->head.base + address, size);
+    return bits;
+}
+
+static uint32_t pop(wse_pe *pe, uint32_t number)
+{
+    const wse_fifo_shape *shape = &pe->class->fifos[number];
+    wse_fifo *fifo = &pe->fifos[number];
+    uint32_t bits = load(pe, shape->base + fifo->read, shape->element);
+    fifo->read = (fifo->read + shape->element) % shape->nbytes;
+    fifo->used -= shape->element;
+    if (shape->on_pop != WSE_NONE)
+        wse_task_activate(pe, shape->on_pop);
+    return bits;
+}
+
+uint32_t wse_stream_read(wse_pe *pe, wse_stream *stream)
+{
+    switch (stream->kind) {
+    case WSE_S_IN:
+        return wse_input_take(pe, stream->queue).data;
+    case WSE_S_FIFO:
+        return pop(pe, stream->fifo);
+    case WSE_S_SCALAR:
+        return stream->scalar;
+    default: {
+        uint32_t bits = load(pe, stream->address, stream->size);
+        step(stream);
+        return bits;
+    }
+    }
+}
+
+bool wse_stream_can_write(wse_pe *pe, const wse_stream *stream)
+{
+    if (stream->kind == WSE_S_OUT)
+        return !wse_queue_is_full(pe->out[stream->queue]);
+    if (stream->kind == WSE_S_FIFO) {
+        const wse_fifo_shape *shape = &pe->class->fifos[stream->fifo];
+        return pe->fifos[stream->fifo].used + shape->element <= shape->nbytes;
+    }
+    return true;
+}
+
+static void push(wse_pe *pe, uint32_t number, uint32_t bits)
+{
+    const wse_fifo_shape *shape = &pe->class->fifos[number];
+    wse_fifo *fifo = &pe->fifos[number];
+    uint32_t at = (fifo->read + fifo->used) % shape->nbytes;
+    memcpy(pe->head.base + shape->base + at, &bits, shape->element);
+    fifo->used += shape->element;
+    if (shape->on_push != WSE_NONE)
+        wse_task_activate(pe, shape->on_push);
+}
+
+static void send(wse_pe *pe, wse_stream *stream, uint32_t bits)
+{
+    if (stream->indexed) {
+        bits = (bits & 0xffff) | (uint32_t)stream->index << 16;
+        stream->index++;
+    } else if (stream->size == 2) {
+        bits &= 0xffff;
+    }
+    uint32_t color = stream->color;
+    if (pe->swaps == 3)
+        color ^= 1;
+    wse_wavelet wavelet = {bits, (uint8_t)color, stream->control, wse.now + wse.ramp};
+    wse_queue_push(pe->out[stream->queue], wavelet);
+    pe->pending[WSE_RAMP] |= 1u << stream->queue;
+    wse_router_at(pe, wavelet.ready);
+}
+
+void wse_stream_write(wse_pe *pe, wse_stream *stream, uint32_t bits)
+{
+    if (stream->kind == WSE_S_OUT) {
+        send(pe, stream, bits);
+    } else if (stream->kind == WSE_S_FIFO) {
+        push(pe, stream->fifo, bits);
+    } else if (stream->kind == WSE_S_SCALAR) {
+        stream->scalar = bits;
+    } else {
+        memcpy(pe->head.base + stream->address, &bits, stream->size);
+        step(stream);
+    }
+}
+
+void wse_stream_end(wse_pe *pe, const wse_stream *stream)
+{
+    if (stream->dsr >= 0 && stream->kind == WSE_S_MEMORY)
+        pe->dsrs[stream->dsr].dsd.words[1] = stream->address;
+}

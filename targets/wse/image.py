@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a program as words of 32 bits, in the order in which `csrc/wse_image.c` reads."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+
+from xtc_targets.wse.description import Architecture
+from xtc_targets.wse.sema.facts import ColorConfig, QueueConfig
+from xtc_targets.wse.sema.tile import TileClass
+
+MAGIC = 0x45535758  # "XWSE"
+_KINDS = ("local_task_id", "data_task_id", "control_task_id")
+_FILTERS = ("", "counter", "range", "sparse_counter")
+
+
+class Words:
+    """A growing table."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+
+    def put(self, *numbers: int) -> None:
+        self.words += [number & 0xFFFFFFFF for number in numbers]
+
+    def table(self, rows: Iterable[Sequence[int]]) -> None:
+        """The number of rows, then their numbers."""
+        listed = list(rows)
+        self.put(len(listed))
+        for row in listed:
+            self.put(*row)
+
+    def bytes(self, data: bytes) -> None:
+        self.put(len(data))
+        padded = data + bytes(-len(data) % 4)
+        self.words += struct.unpack(f"<{len(padded) // 4}I", padded)
+
+    def text(self, text: str) -> None:
+        self.bytes(text.encode() + b"\0")
+
+
+def tables(
+    arch: Architecture, size: tuple[int, int], classes: Sequence[TileClass],
+    class_of: Sequence[int], routes_of: Sequence[int], routes: Sequence[dict[int, ColorConfig]],
+    symbols: Sequence[str], options: Sequence[int],
+) -> list[int]:  # fmt: skip
+    """All that the simulator must know beside the code.
+
+    Args:
+        class_of: the class of each PE, row by row.
+        routes_of: the number of each PE's routes.
+        symbols: exported names; their numbers are what the host uses.
+        options: fabric offsets and what else the simulator was told; see `csrc/wse_image.h`.
+    """
+    out = Words()
+    out.put(MAGIC, arch.number, *size, arch.hop_cycles, arch.ramp_cycles, arch.link_buffer)
+    out.put(int(arch.data_tasks_by_queue), arch.microthreads)
+    out.table([number] for number in options)
+    out.table([depth] for depth in arch.input_queues)
+    out.table([depth] for depth in arch.output_queues)
+    out.put(len(symbols))
+    for symbol in symbols:
+        out.text(symbol)
+    out.put(len(classes))
+    first_entry = 0
+    for each in classes:
+        _tile_class(out, each, first_entry, symbols)
+        first_entry += len(each.entries)
+    out.put(len(routes))
+    for colors in routes:
+        _routes(out, colors)
+    for number in range(size[0] * size[1]):
+        out.put(class_of[number] | routes_of[number] << 16)
+    return out.words
+
+
+def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str]) -> None:
+    facts = made.facts
+    out.text(made.name)
+    out.put(made.memory_end, facts.swaps, facts.host_in, facts.host_out)
+    out.put(len(made.initial))
+    for address, data in made.initial:
+        out.put(address)
+        out.bytes(data)
+    out.put(len(facts.tasks))
+    for number, binding in sorted(facts.tasks.items()):
+        entry = first + made.entry_of[binding.function]
+        out.put(number, _KINDS.index(binding.kind), entry)
+        out.text(binding.function.name)
+    out.table([number] for number in sorted(facts.blocked))
+    out.table([number] for number in sorted(facts.unblocked))
+    out.table([number] for number in sorted(facts.activated))
+    for queues in (facts.input_queues, facts.output_queues):
+        out.table(_queue(number, config) for number, config in sorted(queues.items()))
+    _routes(out, {color: config for color, (config, _) in facts.colors.items()})
+    out.table(
+        (each.buffer.address or 0, each.nbytes, each.element, each.on_push, each.on_pop)
+        for each in facts.fifos
+    )
+    for handlers in (facts.teardown, facts.empty_queue):
+        out.table(
+            (number, first + made.entry_of[function])
+            for number, function in sorted(handlers.items())
+        )
+    for symbol in symbols:
+        address, indirect = made.addresses.get(symbol, (0, False))
+        export = facts.exports.get(symbol)
+        function = export.function if export is not None else None
+        entry = first + made.entry_of[function] if function is not None else 0xFFFFFFFF
+        out.put(address, int(indirect), int(symbol in made.addresses), entry)
+    out.put(len(made.texts))
+    for text in made.texts:
+        out.text(text)
+
+
+def _queue(number: int, config: QueueConfig) -> tuple[int, int]:
+    return number, config.color
+
+
+def _routes(out: Words, colors: dict[int, ColorConfig]) -> None:
+    out.put(len(colors))
+    for color, config in sorted(colors.items()):
+        out.put(color, len(config.positions), config.current, int(config.ring), config.pop)
+        positions = [rx | tx << 8 for rx, tx in config.positions]
+        out.put(*positions, *[0] * (4 - len(positions)))
+        numbers = config.filter.numbers if config.filter is not None else ()
+        kind = config.filter.kind if config.filter is not None else ""
+        out.put(int(config.teardown), _FILTERS.index(kind), *numbers, *[0] * (6 - len(numbers)))
+
+
+def routes_key(colors: dict[int, ColorConfig]) -> object:
+    """Equal for PEs with the same routes."""
+    return tuple(sorted(colors.items()))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The debugger of the host library: what programs left in the memory of PEs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc_targets.wse.build import ABOUT
+from xtc_targets.wse.sdk.runtime import MEMORY_FILE
+
+
+class debug_util:  # noqa: N801  the vendor's name
+    """Reads the memory that `stop` kept. Coordinates are those of the fabric."""
+
+    def __init__(self, name: str | Path, cmaddr: str | None = None, **unused: object) -> None:
+        folder = Path(name)
+        file = folder / MEMORY_FILE
+        if not file.is_file():
+            raise UserError(
+                f"{folder} has no memory of a run",
+                hints=["call stop() first; programs without <debug> keep none"],
+            )
+        self._about: dict[str, Any] = json.loads((folder / ABOUT).read_text())
+        self._memory: NDArray[np.uint8] = np.load(file)
+
+    def read_trace(self, x: int, y: int, key: str) -> list[object]:
+        """The values that a PE traced under a key, in order; strings are strings."""
+        number, which = self._pe(x, y)
+        traces = {name: (address, words) for name, address, words in self._about["traces"][which]}
+        if key not in traces:
+            raise UserError(f"PE ({x}, {y}) has no trace {key!r}", hints=did_you_mean(key, traces))
+        address, words = traces[key]
+        data = self._memory[number, address : address + 2 * words].view(np.uint16)
+        return _records(data[1 : 1 + int(data[0])], self._about["texts"][which])
+
+    def get_symbol(self, x: int, y: int, symbol: str, dtype: Any) -> NDArray[Any]:
+        """The bytes of a variable of one PE, as an array of `dtype`."""
+        number, which = self._pe(x, y)
+        found = {name: (address, size) for name, address, size in self._about["symbols"][which]}
+        if symbol not in found:
+            raise UserError(
+                f"PE ({x}, {y}) has no variable {symbol!r}", hints=did_you_mean(symbol, found)
+            )
+        address, size = found[symbol]
+        values: NDArray[Any] = self._memory[number, address : address + size].copy().view(dtype)
+        return values
+
+    def get_symbol_rect(
+        self, rectangle: tuple[tuple[int, int], tuple[int, int]], symbol: str, dtype: Any
+    ) -> NDArray[Any]:
+        """A variable of every PE of ((column, row), (width, height)): [width][height][elements]."""
+        (column, row), (width, height) = rectangle
+        return np.array(
+            [
+                [self.get_symbol(column + x, row + y, symbol, dtype) for y in range(height)]
+                for x in range(width)
+            ]
+        )
+
+    def _pe(self, x: int, y: int) -> tuple[int, int]:
+        """A PE's number, and its class."""
+        left, top = self._about["offsets"]
+        width, height = self._about["width"], self._about["height"]
+        if not (left <= x < left + width and top <= y < top + height):
+            raise UserError(
+                f"PE ({x}, {y}) of the fabric is outside of the program's {width} x {height} at "
+                f"({left}, {top})"
+            )
+        number = (y - top) * width + x - left
+        return number, int(self._about["class_of"][number])
+
+
+_READERS = {2: np.uint16, 3: np.int16, 4: np.uint32, 5: np.int32, 6: np.float16, 7: np.float32,
+            9: np.uint16}  # fmt: skip
+
+
+def _records(words: NDArray[np.uint16], texts: list[str]) -> list[object]:
+    found: list[object] = []
+    at = 0
+    while at < len(words):
+        kind, at = int(words[at]), at + 1
+        if kind == 1:
+            found.append(texts[int(words[at])])
+            at += 1
+        elif kind == 8:
+            found.append(sum(int(word) << (16 * i) for i, word in enumerate(words[at : at + 3])))
+            at += 3
+        else:
+            dtype = np.dtype(_READERS[kind])
+            size = dtype.itemsize // 2
+            found.append(words[at : at + size].copy().view(dtype)[0].item())
+            at += size
+    return found

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the wafer of a run behaves, by what `cs_python` was told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xtc_targets.wse.config import WseConfig
+
+_given: dict[str, object] = {}
+
+
+def give(**settings: object) -> None:
+    """Settings of WseConfig for every runtime of this process."""
+    _given.update(settings)
+
+
+def configured() -> WseConfig:
+    """The configuration of a runtime."""
+    return WseConfig(**{"log": Path("sim.log"), **_given})  # type: ignore[arg-type]

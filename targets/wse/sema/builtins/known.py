@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All built-in functions, by name."""
+
+from __future__ import annotations
+
+from xtc.core.errors import did_you_mean
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.sema.builtins import (
+    descriptors,
+    handles,
+    layout,
+    library,
+    numbers,
+    operations,
+    tile,
+    types,
+)
+from xtc_targets.wse.sema.builtins.table import TABLE, Builtin
+
+SUBJECTS = (numbers, types, handles, layout, tile, descriptors, operations, library)
+"""The files that declare them."""
+
+
+def find(name: str, at: Position) -> Builtin:
+    """What `@name` does. Raises CslError where there is none."""
+    if name not in TABLE:
+        known = [each for each in TABLE if not each.startswith("_")]
+        raise CslError(f"@{name} is not supported", where=at, hints=did_you_mean(name, known))
+    return TABLE[name]

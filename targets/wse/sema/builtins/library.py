@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What libraries of CSL are made of and programs cannot name: functions of the simulator."""
+
+from __future__ import annotations
+
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.builtins.table import builtin
+from xtc_targets.wse.sema.code import llvm_type
+from xtc_targets.wse.sema.convert import coerce
+from xtc_targets.wse.sema.evaluate import evaluate, known
+from xtc_targets.wse.sema.frame import Frame
+from xtc_targets.wse.sema.module import LIBRARY
+from xtc_targets.wse.sema.values import VOID, Const, Items, Run, Value, integer
+
+_CALLS: dict[str, tuple[tuple[t.Type, ...], t.Type]] = {
+    "unblock_cmd_stream": ((), t.VOID),
+    "tsc_enable": ((t.BOOL,), t.VOID),
+    "tsc_read": ((t.Int(16, False),), t.U16),
+    "x_coord": ((), t.U16),
+    "y_coord": ((), t.U16),
+    "print_text": ((t.U16, t.U16), t.VOID),
+    "print_number": ((t.U32, t.U16), t.VOID),
+    "trace_word": ((t.U16, t.U16), t.VOID),
+    "queue_flush_exit": ((t.U16,), t.VOID),
+    "teardown_exit": ((t.U16,), t.VOID),
+    "teardown_state": ((), t.U32),
+    "queue_state": ((t.U16,), t.U16),
+    "set_switch": ((t.U16, t.U16), t.VOID),
+    "switch_position": ((t.U16,), t.U16),
+    "clear_switch": ((t.U16,), t.VOID),
+    "set_route": ((t.U16, t.U16, t.U16), t.VOID),
+    "set_switch_route": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
+    "set_switch_mode": ((t.U16, t.U16, t.U16, t.U16), t.VOID),
+    "set_swap": ((t.U16,), t.VOID),
+    "set_queue_color": ((t.U16, t.U16, t.U16), t.VOID),
+}
+
+
+def _internal(frame: Frame, call: tree.Builtin) -> None:
+    if LIBRARY not in frame.module.path.parents:
+        raise CslError(f"@{call.name} is not supported", where=call.at)
+
+
+def _declare(name: str, params: tuple[t.Type, ...], result: t.Type) -> None:
+    @builtin(f"__{name}", len(params))
+    def call_simulator(frame: Frame, call: tree.Builtin) -> Value:
+        _internal(frame, call)
+        code = frame.running(call.at)
+        operands = []
+        for kind, each in zip(params, call.args, strict=True):
+            value = coerce(frame, evaluate(frame, each), kind, each.at)
+            operands.append(f"{llvm_type(kind)} {frame.operand(value, kind, each.at)}")
+        text = code.call(llvm_type(result), f"wse_{name}", *operands)
+        return VOID if result == t.VOID else Run(result, text)
+
+
+for _name, (_params, _result) in _CALLS.items():
+    _declare(_name, _params, _result)
+
+SIGNATURES = [
+    f"declare {llvm_type(result)} @wse_{name}({', '.join(['ptr', *map(llvm_type, params)])})"
+    for name, (params, result) in _CALLS.items()
+]
+
+
+@builtin("__text", 1)
+def _text(frame: Frame, call: tree.Builtin) -> Value:
+    """The number of a string in the program's table."""
+    _internal(frame, call)
+    return integer(frame.program.text_number(known(frame, call.args[0], "a string").value))
+
+
+@builtin("__directions", 1)
+def _directions(frame: Frame, call: tree.Builtin) -> Value:
+    """A direction, or several, as bits."""
+    _internal(frame, call)
+    value = evaluate(frame, call.args[0])
+    if isinstance(value, Const):
+        found = value.value
+        if isinstance(found, dict):
+            numbers = [each.value for each in found.values()]
+        else:
+            numbers = list(found.flat) if isinstance(found, Items) else [found]
+        return Const(t.U16, sum(1 << int(number) for number in set(numbers)))
+    code = frame.running(call.at)
+    number = frame.operand(value, t.DIRECTION, call.at)
+    return Run(t.U16, code.value(f"shl i16 1, {number}"))
+
+
+@builtin("__trace", 2)
+def _trace(frame: Frame, call: tree.Builtin) -> Value:
+    """A buffer of records, by its key."""
+    _internal(frame, call)
+    facts = frame.program.tile
+    key, pointer = (known(frame, each, "a trace") for each in call.args)
+    if facts is not None and isinstance(pointer.type, t.Pointer):
+        facts.traces.append((str(key.value), pointer.value, pointer.type.element.size // 2))
+    return VOID
+
+
+@builtin("__math", 2)
+def _math(frame: Frame, call: tree.Builtin) -> Value:
+    """A function of LLVM's on floats."""
+    _internal(frame, call)
+    name, value = known(frame, call.args[0], "a name").value, evaluate(frame, call.args[1])
+    kind = value.type
+    if not isinstance(kind, t.Float):
+        raise CslError(f"a {kind} has no {name}", where=call.at)
+    used, code = llvm_type(kind), frame.running(call.at)
+    short = {"half": "f16", "float": "f32", "bfloat": "bf16", "double": "f64"}[used]
+    frame.program.declared.add(f"declare {used} @llvm.{name}.{short}({used})")
+    operand = frame.operand(value, kind, call.at)
+    return Run(kind, code.value(f"call {used} @llvm.{name}.{short}({used} {operand})", 20))
+
+
+@builtin("__arch", 0)
+def _arch(frame: Frame, call: tree.Builtin) -> Value:
+    _internal(frame, call)
+    return Const(t.COMPTIME_INT, frame.program.arch.number)

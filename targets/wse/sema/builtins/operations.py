@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Built-in functions that compute on whole descriptors."""
+
+from __future__ import annotations
+
+from xtc.core.errors import did_you_mean
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.sema import descriptor as d
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.builtins.table import builtin
+from xtc_targets.wse.sema.builtins.tile import task_operand
+from xtc_targets.wse.sema.builtins.types import fields_of
+from xtc_targets.wse.sema.code import llvm_type
+from xtc_targets.wse.sema.convert import coerce, convert
+from xtc_targets.wse.sema.evaluate import evaluate
+from xtc_targets.wse.sema.frame import Frame
+from xtc_targets.wse.sema.values import VOID, Const, FunctionValue, Run, Value
+
+_OPERATIONS = (
+    "mov16 mov32 fmovh fmovs faddh fadds faddhs fsubh fsubs fmulh fmuls fmach fmacs fmachs "
+    "fmaxh fmaxs fnegh fnegs fabsh fabss fh2s fs2h add16 sub16 and16 or16 xor16 sll16 slr16 sar16 "
+    "xp162fh xp162fs fh2xp16 fs2xp16 add32 sub32 fminh fmins addc16"
+).split()
+"""In the order of `enum wse_operation` of `csrc/wse_code.h`."""
+
+_SOURCES = {"fmach": 3, "fmacs": 3, "fmachs": 3}
+_ONE_SOURCE = (
+    "mov16 mov32 fmovh fmovs fnegh fnegs fabsh fabss fh2s fs2h xp162fh xp162fs fh2xp16 fs2xp16"
+).split()
+_F32_SOURCES = ("fs2h", "fs2xp16")
+_F16_SOURCES = ("fh2s", "fh2xp16")
+
+ASYNC, ACTIVATE, UNBLOCK, INDEX, UT, SAVE = 1, 2, 4, 8, 16, 32
+_OPTIONS = ("async", "activate", "unblock", "index", "ut_id", "save_address", "priority",
+            "on_control", "simd_mode", "single_step", "advance_switch")  # fmt: skip
+OPTION_BYTES, OPERAND_BYTES = 16, 16
+
+
+def element_of(name: str, source: bool) -> t.Type:
+    """The type of scalars that an operation takes or gives."""
+    if name in ("mov32", "add32", "sub32"):
+        return t.U32
+    if name.endswith("16") and name[0] != "f":
+        return t.U16
+    if source and name in _F16_SOURCES:
+        return t.F16
+    if source and name in _F32_SOURCES:
+        return t.F32
+    if name in ("fs2h", "xp162fh"):
+        return t.F16 if not source else t.U16
+    if name in ("fh2xp16", "fs2xp16"):
+        return t.U16
+    if name == "xp162fs":
+        return t.U16 if source else t.F32
+    return t.F32 if name.endswith("s") else t.F16
+
+
+def options_of(frame: Frame, given: Value | None, at: Position) -> str:
+    """The struct of settings behind an operation's operands, as a pointer."""
+    code = frame.running(at)
+    fields = {} if given is None else fields_of(given, "an operation's settings", at)
+    for name in fields:
+        if name not in _OPTIONS:
+            raise CslError(
+                f"an operation has no '{name}'", where=at, hints=did_you_mean(name, _OPTIONS)
+            )
+    for name in ("on_control", "single_step"):
+        if name in fields:
+            raise CslError(f"the setting '{name}' is not supported", where=at)
+    slot = code.slot(f"[{OPTION_BYTES} x i8]")
+    flags = 0
+    for name, bit, offset in (("activate", ACTIVATE, 4), ("unblock", UNBLOCK, 6)):
+        if name in fields:
+            flags |= bit
+            _store(frame, slot, offset, "i16", task_operand(frame, fields[name], at), at)
+    for name, bit, offset in (("index", INDEX, 8), ("ut_id", UT, 10)):
+        if name in fields:
+            flags |= bit
+            word = convert(frame, fields[name], t.U16, at)
+            _store(frame, slot, offset, "i16", frame.operand(word, t.U16, at), at)
+    for name, bit in (("async", ASYNC), ("save_address", SAVE)):
+        if name in fields and _is_true(fields[name]):
+            flags |= bit
+    if flags & (ACTIVATE | UNBLOCK) and not flags & ASYNC:
+        raise CslError("only an asynchronous operation activates or unblocks", where=at,
+                       hints=[".async = true"])  # fmt: skip
+    _store(frame, slot, 0, "i32", str(flags), at)
+    return slot
+
+
+def _store(frame: Frame, slot: str, offset: int, kind: str, text: str, at: Position) -> None:
+    code = frame.running(at)
+    pointer = code.value(f"getelementptr i8, ptr {slot}, i64 {offset}")
+    code.line(f"store {kind} {text}, ptr {pointer}, align 2")
+
+
+def _is_true(value: Value) -> bool:
+    return isinstance(value, Const) and bool(value.value)
+
+
+def operands_of(frame: Frame, values: list[Value], kinds: list[t.Type], at: Position) -> str:
+    """An array of `wse_operand`, as a pointer."""
+    code = frame.running(at)
+    array = code.slot(f"[{OPERAND_BYTES * len(values)} x i8]")
+    for number, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+        what, scalar, pointer = _operand(frame, value, kind, at)
+        start = OPERAND_BYTES * number
+        _store(frame, array, start, "i32", str(what), at)
+        _store(frame, array, start + 4, "i32", scalar, at)
+        _store(frame, array, start + 8, "ptr", pointer, at)
+    return array
+
+
+def _operand(frame: Frame, value: Value, kind: t.Type, at: Position) -> tuple[int, str, str]:
+    code = frame.running(at)
+    if isinstance(value.type, t.Dsd):
+        return 0, "0", frame.operand(value, value.type, at)
+    if isinstance(value.type, t.Pointer):
+        text = frame.operand(value, value.type, at)
+        return 2, code.value(f"zext i16 {text} to i32"), "null"
+    if value.type in t.DSRS:
+        bank = t.DSRS.index(value.type)
+        wide = code.value(f"zext i16 {frame.operand(value, value.type, at)} to i32")
+        return 3, code.value(f"add i32 {wide}, {16 * bank}"), "null"
+    return 1, _scalar_bits(frame, value, kind, at), "null"
+
+
+def _scalar_bits(frame: Frame, value: Value, kind: t.Type, at: Position) -> str:
+    if (isinstance(kind, t.Int) and isinstance(value.type, t.Int | t.Handle | t.Enum)) or (
+        isinstance(value, Const) and t.is_integer(value.type) and isinstance(kind, t.Int)
+    ):
+        value = convert(frame, value, kind, at)
+    elif isinstance(kind, t.Int) and isinstance(value.type, t.Float):
+        from xtc_targets.wse.sema.convert import bitcast
+
+        value = bitcast(frame, value, t.Int(value.type.bits, False), at)
+    else:
+        value = coerce(frame, value, kind, at)
+    code, kind = frame.running(at), value.type
+    text = frame.operand(value, kind, at)
+    bits = 8 * kind.size
+    if isinstance(kind, t.Float):
+        text = code.value(f"bitcast {llvm_type(kind)} {text} to i{bits}")
+    return text if bits == 32 else code.value(f"zext i{bits} {text} to i32")
+
+
+def _settings(values: list[Value]) -> Value | None:
+    """The struct behind the operands, which is taken off."""
+    if values and values[-1].type == t.ANONYMOUS:
+        return values.pop()
+    return None
+
+
+def _accumulate(call: tree.Builtin, values: list[Value]) -> None:
+    """In `@fadds(&sum, sum, dsd)` the source is what the destination holds at each element."""
+    target = call.args[0]
+    if not isinstance(target, tree.Unary) or target.op != "&":
+        return
+    for number in range(1, len(values)):
+        if call.args[number] == target.operand:
+            values[number] = values[0]
+
+
+def _operation(number: int, name: str) -> None:
+    sources = _SOURCES.get(name, 1 if name in _ONE_SOURCE else 2)
+
+    @builtin(name, 1 + sources, 2 + sources)
+    def operate(frame: Frame, call: tree.Builtin) -> Value:
+        values = [evaluate(frame, each) for each in call.args]
+        given = _settings(values)
+        if len(values) != 1 + sources:
+            raise CslError(
+                f"@{name} takes {1 + sources} operands, not {len(values)}", where=call.at
+            )
+        _accumulate(call, values)
+        kinds = [element_of(name, False), *[element_of(name, True)] * sources]
+        if not isinstance(values[0].type, t.Dsd | t.Pointer) and values[0].type not in t.DSRS:
+            raise CslError(f"@{name} cannot write to a {values[0].type}", where=call.at)
+        if name == "fmachs":
+            kinds = [t.F32, t.F32, t.F16, t.F16]
+        if name == "faddhs":
+            kinds = [t.F32, t.F32, t.F16]
+        array = operands_of(frame, values, kinds, call.at)
+        options = options_of(frame, given, call.at)
+        _call(frame, "wse_operate", number, array, len(values), options, call.at)
+        return VOID
+
+
+def _call(
+    frame: Frame, function: str, number: int, array: str, count: int, options: str, at: Position
+) -> None:
+    frame.running(at).call(
+        "void", function, f"i32 {number}", f"ptr {array}", f"i32 {count}", f"ptr {options}",
+        f"i32 {at.line}",
+    )  # fmt: skip
+
+
+for _number, _name in enumerate(_OPERATIONS):
+    _operation(_number, _name)
+
+
+@builtin("map", 2, 9)
+def _map(frame: Frame, call: tree.Builtin) -> Value:
+    """Call a function for each element: inputs, then the output where it returns something."""
+    at = call.at
+    values = [evaluate(frame, each) for each in call.args]
+    if _settings(values) is not None:
+        raise CslError("the settings of @map are not supported", where=at)
+    function = values[0]
+    if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
+        raise CslError("@map calls a function", where=at)
+    params, result = frame.program.signature(function.value)
+    operands = values[1:]
+    if len(operands) != len(params) + (result != t.VOID):
+        raise CslError(
+            f"@map of '{function.value.name}' takes {len(params)} inputs"
+            + (" and an output" if result != t.VOID else ""),
+            where=at,
+        )
+    kinds = [*params, result] if result != t.VOID else list(params)
+    array = operands_of(frame, operands, kinds, at)
+    sizes = sum(kind.size << (4 * number) for number, kind in enumerate(kinds))
+    _map_loop(frame, function.value, array, kinds, (len(params), sizes), at)
+    return VOID
+
+
+def _map_loop(
+    frame: Frame, function: FunctionValue, array: str, kinds: list[t.Type],
+    shape: tuple[int, int], at: Position,
+) -> None:  # fmt: skip
+    inputs, sizes = shape
+    code = frame.running(at)
+    state, room = code.slot("[512 x i8]"), code.slot("[64 x i8]")
+    code.call(
+        "void", "wse_map_begin", f"ptr {state}", f"ptr {array}", f"i32 {inputs}",
+        f"i32 {len(kinds)}", f"i32 {sizes}",
+    )  # fmt: skip
+    head, body, end = (code.new_block(hint) for hint in ("map", "body", "end"))
+    code.jump(head)
+    code.start(head)
+    more = code.call("i1", "wse_map_next", f"ptr {state}", f"ptr {room}")
+    code.branch(more, body, end)
+    code.start(body)
+    arguments: list[Value] = []
+    for number in range(inputs):
+        pointer = code.value(f"getelementptr i8, ptr {room}, i64 {8 * number}")
+        arguments.append(Run(kinds[number], frame.loaded(pointer, kinds[number], at, False)))
+    value = frame.program.call(frame, function, arguments, at)
+    if len(kinds) > inputs:
+        frame.store_at(room, coerce(frame, value, kinds[-1], at), kinds[-1], at)
+        code.call("void", "wse_map_store", f"ptr {state}", f"ptr {room}")
+    code.check_limit()
+    code.jump(head)
+    code.start(end)
+
+
+assert d.WORDS * 2 == t.DSD_BYTES  # noqa: S101  two files that must agree

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Built-in functions that say what tasks, queues and symbols a tile has, and that steer tasks."""
+
+from __future__ import annotations
+
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.builtins.table import builtin
+from xtc_targets.wse.sema.builtins.types import fields_of
+from xtc_targets.wse.sema.convert import convert
+from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known
+from xtc_targets.wse.sema.facts import Export, Fifo, QueueConfig, TaskBinding, TileFacts
+from xtc_targets.wse.sema.frame import Frame, Memory
+from xtc_targets.wse.sema.places import place_of
+from xtc_targets.wse.sema.routes import color_config
+from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value
+
+
+def tile_facts(frame: Frame, call: tree.Builtin, *, comptime: bool = True) -> TileFacts:
+    """What the tile says so far. Raises CslError where a built-in has no place."""
+    facts = frame.program.tile
+    if facts is None or (comptime and frame.code is not None):
+        raise CslError(f"@{call.name} belongs in a comptime block of a tile's code", where=call.at)
+    return facts
+
+
+def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
+    facts = tile_facts(frame, call)
+    function = evaluate(frame, call.args[0])
+    if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
+        raise CslError("what is bound is a task", where=call.at)
+    if function.value.tree.kind != "task":
+        raise CslError(
+            f"'{function.value.name}' is a function, and only tasks are bound", where=call.at
+        )
+    value = evaluate(frame, call.args[1])
+    if str(value.type) != kind:
+        raise CslError(f"this task is bound to a {kind}, not to a {value.type}", where=call.at)
+    number = integer_of(value, "a task id", call.at)
+    if number in facts.tasks:
+        first = facts.tasks[number]
+        raise CslError(
+            f"task id {number} is bound twice, to '{first.function.name}' and to "
+            f"'{function.value.name}'",
+            where=call.at,
+            notes=[f"first at {first.at}"],
+        )
+    facts.tasks[number] = TaskBinding(kind, function.value, call.at)
+    return VOID
+
+
+@builtin("bind_local_task", 2)
+def _bind_local_task(frame: Frame, call: tree.Builtin) -> Value:
+    return _bind(frame, call, "local_task_id")
+
+
+@builtin("bind_data_task", 2)
+def _bind_data_task(frame: Frame, call: tree.Builtin) -> Value:
+    return _bind(frame, call, "data_task_id")
+
+
+@builtin("bind_control_task", 2)
+def _bind_control_task(frame: Frame, call: tree.Builtin) -> Value:
+    return _bind(frame, call, "control_task_id")
+
+
+@builtin("set_local_color_config", 2)
+def _set_local_color_config(frame: Frame, call: tree.Builtin) -> Value:
+    facts = tile_facts(frame, call)
+    color = integer_of(evaluate(frame, call.args[0]), "a colour", call.at)
+    if color in facts.colors:
+        raise CslError(
+            f"colour {color} is configured twice",
+            where=call.at,
+            notes=[f"first at {facts.colors[color][1]}"],
+        )
+    facts.colors[color] = (color_config(evaluate(frame, call.args[1]), call.at), call.at)
+    return VOID
+
+
+@builtin("initialize_queue", 1, 2)
+def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
+    facts = tile_facts(frame, call)
+    value = evaluate(frame, call.args[0])
+    queues = {t.INPUT_QUEUE: facts.input_queues, t.OUTPUT_QUEUE: facts.output_queues}
+    if value.type not in queues:
+        raise CslError(f"a {value.type} is no queue", where=call.at)
+    assert isinstance(value.type, t.Handle)  # noqa: S101  the two are
+    number, found = integer_of(value, "a queue", call.at), queues[value.type]
+    given = {}
+    if len(call.args) == 2:
+        given = fields_of(evaluate(frame, call.args[1]), "a queue's settings", call.at)
+    color = integer_of(given["color"], "a colour", call.at) if "color" in given else -1
+    for other, config in queues[t.INPUT_QUEUE].items():
+        if value.type == t.INPUT_QUEUE and color >= 0 and config.color == color:
+            raise CslError(
+                f"colour {color} goes to two input queues, {other} and {number}",
+                where=call.at,
+                notes=[f"first at {config.at}"],
+            )
+    if number in found:
+        raise CslError(
+            f"{value.type} {number} is initialised twice",
+            where=call.at,
+            notes=[f"first at {found[number].at}"],
+        )
+    if frame.program.arch.data_tasks_by_queue and color < 0:
+        raise CslError(
+            f"{value.type} {number} has no colour",
+            where=call.at,
+            hints=["@initialize_queue(queue, .{ .color = c })"],
+        )
+    found[number] = QueueConfig(color, 0, call.at)
+    return VOID
+
+
+@builtin("export_symbol", 1, 2)
+def _export_symbol(frame: Frame, call: tree.Builtin) -> Value:
+    facts = tile_facts(frame, call)
+    found = place_of(frame, call.args[0])
+    function = found.value if isinstance(found, Const) else None
+    if len(call.args) == 2:
+        name = str(known(frame, call.args[1], "a symbol's name").value)
+    elif isinstance(call.args[0], tree.Name | tree.Member):
+        name = call.args[0].name
+    else:
+        raise CslError("@export_symbol of this needs a name", where=call.at)
+    if name in facts.exports:
+        raise CslError(f"the symbol '{name}' is exported twice", where=call.at)
+    if isinstance(function, FunctionValue):
+        facts.exports[name] = Export(function, None, None, t.Fn((), t.VOID), call.at)
+        return VOID
+    facts.exports[name] = _data_export(found, call.at)
+    return VOID
+
+
+def _data_export(found: object, at: tree.Position) -> Export:
+    if isinstance(found, Memory) and isinstance(found.address, Address):
+        where = (found.address.base, found.address.offset)
+        if isinstance(found.type, t.Pointer):
+            return Export(None, None, where, found.type, at)
+        return Export(None, where, None, t.Pointer(found.type), at)
+    if isinstance(found, Const) and isinstance(found.value, Address):
+        return Export(None, (found.value.base, found.value.offset), None, found.type, at)
+    raise CslError("what is exported is a function, a variable or a pointer to one", where=at)
+
+
+def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
+    """The id that a task id, a task, a colour or a queue stands for."""
+    facts, arch = frame.program.tile, frame.program.arch
+    if isinstance(value, Const) and isinstance(value.value, FunctionValue):
+        for number, binding in facts.tasks.items() if facts else ():
+            if binding.function == value.value:
+                return Const(t.U16, number)
+        return Const(t.U16, _Later(frame, value.value, at))
+    if value.type == t.COLOR and arch.data_tasks_by_queue:
+        raise CslError(f"on {arch.name} a queue is blocked, not a colour", where=at)
+    if value.type == t.INPUT_QUEUE and not arch.data_tasks_by_queue:
+        raise CslError(f"on {arch.name} a colour is blocked, not a queue", where=at)
+    if not isinstance(value.type, t.Handle):
+        raise CslError(f"a {value.type} is no task", where=at)
+    return convert(frame, value, t.U16, at)
+
+
+class _Later:
+    """The id of a task that is not bound yet, known when all comptime blocks are done."""
+
+    def __init__(self, frame: Frame, function: FunctionValue, at: tree.Position) -> None:
+        self._frame, self._function, self._at = frame, function, at
+
+    def __int__(self) -> int:
+        return self._frame.program.task_id(self._function, self._at)
+
+    def __index__(self) -> int:
+        return int(self)
+
+    def __str__(self) -> str:
+        return str(int(self))
+
+
+def task_operand(frame: Frame, value: Value, at: tree.Position) -> str:
+    """As an operand, an i16."""
+    return frame.operand(task_number(frame, value, at), t.U16, at)
+
+
+def _steer(name: str, known_set: str) -> None:
+    @builtin(name, 1)
+    def steer(frame: Frame, call: tree.Builtin) -> Value:
+        facts = tile_facts(frame, call, comptime=False)
+        value = evaluate(frame, call.args[0])
+        if frame.code is None:
+            number = task_number(frame, value, call.at)
+            if isinstance(number, Run):
+                raise CslError("which task this is must be known", where=call.at)
+            frame.program.after_comptime(lambda: getattr(facts, known_set).add(int(number.value)))
+            return VOID
+        frame.code.charge(1)
+        frame.code.call("void", f"wse_{name}", f"i16 {task_operand(frame, value, call.at)}")
+        return VOID
+
+
+_steer("activate", "activated")
+_steer("block", "blocked")
+_steer("unblock", "unblocked")
+
+
+@builtin("allocate_fifo", 1, 2)
+def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
+    from xtc_targets.wse.sema.descriptor import fifo
+
+    facts = tile_facts(frame, call)
+    place = place_of(frame, call.args[0])
+    if not isinstance(place, Memory) or not isinstance(place.type, t.Array):
+        raise CslError("a FIFO lies in an array", where=call.at)
+    assert isinstance(place.address, Address)  # noqa: S101  comptime
+    given = {}
+    if len(call.args) == 2:
+        given = fields_of(evaluate(frame, call.args[1]), "a FIFO's settings", call.at)
+    numbers = {}
+    for name, each in given.items():
+        if name not in ("activate_push", "activate_pop"):
+            raise CslError(f"a FIFO has no '{name}'", where=call.at)
+        numbers[name] = task_number(frame, each, call.at)
+    on = [numbers.get(name, Const(t.U16, -1)) for name in ("activate_push", "activate_pop")]
+    ids = [each.value if isinstance(each, Const) else -1 for each in on]
+    size = place.type.element.size
+    facts.fifos.append(Fifo(place.address.base, place.type.size, size, *ids))
+    return fifo(len(facts.fifos) - 1, place.type.element)
+
+
+@builtin("set_teardown_handler", 2)
+def _set_teardown_handler(frame: Frame, call: tree.Builtin) -> Value:
+    facts = tile_facts(frame, call)
+    function, color = (evaluate(frame, each) for each in call.args)
+    facts.teardown[integer_of(color, "a colour", call.at)] = _function(function, call.at)
+    return VOID
+
+
+@builtin("set_empty_queue_handler", 2)
+def _set_empty_queue_handler(frame: Frame, call: tree.Builtin) -> Value:
+    facts = tile_facts(frame, call)
+    function, queue = (evaluate(frame, each) for each in call.args)
+    facts.empty_queue[integer_of(queue, "a queue", call.at)] = _function(function, call.at)
+    return VOID
+
+
+def _function(value: Value, at: tree.Position) -> FunctionValue:
+    if not isinstance(value, Const) or not isinstance(value.value, FunctionValue):
+        raise CslError("a handler is a function", where=at)
+    return value.value
+
+
+@builtin("queue_flush", 1)
+def _queue_flush(frame: Frame, call: tree.Builtin) -> Value:
+    value = evaluate(frame, call.args[0])
+    if value.type != t.OUTPUT_QUEUE:
+        raise CslError("an output queue is flushed", where=call.at)
+    number = frame.operand(value, t.OUTPUT_QUEUE, call.at)
+    frame.running(call.at).call("void", "wse_queue_flush", f"i16 {number}")
+    return VOID

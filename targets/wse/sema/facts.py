@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program says about its machine: routes, queues, tasks, symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xtc_targets.wse.csl.errors import Position
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.values import Address, FunctionValue, Global, Value
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What of a colour the core does not get; `numbers` are by kind.
+
+    counter: init, max, limit1, count data, count control. range: lowest, highest index.
+    """
+
+    kind: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ColorConfig:
+    """One colour at one router; directions are bits, by their numbers.
+
+    `positions` are (rx, tx) of the switch, the first that of the routes.
+    """
+
+    positions: tuple[tuple[int, int], ...]
+    current: int = 0
+    ring: bool = False
+    pop: int = 0  # none, always, on advance
+    teardown: bool = False
+    filter: Filter | None = None
+
+
+@dataclass(frozen=True)
+class TaskBinding:
+    """A task and the kind of id it is bound to."""
+
+    kind: str
+    function: FunctionValue
+    at: Position
+
+
+@dataclass(frozen=True)
+class QueueConfig:
+    """An initialised queue; `color` is -1 where it has none."""
+
+    color: int
+    priority: int
+    at: Position
+
+
+@dataclass(frozen=True)
+class Export:
+    """A symbol of a tile: a variable or a function.
+
+    `place` is where the data lie, `pointer` where a pointer to them does that may change.
+    """
+
+    function: FunctionValue | None
+    place: tuple[Global, int] | None
+    pointer: tuple[Global, int] | None
+    type: t.Type
+    at: Position
+
+
+@dataclass(frozen=True)
+class Fifo:
+    """A ring of `nbytes` at a global, and the tasks that its use activates; -1 for none."""
+
+    buffer: Global
+    nbytes: int
+    element: int
+    on_push: int
+    on_pop: int
+
+
+@dataclass
+class TileFacts:
+    """Of one tile class."""
+
+    tasks: dict[int, TaskBinding] = field(default_factory=dict)
+    input_queues: dict[int, QueueConfig] = field(default_factory=dict)
+    output_queues: dict[int, QueueConfig] = field(default_factory=dict)
+    colors: dict[int, tuple[ColorConfig, Position]] = field(default_factory=dict)
+    blocked: set[int] = field(default_factory=set)
+    unblocked: set[int] = field(default_factory=set)
+    activated: set[int] = field(default_factory=set)
+    exports: dict[str, Export] = field(default_factory=dict)
+    fifos: list[Fifo] = field(default_factory=list)
+    teardown: dict[int, FunctionValue] = field(default_factory=dict)
+    empty_queue: dict[int, FunctionValue] = field(default_factory=dict)
+    swaps: int = 0  # bits: x, y
+    host_in: int = 0  # bits of colours that stream from the host
+    host_out: int = 0
+    traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, place, words
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The code that a PE was given."""
+
+    path: Path
+    params: dict[str, Value]
+    at: Position
+
+
+@dataclass(frozen=True)
+class ExportName:
+    """What the host may use."""
+
+    type: t.Type
+    mutable: bool
+    at: Position
+
+
+@dataclass
+class LayoutFacts:
+    """Of a whole program."""
+
+    width: int = 0
+    height: int = 0
+    tiles: dict[tuple[int, int], Tile] = field(default_factory=dict)
+    colors: dict[tuple[int, int], dict[int, tuple[ColorConfig, Position]]] = field(
+        default_factory=dict
+    )
+    exports: dict[str, ExportName] = field(default_factory=dict)

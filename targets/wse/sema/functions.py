@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls: executed while compiling, or code that calls a function of the tile class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.code import Code, llvm_type
+from xtc_targets.wse.sema.convert import coerce
+from xtc_targets.wse.sema.costs import CALL, RETURN
+from xtc_targets.wse.sema.evaluate import type_of
+from xtc_targets.wse.sema.frame import Frame, Scope
+from xtc_targets.wse.sema.generate import generate, variable
+from xtc_targets.wse.sema.interpret import execute
+from xtc_targets.wse.sema.values import VOID, Const, FunctionValue, Run, Value, key_of
+
+_DEEPEST = 200
+"""Calls within calls while compiling."""
+
+
+@dataclass
+class Instance:
+    """A function of a tile class: one per function and values of its comptime parameters."""
+
+    symbol: str
+    result: t.Type
+    kinds: tuple[t.Type, ...]
+    """Of the parameters that are passed at run time."""
+    text: str = ""
+    name: str = ""
+
+
+@dataclass
+class Instances:
+    """All functions of a tile class, in the order they were first called."""
+
+    by_key: dict[Any, Instance] = field(default_factory=dict)
+    depth: int = 0
+
+    def texts(self) -> Iterator[str]:
+        for instance in self.by_key.values():
+            yield instance.text
+
+
+def call(frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Position) -> Value:
+    """Call a function with values. Raises CslError."""
+    function = callee.tree
+    if function.kind == "task":
+        raise CslError(
+            f"the task '{function.name}' cannot be called", where=at, hints=["@activate its id"]
+        )
+    if len(args) != len(function.params):
+        raise CslError(
+            f"'{function.name}' takes {len(function.params)} arguments, not {len(args)}",
+            where=at,
+            notes=[f"declared at {function.at}"],
+        )
+    body, kinds, given = _parameters(frame, callee, args, at)
+    result = type_of(body, function.result)
+    everything_known = all(isinstance(each, Const) for each in given)
+    if frame.code is None or (not t.is_runtime(result) and result != t.VOID):
+        if not everything_known:
+            raise CslError(
+                f"the arguments of '{function.name}' must be known while compiling", where=at
+            )
+        return _execute(body, callee, given, result, at)
+    return _emit_call(frame, body, callee, kinds, given, result, at)
+
+
+def _parameters(
+    frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Position
+) -> tuple[Frame, list[t.Type], list[Value]]:
+    """A frame with the names of parameters that types depend on, types, and coerced values."""
+    body = Frame(frame.program, callee.module, Scope())
+    kinds, given = [], []
+    for param, value in zip(callee.tree.params, args, strict=True):
+        kind = type_of(body, param.type)
+        value = coerce(frame, value, kind, at)
+        if kind == t.ANYTYPE:
+            kind = value.type
+        kinds.append(kind)
+        given.append(value)
+        body.scope.names[param.name] = value
+        if param.comptime and isinstance(value, Run):
+            raise CslError(f"the argument '{param.name}' must be known while compiling", where=at)
+    return body, kinds, given
+
+
+def _execute(
+    body: Frame, callee: FunctionValue, given: Sequence[Value], result: t.Type, at: Position
+) -> Value:
+    instances = body.program.instances
+    if instances.depth == _DEEPEST:
+        raise CslError(f"more than {_DEEPEST} calls within each other", where=at)
+    if callee.tree.body is None:
+        raise CslError(f"'{callee.name}' is only declared", where=at)
+    body.result = result
+    instances.depth += 1
+    try:
+        left = execute(body, callee.tree.body)
+    finally:
+        instances.depth -= 1
+    if left is None or left.kind != "return":
+        if result != t.VOID:
+            raise CslError(f"'{callee.name}' does not return a {result}", where=callee.tree.at)
+        return VOID
+    return left.value
+
+
+def _emit_call(
+    frame: Frame, body: Frame, callee: FunctionValue, kinds: list[t.Type],
+    given: list[Value], result: t.Type, at: Position,
+) -> Value:  # fmt: skip
+    params = callee.tree.params
+    known = {
+        param.name: value
+        for param, kind, value in zip(params, kinds, given, strict=True)
+        if isinstance(value, Const) and (param.comptime or not t.is_runtime(kind))
+    }
+    instance = instance_of(frame, callee, kinds, known, result)
+    code = frame.running(at)
+    operands = [
+        f"{llvm_type(kind)} {frame.operand(value, kind, at)}"
+        for param, kind, value in zip(params, kinds, given, strict=True)
+        if param.name not in known
+    ]
+    code.charge(CALL + len(operands))
+    if t.is_aggregate(result):
+        slot = code.slot(f"[{result.size} x i8]")
+        code.call("void", instance.symbol, f"ptr {slot}", *operands)
+        return Run(result, slot)
+    text = code.call(llvm_type(result), instance.symbol, *operands)
+    return VOID if result == t.VOID else Run(result, text)
+
+
+def instance_of(
+    frame: Frame, callee: FunctionValue, kinds: Sequence[t.Type], known: dict[str, Const],
+    result: t.Type,
+) -> Instance:  # fmt: skip
+    """The function for these values of comptime parameters, written where it is not yet."""
+    program = frame.program
+    key = (callee, tuple(kinds), tuple((name, key_of(value)) for name, value in known.items()))
+    if key in program.instances.by_key:
+        return program.instances.by_key[key]
+    number = len(program.instances.by_key)
+    instance = Instance(
+        f"{program.prefix}f{number}_{callee.name}", result, tuple(kinds), name=callee.name
+    )
+    program.instances.by_key[key] = instance
+    params = callee.tree.params
+    passed = [
+        (param.name, kind)
+        for param, kind in zip(params, kinds, strict=True)
+        if param.name not in known
+    ]
+    _write(program.frame(callee.module), callee, instance, known, passed)
+    return instance
+
+
+def _write(
+    frame: Frame, callee: FunctionValue, instance: Instance, known: dict[str, Const],
+    passed: list[tuple[str, t.Type]],
+) -> None:  # fmt: skip
+    function, result = callee.tree, instance.result
+    if function.body is None:
+        raise CslError(f"'{function.name}' is only declared", where=function.at)
+    code = Code(instance.symbol)
+    frame.code, frame.result = code, result
+    frame.in_memory = frozenset(_addressed(function.body))
+    frame.scope.names.update(known)
+    operands = ["ptr %pe"]
+    if t.is_aggregate(result):
+        frame.result_slot = "%result"
+        operands.append("ptr %result")
+    for number, (name, kind) in enumerate(passed):
+        operands.append(f"{llvm_type(kind)} %arg{number}")
+        value = Run(kind, f"%arg{number}")
+        if name in frame.in_memory:
+            place = variable(frame, name, kind, function.at)
+            frame.store(place, value, function.at)
+            frame.scope.names[name] = place
+        else:
+            frame.scope.names[name] = value
+    generate(frame, function.body)
+    code.charge(RETURN)
+    if result == t.VOID:
+        code.give_back("void")
+    elif not code.done:
+        code.unreachable()
+    plain = "void" if t.is_aggregate(result) else llvm_type(result)
+    instance.text = code.text(f"{plain} @{instance.symbol}({', '.join(operands)})")
+
+
+def entry_of(frame: Frame, callee: FunctionValue) -> Instance:
+    """A task, or a function that the host calls."""
+    function = callee.tree
+    kinds = [type_of(frame.program.frame(callee.module), each.type) for each in function.params]
+    result = type_of(frame.program.frame(callee.module), function.result)
+    for param, kind in zip(function.params, kinds, strict=True):
+        if not t.is_runtime(kind) or t.is_aggregate(kind):
+            raise CslError(
+                f"the argument '{param.name}' of '{function.name}' cannot be a {kind}",
+                where=param.at,
+            )
+    return instance_of(frame, callee, kinds, {}, result)
+
+
+def _addressed(node: Any) -> Iterator[str]:
+    """Names whose address is taken somewhere below."""
+    if isinstance(node, tree.Unary) and node.op == "&":
+        inner = node.operand
+        while isinstance(inner, tree.Member | tree.Index):
+            inner = inner.base
+        if isinstance(inner, tree.Name):
+            yield inner.name
+    if isinstance(node, tuple):
+        for each in node:
+            yield from _addressed(each)
+    elif is_dataclass(node):
+        for each in fields(node):
+            if each.name != "at":
+                yield from _addressed(getattr(node, each.name))

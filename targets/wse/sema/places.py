@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where expressions lead: variables, their fields and elements, and what pointers point to."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xtc.core.errors import did_you_mean
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.convert import convert
+from xtc_targets.wse.sema.costs import ADDRESS
+from xtc_targets.wse.sema.frame import Frame, Memory, Part, Place, Slot, element_of
+from xtc_targets.wse.sema.module import Module
+from xtc_targets.wse.sema.values import Address, Cell, Const, Run, Value, integer
+
+Found: TypeAlias = Place | Value
+
+
+def place_of(frame: Frame, expr: tree.Expr) -> Found:
+    """Where an expression leads, or its value where it leads nowhere. Raises CslError."""
+    if isinstance(expr, tree.Name):
+        return _named(frame, expr)
+    if isinstance(expr, tree.Member):
+        return _member(frame, place_of(frame, expr.base), expr)
+    if isinstance(expr, tree.Index):
+        found = place_of(frame, expr.base)
+        for index in expr.indices:
+            found = _indexed(frame, found, frame.program.evaluate(frame, index), expr.at)
+        return found
+    if isinstance(expr, tree.Deref):
+        pointer = value_of(frame, place_of(frame, expr.base), expr.at)
+        return pointed(frame, pointer, expr.at)
+    return frame.program.evaluate(frame, expr)
+
+
+def value_of(frame: Frame, found: Found, at: Position) -> Value:
+    """The value of what an expression leads to."""
+    return found if isinstance(found, Const | Run) else load(frame, found, at)
+
+
+def load(frame: Frame, place: Place, at: Position) -> Value:
+    """The value at a place; known where it is a constant's."""
+    if isinstance(place, Memory) and place.const and isinstance(place.address, Address):
+        constant = _constant_at(place.address, place.type)
+        if constant is not None:
+            return constant
+    return frame.load(place, at)
+
+
+def _constant_at(address: Address, kind: t.Type) -> Const | None:
+    initial = address.base.initial
+    if not address.base.const or initial is None:
+        return None
+    if initial.type == kind:
+        return initial
+    if isinstance(initial.type, t.Array) and initial.type.element == kind:
+        return Const(kind, initial.value.flat[address.offset // kind.size])
+    return None
+
+
+def _named(frame: Frame, expr: tree.Name) -> Found:
+    binding = frame.scope.find(expr.name)
+    if isinstance(binding, Cell):
+        return Part(binding)
+    if binding is not None:
+        return binding
+    if frame.module.has(expr.name):
+        return frame.module.member(expr.name, expr.at)
+    return frame.program.evaluate(frame, expr)
+
+
+def pointed(frame: Frame, pointer: Value, at: Position) -> Memory:
+    """What a pointer points to."""
+    kind = pointer.type
+    if not isinstance(kind, t.Pointer):
+        raise CslError(f"a {kind} points nowhere", where=at)
+    address = pointer.value if isinstance(pointer, Const) else pointer.text
+    if not isinstance(address, Address | str):
+        address = str(address)  # a number made a pointer
+    const = kind.const or (
+        isinstance(address, Address) and address.base.const and kind.element == address.base.type
+    )
+    return Memory(kind.element, address, const)
+
+
+def _member(frame: Frame, base: Found, expr: tree.Member) -> Found:
+    name, at = expr.name, expr.at
+    if isinstance(base, Const):
+        return _member_of_const(frame, base, name, at)
+    if isinstance(base, Part):
+        return Part(base.cell, (*base.path, name))
+    if isinstance(base.type, t.Pointer):
+        base = pointed(frame, value_of(frame, base, at), at)
+    kind = base.type
+    if isinstance(kind, t.Array) and name == "len":
+        return integer(kind.shape[0])
+    part = kind.field_type(name) if isinstance(kind, t.Struct) else None
+    if not isinstance(kind, t.Struct) or part is None:
+        known = [each for each, _ in kind.fields] if isinstance(kind, t.Struct) else []
+        raise CslError(f"{kind} has no field '{name}'", where=at, hints=did_you_mean(name, known))
+    offset = kind.offsets[name]
+    if isinstance(base, Memory):
+        return _behind(frame, base, offset, part, at)
+    pointer = frame.running(at).value(f"getelementptr i8, ptr {base.text}, i64 {offset}")
+    if t.is_aggregate(part):
+        return Run(part, pointer)
+    return Run(part, frame.loaded(pointer, part, at, False))
+
+
+def _member_of_const(frame: Frame, base: Const, name: str, at: Position) -> Found:
+    if isinstance(base.value, Module):
+        return base.value.member(name, at)
+    if isinstance(base.value, t.Enum):
+        members = dict(base.value.members)
+        if name not in members:
+            raise CslError(
+                f"{base.value} has no member '{name}'", where=at, hints=did_you_mean(name, members)
+            )
+        return Const(base.value, members[name])
+    if isinstance(base.type, t.Array) and name == "len":
+        return integer(base.type.shape[0])
+    if isinstance(base.type, t.Pointer):
+        place = pointed(frame, base, at)
+        return _member(frame, place, tree.Member(tree.VoidLiteral(), name, at=at))
+    return element_of(base, name, at)
+
+
+def _behind(frame: Frame, base: Memory, offset: int, kind: t.Type, at: Position) -> Memory:
+    if isinstance(base.address, Address):
+        moved = Address(base.address.base, base.address.offset + offset)
+        return Memory(kind, moved, base.const)
+    if offset == 0:
+        return Memory(kind, base.address, base.const)
+    text = frame.running(at).value(f"add i16 {base.address}, {offset}")
+    return Memory(kind, text, base.const)
+
+
+def _indexed(frame: Frame, base: Found, index: Value, at: Position) -> Found:
+    if isinstance(base, Part):
+        return _indexed_part(base, index, at)
+    if isinstance(base, Const | Run) and not isinstance(base.type, t.Pointer):
+        return _indexed_value(frame, base, index, at)
+    if isinstance(base, Slot) or isinstance(base.type, t.Pointer):
+        base = pointed(frame, value_of(frame, base, at), at)
+        if not isinstance(base.type, t.Array):  # an element of many
+            return _element(frame, base, index, base.type, at)
+    kind = base.type
+    if not isinstance(kind, t.Array) or not isinstance(base, Memory):
+        raise CslError(f"a {kind} has no elements", where=at)
+    inner = kind.element if len(kind.shape) == 1 else t.Array(kind.shape[1:], kind.element)
+    if isinstance(index, Const) and t.is_integer(index.type):
+        _check_bounds(index.value, kind, at)
+    return _element(frame, base, index, inner, at)
+
+
+def _check_bounds(index: int, kind: t.Array, at: Position) -> None:
+    if not 0 <= index < kind.shape[0]:
+        raise CslError(f"index {index} is outside of {kind}", where=at)
+
+
+def _element(frame: Frame, base: Memory, index: Value, kind: t.Type, at: Position) -> Memory:
+    if not t.is_integer(index.type):
+        raise CslError(f"an index is an integer, not a {index.type}", where=at)
+    if isinstance(index, Const):
+        return _behind(frame, base, index.value * kind.size, kind, at)
+    code = frame.running(at)
+    narrow = convert(frame, index, t.U16, at)
+    offset = frame.operand(narrow, t.U16, at)
+    if kind.size != 1:
+        offset = code.value(f"mul i16 {offset}, {kind.size}")
+    start = frame.address_text(base.address)
+    return Memory(kind, code.value(f"add i16 {start}, {offset}", ADDRESS), base.const)
+
+
+def _indexed_part(base: Part, index: Value, at: Position) -> Found:
+    if not isinstance(index, Const):
+        raise CslError("the index of a comptime variable must be known", where=at)
+    return Part(base.cell, (*base.path, index.value))
+
+
+def _indexed_value(frame: Frame, base: Value, index: Value, at: Position) -> Found:
+    if isinstance(base, Const) and isinstance(index, Const):
+        return element_of(base, index.value, at)
+    if not isinstance(base.type, t.Array):
+        raise CslError(f"a {base.type} has no elements", where=at)
+    if isinstance(base, Const):
+        placed = frame.program.constant(base, at)
+        return _indexed(frame, Memory(base.type, Address(placed), True), index, at)
+    room = frame.running(at).stack(base.type.size, base.type.alignment)
+    copy = Memory(base.type, room)
+    frame.store(copy, base, at)
+    return _indexed(frame, copy, index, at)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One program while it is evaluated: the layout, or the code of one tile class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.description import MEMCPY_BYTES, SRAM_BYTES, Architecture
+from xtc_targets.wse.sema import convert, functions
+from xtc_targets.wse.sema import evaluate as e
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.builtins.known import find
+from xtc_targets.wse.sema.descriptor import BASE
+from xtc_targets.wse.sema.facts import LayoutFacts, TileFacts
+from xtc_targets.wse.sema.frame import Frame, Scope
+from xtc_targets.wse.sema.interpret import execute
+from xtc_targets.wse.sema.module import LIBRARY, Module, locate
+from xtc_targets.wse.sema.values import (
+    Address,
+    Const,
+    DsdValue,
+    FunctionValue,
+    Global,
+    Value,
+    key_of,
+)
+
+STEPS = 300_000
+"""Expressions and statements that may be evaluated; more for large rectangles."""
+STEPS_OF_PE = 2_000
+
+
+class Program:
+    """What everything of one compilation shares."""
+
+    def __init__(
+        self, arch: Architecture, prefix: str, rectangle: tuple[int, int] | None = None
+    ) -> None:
+        self.arch = arch
+        self.prefix = prefix
+        self.instances = functions.Instances()
+        self.layout: LayoutFacts | None = None
+        self.tile: TileFacts | None = None
+        self.divisors: set[int] = set()
+        self.declared: set[str] = set()
+        self.said: list[str] = []
+        self.texts: list[str] = []
+        self.globals: list[Global] = []
+        self.dsds: dict[str, str] = {}
+        self.largest: tuple[int, int] = (1 << 16, 1 << 16)
+        self._rectangle = rectangle
+        self._modules: dict[object, Module] = {}
+        self._waiting: list[Module] = []
+        self._constants: dict[object, Global] = {}
+        self._later: list[Callable[[], object]] = []
+        self._steps = STEPS + STEPS_OF_PE * (rectangle[0] * rectangle[1] if rectangle else 0)
+        self._end = MEMCPY_BYTES
+
+    # Evaluation ---------------------------------------------------------------------------------
+
+    def frame(self, module: Module) -> Frame:
+        return Frame(self, module, Scope())
+
+    def tick(self, at: Position) -> None:
+        """Count a step. Raises CslError where there were too many: an endless loop."""
+        self._steps -= 1
+        if self._steps < 0:
+            raise CslError(
+                "this takes too long while compiling",
+                where=at,
+                notes=["a loop that ends only at run time may stand in a comptime block"],
+            )
+
+    def evaluate(self, frame: Frame, expr: tree.Expr) -> Value:
+        return e.evaluate(frame, expr)
+
+    def type_of(self, frame: Frame, expr: tree.Expr) -> t.Type:
+        return e.type_of(frame, expr)
+
+    def coerce(self, frame: Frame, value: Value, kind: t.Type, at: Position) -> Value:
+        return convert.coerce(frame, value, kind, at)
+
+    def builtin(self, frame: Frame, call: tree.Builtin) -> Value:
+        return find(call.name, call.at)(frame, call)
+
+    def call(
+        self, frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Position
+    ) -> Value:
+        return functions.call(frame, callee, args, at)
+
+    def signature(self, callee: FunctionValue) -> tuple[list[t.Type], t.Type]:
+        """The types of a function's parameters and result."""
+        frame = self.frame(callee.module)
+        params = [e.type_of(frame, each.type) for each in callee.tree.params]
+        return params, e.type_of(frame, callee.tree.result)
+
+    def as_parameter(self, frame: Frame, value: Value, kind: t.Type, at: Position) -> Value:
+        """A module's parameter as its declared type; numbers may be those of handles."""
+        number = t.is_integer(value.type) or isinstance(value.type, t.Handle)
+        if isinstance(kind, t.Handle) and isinstance(value, Const) and number:
+            return Const(kind, value.value)
+        if kind == t.BOOL and isinstance(value, Const) and t.is_integer(value.type):
+            return Const(kind, bool(value.value))
+        return convert.coerce(frame, value, kind, at)
+
+    def renamed(self, kind: t.Type, name: str) -> t.Type:
+        """A struct or enum with the name it was declared under."""
+        if isinstance(kind, t.Struct | t.Enum) and kind.name in ("struct", "enum"):
+            return replace(kind, name=name)
+        return kind
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def after_comptime(self, work: Callable[[], object]) -> None:
+        """Do something when all comptime blocks are done."""
+        self._later.append(work)
+
+    # Modules ------------------------------------------------------------------------------------
+
+    def imported(self, frame: Frame, name: str, given: Mapping[str, Value], at: Position) -> Module:
+        """The module of a file and parameters; the same one for the same. Raises CslError."""
+        return self.open(locate(name, frame.module.path, at), given, at)
+
+    def open(self, path: Path, given: Mapping[str, Value], at: Position | None) -> Module:
+        key = (path, tuple((name, key_of(value)) for name, value in given.items()))
+        if key not in self._modules:
+            if len(self._modules) > 1000:
+                raise CslError("more than 1,000 modules", where=at)
+            try:
+                self._modules[key] = Module(self, path, given)
+            except CslError as error:
+                if error.where is None and at is not None:
+                    error.where = at
+                    raise CslError(error.what, where=at, hints=error.hints) from None
+                raise
+            self._waiting.append(self._modules[key])
+        return self._modules[key]
+
+    def run_blocks(self, kind: type[tree.Layout] | None = None) -> None:
+        """Execute the `comptime` blocks of all modules, or the `layout` blocks of the first."""
+        while self._waiting:
+            module = self._waiting.pop(0)
+            module.force_imports()
+            for item in module.file.items:
+                if isinstance(item, tree.Block) and item.comptime:
+                    execute(self.frame(module), item)
+                elif kind is not None and isinstance(item, tree.Layout):
+                    execute(self.frame(module), item.body)
+        while self._later:
+            self._later.pop(0)()
+
+    def host_colors(self) -> tuple[int, int]:
+        """The colours on which memcpy streams to and from this tile, as bits."""
+        bits = {"H2D": 0, "D2H": 0}
+        for module in self._modules.values():
+            if module.path != LIBRARY / "memcpy" / "memcpy.csl":
+                continue
+            for name, value in module.given.items():
+                way = name.removeprefix("MEMCPY")[:3]
+                if way in bits and isinstance(value, Const) and int(value.value) >= 0:
+                    bits[way] |= 1 << int(value.value)
+        return bits["H2D"], bits["D2H"]
+
+    # The rectangle ------------------------------------------------------------------------------
+
+    def rectangle(self, at: Position) -> tuple[int, int]:
+        if self.layout is not None and self.layout.width:
+            return self.layout.width, self.layout.height
+        if self.layout is not None or self._rectangle is None:
+            raise CslError("@set_rectangle was not called yet", where=at)
+        return self._rectangle
+
+    def check_rectangle(self, width: int, height: int, at: Position) -> None:
+        if width > self.largest[0] or height > self.largest[1]:
+            raise CslError(
+                f"a rectangle of {width} x {height} PEs does not fit",
+                where=at,
+                notes=[f"--fabric-dims and --fabric-offsets leave {self.largest[0]} x "
+                       f"{self.largest[1]}"],
+            )  # fmt: skip
+        self._steps += STEPS_OF_PE * width * height
+
+    # The memory of a PE -------------------------------------------------------------------------
+
+    def address_of(self, address: Address) -> int:
+        """Where an address is in the PE's memory; its global gets a place where it has none."""
+        base = address.base
+        if base.address is None:
+            if self.tile is None:
+                raise CslError(f"'{base.name}' is no variable of a PE", where=base.at)
+            step = max(base.alignment, base.type.alignment, 2)
+            base.address = -(-self._end // step) * step
+            self._end = base.address + base.type.size
+            self.globals.append(base)
+        return base.address + address.offset
+
+    @property
+    def memory_end(self) -> int:
+        return self._end
+
+    def check_memory(self, name: str) -> None:
+        """Raise CslError where variables do not fit in a PE."""
+        if self._end <= SRAM_BYTES:
+            return
+        largest = sorted(self.globals, key=lambda each: -each.type.size)[:5]
+        raise CslError(
+            f"the data of {name} take {self._end} bytes, and a PE has {SRAM_BYTES}",
+            notes=[
+                f"{each.name}: {each.type}, {each.type.size} bytes, at {each.at}"
+                for each in largest
+            ]
+            + [f"memcpy takes {MEMCPY_BYTES} bytes"],
+        )
+
+    def constant(self, value: Value, at: Position) -> Global:
+        """A constant's place in the PE's memory, one for equal constants."""
+        if not isinstance(value, Const):
+            raise CslError("this must be known while compiling", where=at)
+        key = key_of(value)
+        if key not in self._constants:
+            self._constants[key] = Global("constant", value.type, value, at, const=True)
+        return self._constants[key]
+
+    def constant_dsd(self, value: DsdValue) -> str:
+        """A descriptor as a constant of the code."""
+        words = list(value.words)
+        if value.base is not None:
+            words[BASE] = self.address_of(value.base)
+        texts = ", ".join(f"i16 {word & 0xFFFF}" for word in words)
+        return self.dsds.setdefault(texts, f"@{self.prefix}d{len(self.dsds)}")
+
+    def text_number(self, text: str) -> int:
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text)
+
+    def task_id(self, function: FunctionValue, at: Position) -> int:
+        """The id that a task is bound to. Raises CslError where there is none."""
+        for number, binding in (self.tile or TileFacts()).tasks.items():
+            if binding.function == function:
+                return number
+        raise CslError(f"the task '{function.name}' is bound to no id", where=at)

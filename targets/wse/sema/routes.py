@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations of colours, as programs write them."""
+
+from __future__ import annotations
+
+from xtc.core.errors import did_you_mean
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.facts import ColorConfig, Filter
+from xtc_targets.wse.sema.values import Const, Value
+
+_PARTS = ("routes", "switches", "filter", "teardown", "color_swap_x", "color_swap_y")
+_POSITIONS = ("pos1", "pos2", "pos3")
+_SWITCH = (*_POSITIONS, "current_switch_pos", "ring_mode", "pop_mode")
+_COUNTER = ("init_counter", "max_counter", "limit1", "count_data", "count_control", "limit2")
+_POP = {"no_pop": 0, "always_pop": 1, "pop_on_advance": 2}
+
+
+def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dict[str, Const]:
+    """The fields of a known struct, whose names are among `known`. Raises CslError."""
+    if not isinstance(value, Const) or not isinstance(value.value, dict):
+        raise CslError(f"{what} is a struct", where=at)
+    found = {}
+    for name, each in value.value.items():
+        if name not in known:
+            raise CslError(f"{what} has no '{name}'", where=at, hints=did_you_mean(name, known))
+        if not isinstance(each, Const):
+            raise CslError(f"'{name}' must be known while compiling", where=at)
+        found[name] = each
+    return found
+
+
+def color_config(value: Value, at: Position) -> ColorConfig:
+    """A colour's configuration from the struct that says it. Raises CslError."""
+    parts = fields(value, _PARTS, "the configuration of a colour", at)
+    routes = fields(parts["routes"], ("rx", "tx"), "a route", at) if "routes" in parts else {}
+    first = (_directions(routes.get("rx"), at), _directions(routes.get("tx"), at))
+    switches = fields(parts["switches"], _SWITCH, "a switch", at) if "switches" in parts else {}
+    positions = [first]
+    for name in _POSITIONS:
+        if name not in switches:
+            break
+        positions.append(_position(switches[name], first, at))
+    current = _int(switches.get("current_switch_pos"), 0)
+    if not 0 <= current < len(positions):
+        raise CslError(f"a switch of {len(positions)} positions has no {current}", where=at)
+    return ColorConfig(
+        tuple(positions),
+        current,
+        bool(_int(switches.get("ring_mode"), 0)),
+        _pop(switches.get("pop_mode"), at),
+        bool(_int(parts.get("teardown"), 0)),
+        _filter(parts["filter"], at) if "filter" in parts else None,
+    )
+
+
+def _position(value: Const, first: tuple[int, int], at: Position) -> tuple[int, int]:
+    """Each position replaces what it gives of the first."""
+    if value.value == {}:
+        return first
+    given = fields(value, ("rx", "tx", "invalid"), "a position of a switch", at)
+    rx = _directions(given["rx"], at) if "rx" in given else first[0]
+    tx = _directions(given["tx"], at) if "tx" in given else first[1]
+    return rx, tx
+
+
+def _directions(value: Const | None, at: Position) -> int:
+    if value is None:
+        return 0
+    each = value.value.values() if isinstance(value.value, dict) else [value]
+    bits = 0
+    for direction in each:
+        if not isinstance(direction, Const) or direction.type != t.DIRECTION:
+            raise CslError(
+                "a route goes EAST, WEST, NORTH, SOUTH or RAMP",
+                where=at,
+                notes=[f"a {direction.type} is given"],
+            )
+        bits |= 1 << direction.value
+    return bits
+
+
+def _int(value: Const | None, otherwise: int) -> int:
+    return otherwise if value is None else int(value.value)
+
+
+def _pop(value: Const | None, at: Position) -> int:
+    if value is None or value.value == {}:
+        return 0
+    modes = fields(value, tuple(_POP), "a switch's pop_mode", at)
+    return max(_POP[name] for name, each in modes.items() if each.value)
+
+
+def _filter(value: Const, at: Position) -> Filter | None:
+    names = ("kind", "min_idx", "max_idx", *_COUNTER)
+    given = fields(value, names, "a filter", at)
+    if "kind" not in given:
+        return None
+    kinds = fields(given["kind"], ("counter", "range", "sparse_counter"), "a filter's kind", at)
+    chosen = [name for name, each in kinds.items() if each.value]
+    if chosen == ["range"]:
+        numbers = (_int(given.get("min_idx"), 0), _int(given.get("max_idx"), 0xFFFF))
+        return Filter("range", numbers)
+    if chosen in (["counter"], ["sparse_counter"]):
+        defaults = (0, 0, 0, 1, 0, 0)
+        found = (_int(given.get(n), d) for n, d in zip(_COUNTER, defaults, strict=True))
+        return Filter(chosen[0], tuple(found))
+    raise CslError("a filter has one kind: counter, range or sparse_counter", where=at)

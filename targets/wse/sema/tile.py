@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code of a tile class: its comptime blocks, then every function that something reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.description import Architecture
+from xtc_targets.wse.sema import functions
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.code import llvm_type
+from xtc_targets.wse.sema.convert import constant_bytes
+from xtc_targets.wse.sema.facts import Export, TileFacts
+from xtc_targets.wse.sema.functions import Instance
+from xtc_targets.wse.sema.program import Program
+from xtc_targets.wse.sema.values import Address, Const, DsdValue, FunctionValue, Items, Value
+
+
+@dataclass
+class TileClass:
+    """PEs with the same file and parameters.
+
+    `entries` are functions that the simulator calls, by the name of their definition in `ir`.
+    """
+
+    name: str
+    facts: TileFacts
+    ir: str
+    entries: list[str]
+    entry_of: dict[FunctionValue, int]
+    addresses: dict[str, tuple[int, bool]]
+    """Of exported data: where they are, or, where True, where a pointer to them is."""
+    parameters: dict[str, list[t.Type]]
+    """Of exported functions."""
+    memory_end: int
+    initial: list[tuple[int, bytes]]
+    texts: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    symbols: list[tuple[str, int, int]] = field(default_factory=list)
+    declared: set[str] = field(default_factory=set)
+    traces: list[tuple[str, int, int]] = field(default_factory=list)
+    """Buffers of traces: key, address, words."""
+
+
+def compile_tile(
+    arch: Architecture, path: Path, params: dict[str, Value], prefix: str,
+    rectangle: tuple[int, int],
+) -> tuple[TileClass, Program]:  # fmt: skip
+    """Evaluate and write the code of one class. Raises CslError."""
+    program = Program(arch, prefix, rectangle)
+    program.tile = TileFacts()
+    program.open(path, params, None)
+    program.run_blocks()
+    thunks: list[str] = []
+    entries: list[str] = []
+    entry_of: dict[FunctionValue, int] = {}
+    parameters = {}
+    for function in _entered(program.tile):
+        if function in entry_of:
+            continue
+        instance = functions.entry_of(program.frame(function.module), function)
+        entry_of[function] = len(entries)
+        entries.append(f"{prefix}entry{len(entries)}")
+        thunks.append(_thunk(entries[-1], instance))
+    program.run_blocks()  # of modules that only functions import
+    program.tile.host_in, program.tile.host_out = program.host_colors()
+    for name, export in program.tile.exports.items():
+        if export.function is not None:
+            parameters[name] = program.signature(export.function)[0]
+    addresses = _addresses(program, program.tile.exports)
+    traces = [(key, program.address_of(at), words) for key, at, words in program.tile.traces]
+    initial = _initial(program)
+    program.check_memory(path.name)
+    made = TileClass(
+        path.name, program.tile, _module_text(program, thunks), entries, entry_of, addresses,
+        parameters, program.memory_end, initial, program.texts, program.said,
+        [(each.name, each.address or 0, each.type.size) for each in program.globals],
+        program.declared, traces,
+    )  # fmt: skip
+    return made, program
+
+
+def _entered(facts: TileFacts) -> list[FunctionValue]:
+    found = [binding.function for binding in facts.tasks.values()]
+    found += [each.function for each in facts.exports.values() if each.function is not None]
+    return [*found, *facts.teardown.values(), *facts.empty_queue.values()]
+
+
+def _thunk(name: str, instance: Instance) -> str:
+    """What the simulator calls: arguments lie in words of 64 bits, or are the halves of 32
+    where there are two of 16 bits."""
+    lines, texts = [], []
+    kinds = instance.kinds
+    halves = len(kinds) == 2 and all(kind.size == 2 for kind in kinds)
+    for number, kind in enumerate(kinds):
+        offset = 2 * number if halves else 8 * number
+        lines.append(f"  %p{number} = getelementptr i8, ptr %words, i64 {offset}")
+        lines.append(f"  %w{number} = load i{8 * kind.size}, ptr %p{number}, align 2")
+        used, text = llvm_type(kind), f"%w{number}"
+        if isinstance(kind, t.Float):
+            lines.append(f"  %a{number} = bitcast i{8 * kind.size} %w{number} to {used}")
+            text = f"%a{number}"
+        elif used != f"i{8 * kind.size}":
+            lines.append(f"  %a{number} = trunc i{8 * kind.size} %w{number} to {used}")
+            text = f"%a{number}"
+        texts.append(f"{used} {text}")
+    call = f"  call void @{instance.symbol}({', '.join(['ptr %pe', *texts])})"
+    if instance.result != t.VOID:
+        raise CslError(f"'{instance.name}' returns a value, and nobody takes it")
+    return "\n".join(
+        [f"define internal void @{name}(ptr %pe, ptr %words) {{", *lines, call, "  ret void", "}"]
+    )
+
+
+def _addresses(program: Program, exports: dict[str, Export]) -> dict[str, tuple[int, bool]]:
+    found = {}
+    for name, export in exports.items():
+        if export.pointer is not None:
+            base, offset = export.pointer
+            found[name] = (program.address_of(Address(base, offset)), True)
+        elif export.place is not None:
+            base, offset = export.place
+            found[name] = (program.address_of(Address(base, offset)), False)
+    return found
+
+
+def _initial(program: Program) -> list[tuple[int, bytes]]:
+    """What stands in the memory at first, where it is not zero."""
+    for fifo in program.tile.fifos if program.tile else ():
+        program.address_of(Address(fifo.buffer))
+    found = []
+    done = 0
+    while done < len(program.globals):  # pointers lead to globals without a place yet
+        each = program.globals[done]
+        done += 1
+        if each.initial is not None and each.type.size:
+            data = constant_bytes(_numbers(program, each.initial), each.type)
+            if any(data) and each.address is not None:
+                found.append((each.address, data))
+    return found
+
+
+def _numbers(program: Program, value: Const) -> object:
+    """A constant's value with numbers in place of addresses."""
+    known = value.value
+    if isinstance(known, Address):
+        return program.address_of(known) & 0xFFFF
+    if isinstance(known, DsdValue):
+        words = list(known.words)
+        if known.base is not None:
+            words[1] = program.address_of(known.base)
+        return sum((word & 0xFFFF) << (16 * number) for number, word in enumerate(words))
+    if isinstance(known, Items) and isinstance(value.type, t.Array):
+        element = value.type.element
+        if isinstance(element, t.Pointer | t.Dsd | t.Struct):
+            return Items([_numbers(program, Const(element, each)) for each in known.flat])
+    if isinstance(known, dict):
+        return {name: Const(each.type, _numbers(program, each)) for name, each in known.items()}
+    return known
+
+
+def _module_text(program: Program, thunks: list[str]) -> str:
+    texts = [
+        f"{name} = internal constant [16 x i16] [{words}], align 8"
+        for words, name in program.dsds.items()
+    ]
+    for instance in program.instances.by_key.values():
+        texts.append(instance.text)
+    return "\n".join([*texts, *thunks])

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and opens the simulator in `csrc/`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import c_char_p, c_double, c_uint32, c_uint64
+from pathlib import Path
+
+from xtc.core.errors import DeviceNotFound
+from xtc.runtime import NativeUnit, OpenDevice, built_driver
+from xtc.runtime.simulator import simulator_unavailable, simulator_units
+from xtc_targets.wse.config import WseConfig
+
+OWN_CSRC = Path(__file__).parent / "csrc"
+
+
+class Options(ctypes.Structure):
+    """`wse_config` of `csrc/wse_config.h`."""
+
+    _fields_ = (
+        ("nbytes", c_uint64),
+        ("executable", c_char_p),
+        ("log", c_char_p),
+        ("trace", c_char_p),
+        ("memory_bytes", c_uint64),
+        ("timeout_s", c_double),
+        ("shuffled", c_uint32),
+        ("seed", c_uint64),
+        ("cycle_limit", c_uint64),
+    )
+
+
+def units() -> tuple[NativeUnit, NativeUnit]:
+    """The simulator, and the driver that starts it."""
+    own, own_driver = (sorted(OWN_CSRC.glob(name)) for name in ("wse_*.c", "driver_*.c"))
+    return simulator_units("wse", own, own_driver, libraries=("m",))
+
+
+def unavailable() -> str | None:
+    """Why this machine cannot run the simulator, None where it can."""
+    return simulator_unavailable()
+
+
+def open_simulator(config: WseConfig, name: str) -> OpenDevice:
+    """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
+    if reason := unavailable():
+        raise DeviceNotFound(reason)
+    program, library = units()
+    folder, driver = built_driver(program, library)
+    options = Options(
+        nbytes=ctypes.sizeof(Options),
+        executable=os.fsencode(folder / program.name),
+        log=_path(config.log),
+        trace=_path(config.trace),
+        memory_bytes=config.memory_bytes,
+        timeout_s=config.timeout_s,
+        shuffled=config.schedule == "shuffled",
+        seed=config.seed,
+        cycle_limit=config.cycle_limit,
+    )
+    return OpenDevice(driver, options, name)
+
+
+def _path(path: Path | None) -> bytes | None:
+    return None if path is None else os.fsencode(path.absolute())
