@@ -95,6 +95,11 @@ def test_the_wheel_holds_every_file_of_the_packages(source: Path, wheel: Path) -
     assert wanted <= names(wheel)
 
 
+def test_the_wheel_holds_the_data_that_a_target_declares(wheel: Path) -> None:
+    assert "xtc_targets/null/boards/a.yaml" in names(wheel)
+    assert "xtc_targets/null/notes.txt" not in names(wheel)
+
+
 @pytest.fixture(scope="module")
 def archive(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("sdist", source, tmp_path_factory.mktemp("sdist"))
