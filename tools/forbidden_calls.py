@@ -31,6 +31,7 @@ ATTRIBUTES = {
 UNSAFE_ARGUMENTS = {"shell", "allow_pickle"}
 EXCEPTIONS = {
     ("xtc/cli/common.py", "runpy"): "a graph may be written in Python: the user's own program",
+    ("targets/wse/sdk/cs_python.py", "runpy"): "the user's own host program",
     ("tools/forks/command.py", "compile"): "it stands for the interpreter in tests",
     ("tools/forks/command.py", "exec"): "it stands for the interpreter in tests",
     ("tools/forks/lit_format.py", "multiprocessing"): "it asks whether lit lives",

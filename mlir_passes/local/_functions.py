@@ -11,13 +11,11 @@ from collections.abc import Iterator, Sequence
 from xtc.ir.analysis.views import VIEWS
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
-    FunctionType,
     InsertionPoint,
     Operation,
-    StringAttr,
     Type,
-    TypeAttr,
     Value,
+    func,
 )
 from xtc.ir.partition import symbol_of, top_level
 
@@ -89,24 +87,6 @@ def declare(
     """Declare an external function, once."""
     if any(op.name == "func.func" and symbol_of(op) == name for op in top_level(module)):
         return
+    begin = InsertionPoint.at_block_begin(module.regions[0].blocks[0])
     with module.context, module.location:
-        Operation.create(
-            "func.func",
-            regions=1,
-            attributes={
-                "sym_name": StringAttr.get(name),
-                "sym_visibility": StringAttr.get("private"),
-                "function_type": TypeAttr.get(FunctionType.get(list(inputs), list(results))),
-            },
-            ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
-        )
-
-
-def call(name: str, operands: Sequence[Value], results: Sequence[Type] = ()) -> Operation:
-    """A call at the current insertion point."""
-    return Operation.create(
-        "func.call",
-        results=list(results),
-        operands=list(operands),
-        attributes={"callee": FlatSymbolRefAttr.get(name)},
-    )
+        func.FuncOp(name, (list(inputs), list(results)), visibility="private", ip=begin)

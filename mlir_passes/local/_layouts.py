@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,
@@ -14,8 +15,8 @@ from xtc.ir.mlir import (
     Operation,
     OpResult,
     Value,
+    memref,
 )
-from xtc_passes.local import _control as control
 
 DYNAMIC = -(1 << 63)
 _FOLLOWED = ("memref.subview", "memref.cast", "memref.collapse_shape", "memref.expand_shape")
@@ -37,57 +38,53 @@ class Layout:
 
     def address(self, ahead: Offset = 0) -> Value:
         """The address of the element `ahead` elements after the first."""
-        start = Operation.create(
-            "memref.extract_aligned_pointer_as_index",
-            results=[IndexType.get()],
-            operands=[self.buffer],
-        ).results[0]
-        elements = control.add(self.offset, ahead)
-        return control.value(control.add(start, control.multiply(elements, self.element_bytes)))
+        start = memref.extract_aligned_pointer_as_index(self.buffer)
+        elements = numbers.add(self.offset, ahead)
+        return numbers.as_value(numbers.add(start, numbers.multiply(elements, self.element_bytes)))
 
 
-def element_bytes(memref: Value) -> int:
+def element_bytes(view: Value) -> int:
     """Bytes of an element in memory; an index takes 8, an i1 takes 1."""
-    element = MemRefType(memref.type).element_type
+    element = MemRefType(view.type).element_type
     return max(1, 8 if isinstance(element, IndexType) else element.width // 8)
 
 
-def strides_of(memref: Value) -> tuple[int, ...] | None:
+def strides_of(view: Value) -> tuple[int, ...] | None:
     """The strides of a memref in elements; None if one of them is known only at run time."""
-    strides = _strides(memref)
+    strides = _strides(view)
     return None if DYNAMIC in strides else strides
 
 
-def _strides(memref: Value) -> tuple[int, ...]:
-    return tuple(MemRefType(memref.type).get_strides_and_offset()[0])
+def _strides(view: Value) -> tuple[int, ...]:
+    return tuple(MemRefType(view.type).get_strides_and_offset()[0])
 
 
-def has_layout(memref: Value) -> bool:
+def has_layout(view: Value) -> bool:
     """Whether `layout` can compute the layout of a view: its strides are static."""
-    while strides_of(memref) is not None:
-        if not isinstance(memref, OpResult) or memref.owner.name not in VIEWS:
-            return bool(MemRefType(memref.type).get_strides_and_offset()[1] == 0)
-        if memref.owner.name not in _FOLLOWED:
+    while strides_of(view) is not None:
+        if not isinstance(view, OpResult) or view.owner.name not in VIEWS:
+            return bool(MemRefType(view.type).get_strides_and_offset()[1] == 0)
+        if view.owner.name not in _FOLLOWED:
             return False
-        memref = memref.owner.operands[0]
+        view = view.owner.operands[0]
     return False
 
 
-def layout(memref: Value) -> Layout:
+def layout(view: Value) -> Layout:
     """The layout of a view that `has_layout`, computed at the current insertion point."""
-    return Layout(root(memref), _offset(memref), sizes(memref), _strides(memref))
+    return Layout(root(view), _offset(view), sizes(view), _strides(view))
 
 
-def _offset(memref: Value) -> Offset:
+def _offset(view: Value) -> Offset:
     total: Offset = 0
-    while isinstance(memref, OpResult) and memref.owner.name in VIEWS:
-        op = memref.owner
+    while isinstance(view, OpResult) and view.owner.name in VIEWS:
+        op = view.owner
         source = op.operands[0]
         if op.name == "memref.subview":
             offsets = mixed(op, "static_offsets", 1)
             for offset, stride in zip(offsets, _strides(source), strict=True):
-                total = control.add(total, control.multiply(offset, stride))
-        memref = source
+                total = numbers.add(total, numbers.multiply(offset, stride))
+        view = source
     return total
 
 
@@ -97,21 +94,20 @@ def mixed(op: Operation, name: str, segment: int) -> list[Offset]:
     begin = sum(segments[:segment])
     dynamic = iter(list(op.operands)[begin : begin + segments[segment]])
     static = DenseI64ArrayAttr(op.attributes[name])
-    return [control.known(next(dynamic)) if one == DYNAMIC else one for one in static]
+    return [numbers.known(next(dynamic)) if number == DYNAMIC else number for number in static]
 
 
-def sizes(memref: Value) -> tuple[Offset, ...]:
+def sizes(view: Value) -> tuple[Offset, ...]:
     """The sizes of a view; dynamic sizes are read at the current insertion point."""
-    return tuple(size(memref, position) for position in range(MemRefType(memref.type).rank))
+    return tuple(size(view, position) for position in range(MemRefType(view.type).rank))
 
 
-def size(memref: Value, position: int) -> Offset:
+def size(view: Value, position: int) -> Offset:
     """One size of a view; a dynamic size is read at the current insertion point."""
-    known: int = MemRefType(memref.type).shape[position]
+    known: int = MemRefType(view.type).shape[position]
     if known != DYNAMIC:
         return known
-    operands = [memref, control.constant(position)]
-    return Operation.create("memref.dim", results=[IndexType.get()], operands=operands).results[0]
+    return memref.dim(view, numbers.constant(position))
 
 
 def nbytes(type: MemRefType) -> int:

@@ -8,14 +8,22 @@ from collections.abc import Sequence
 from xtc.ir.analysis.views import VIEWS
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
-    DenseI32ArrayAttr,
-    DenseI64ArrayAttr,
     MemRefType,
     Operation,
     StridedLayoutAttr,
     Value,
+    memref,
 )
 from xtc_passes.local._layouts import DYNAMIC, mixed
+
+
+def reallocated(alloc: Operation, type: MemRefType) -> Value:
+    """A buffer of another, static shape with the attributes of an allocation."""
+    made = memref.AllocOp(type, [], [])
+    for name in alloc.attributes:
+        if name != "operandSegmentSizes":
+            made.operation.attributes[name] = alloc.attributes[name]
+    return made.result
 
 
 def slot_of(buffer: Value, slot: Offset) -> Value:
@@ -37,19 +45,11 @@ def subview(
         start = sum(a * b for a, b in zip(offsets, strides, strict=True))
     layout = StridedLayoutAttr.get(start, strides[dropped:])
     kept = list(shape[dropped:])
-    return Operation.create(
-        "memref.subview",
-        results=[MemRefType.get(kept, type.element_type, layout, type.memory_space)],
-        operands=[buffer, *dynamic],
-        attributes={
-            "static_offsets": DenseI64ArrayAttr.get(
-                [number if isinstance(number, int) else DYNAMIC for number in offsets]
-            ),
-            "static_sizes": DenseI64ArrayAttr.get(list(shape)),
-            "static_strides": DenseI64ArrayAttr.get([1] * len(shape)),
-            "operandSegmentSizes": DenseI32ArrayAttr.get([1, len(dynamic), 0, 0]),
-        },
-    ).results[0]
+    static = [number if isinstance(number, int) else DYNAMIC for number in offsets]
+    kept_type = MemRefType.get(kept, type.element_type, layout, type.memory_space)
+    steps = [1] * len(shape)
+    made = memref.SubViewOp(kept_type, buffer, dynamic, [], [], static, list(shape), steps)
+    return made.result
 
 
 def replace_buffer(buffer: Value, view: Value) -> None:
@@ -79,17 +79,9 @@ def leading_part(buffer: Value, wanted: Sequence[Offset]) -> Value:
     dynamic = [number for number in wanted if not isinstance(number, int)]
     static = [number if isinstance(number, int) else DYNAMIC for number in wanted]
     layout = StridedLayoutAttr.get(0, strides)
-    return Operation.create(
-        "memref.subview",
-        results=[MemRefType.get(static, type.element_type, layout, type.memory_space)],
-        operands=[buffer, *dynamic],
-        attributes={
-            "static_offsets": DenseI64ArrayAttr.get([0] * len(static)),
-            "static_sizes": DenseI64ArrayAttr.get(static),
-            "static_strides": DenseI64ArrayAttr.get([1] * len(static)),
-            "operandSegmentSizes": DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
-        },
-    ).results[0]
+    part = MemRefType.get(static, type.element_type, layout, type.memory_space)
+    begin, steps = [0] * len(static), [1] * len(static)
+    return memref.SubViewOp(part, buffer, [], dynamic, [], begin, static, steps).result
 
 
 def replace_by_part(buffer: Value, view: Value) -> None:

@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xtc.ir.builders import numbers
+from xtc.ir.builders.control import branch, loop
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     InsertionPoint,
@@ -17,8 +19,8 @@ from xtc.ir.mlir import (
     Type,
     Value,
     all_operations,
+    memref,
 )
-from xtc_passes.local import _control as control
 from xtc_passes.local._layouts import Layout
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfer_rows import Dimension, Rows, rows_of, sides_of
@@ -146,7 +148,7 @@ def _with_bursts(rows: Rows, element_bytes: int, engine: CopyEngine) -> Rows:
     burst = _burst_elements(engine, element_bytes)
     if burst is None or (isinstance(rows.elements, int) and rows.elements <= burst):
         return rows
-    bursts = Dimension(control.trips(0, rows.elements, burst), burst, burst)
+    bursts = Dimension(numbers.trip_count(0, rows.elements, burst), burst, burst)
     outer = [*rows.outer, *([] if rows.counted is None else [rows.counted]), bursts]
     return Rows(rows.elements, None, outer)
 
@@ -170,33 +172,30 @@ class _Tags:
     engine: CopyEngine
 
     def store(self, transfer: Value, position: Offset = 0) -> None:
-        Operation.create("memref.store", operands=[transfer, self.buffer, self._index(position)])
+        memref.store(transfer, self.buffer, [self._index(position)])
 
     def load(self, position: Offset = 0) -> Value:
-        operands = [self.buffer, self._index(position)]
-        return Operation.create(
-            "memref.load", results=[transfer_number()], operands=operands
-        ).results[0]
+        return memref.load(self.buffer, [self._index(position)])
 
     def _index(self, position: Offset) -> Value:
-        first = control.multiply(control.known(self.number), self.slots)
-        return control.value(control.add(first, position))
+        first = numbers.multiply(numbers.known(self.number), self.slots)
+        return numbers.as_value(numbers.add(first, position))
 
     def wait(self) -> None:
         if self.slots == 1:
             self.wait_for(self.load(), self.may_be_none)
             return
-        with control.loop(0, self.slots, 1) as position:
-            self.wait_for(self.load(position), self.may_be_none)
+        with loop(0, self.slots) as slot:
+            self.wait_for(self.load(slot.index), self.may_be_none)
 
     def wait_for(self, transfer: Value, may_be_none: bool) -> None:
-        is_transfer = control.differs(transfer, _none()) if may_be_none else True
-        with control.branch(is_transfer):
+        is_transfer = numbers.compare("ne", transfer, _none()) if may_be_none else True
+        with branch(is_transfer):
             self.engine.wait(transfer)
 
 
 def _none() -> Value:
-    return control.constant(_NO_TRANSFER, transfer_number())
+    return numbers.constant(_NO_TRANSFER, transfer_number())
 
 
 def _start(op: Operation, tags: _Tags, memory: LocalMemory) -> None:
@@ -215,8 +214,8 @@ def _start(op: Operation, tags: _Tags, memory: LocalMemory) -> None:
     tags.store(_none())
     count: Offset = 1
     for size in local.sizes:
-        count = control.multiply(count, size)
-    with control.branch(control.less(0, count)):
+        count = numbers.multiply(count, size)
+    with branch(numbers.less(0, count)):
         writer.write()
 
 
@@ -258,13 +257,14 @@ class _CommandWriter:
             self.tags.wait_for(before, may_be_none=True)
             return
         dim, *rest = outer
-        with control.loop(0, dim.size, 1) as index:
+        with loop(0, dim.size) as iteration:
+            number = iteration.index
             self._loop(
                 rest,
-                control.add(control.multiply(position, dim.size), index),
-                control.add(local, control.multiply(index, dim.local)),
-                control.add(main, control.multiply(index, dim.main)),
-                index,
+                numbers.add(numbers.multiply(position, dim.size), number),
+                numbers.add(local, numbers.multiply(number, dim.local)),
+                numbers.add(main, numbers.multiply(number, dim.main)),
+                number,
             )
 
     def _elements(self, burst: Offset) -> Offset:
@@ -275,14 +275,14 @@ class _CommandWriter:
             return elements
         if isinstance(elements, int) and elements % most == 0:
             return most
-        return control.minimum(most, control.subtract(elements, control.multiply(burst, most)))
+        return numbers.minimum(most, numbers.subtract(elements, numbers.multiply(burst, most)))
 
     def _command(self, local: Offset, main: Offset, elements: Offset) -> Value:
         counted, nbytes = self.rows.counted, self.local.element_bytes
-        row_bytes = control.value(control.multiply(elements, nbytes))
+        row_bytes = numbers.as_value(numbers.multiply(elements, nbytes))
         strides = [row_bytes] * 2
         if counted is not None:
-            strides = [control.constant(step * nbytes) for step in (counted.local, counted.main)]
+            strides = [numbers.constant(step * nbytes) for step in (counted.local, counted.main)]
         return self.tags.engine.start(
             Command(
                 self.to_local,
@@ -291,6 +291,6 @@ class _CommandWriter:
                 self.main.address(main),
                 strides[1],
                 row_bytes,
-                control.value(counted.size if counted is not None else 1),
+                numbers.as_value(counted.size if counted is not None else 1),
             )
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
 from xtc_passes.local._layouts import Layout
 from xtc_passes.local._memory import LocalMemory
@@ -72,7 +72,7 @@ def _merged(dims: list[Dimension]) -> tuple[Offset, list[Dimension]]:
             continue
         last = merged[-1] if merged else None
         if last is not None and _is_dense(last, dim):
-            merged[-1] = Dimension(control.multiply(last.size, dim.size), dim.local, dim.main)
+            merged[-1] = Dimension(numbers.multiply(last.size, dim.size), dim.local, dim.main)
         else:
             merged.append(dim)
     if merged and merged[-1].local == merged[-1].main == 1:

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
-    DenseI32ArrayAttr,
     InsertionPoint,
     IntegerType,
     MemRefType,
     Operation,
     Value,
+    memref,
 )
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
 from xtc_passes.local._functions import body, is_on_unit
 from xtc_passes.local._memory import LocalMemory, is_in_main_memory
@@ -38,32 +38,28 @@ def new_tags(function: Operation, count: int) -> Value:
     type = MemRefType.get([count], IntegerType.get_signless(32))
     first = body(function)[0]
     with InsertionPoint(first):
-        return Operation.create(
-            "memref.alloca",
-            results=[type],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])},
-        ).results[0]
+        return memref.alloca(type, [], [])
 
 
 def start(source: Value, target: Value, tags: Value, number: Offset) -> Operation:
     """Start a transfer under tag `number`; the two views define its rows."""
-    zero = control.constant(0)
+    zero = numbers.constant(0)
     count: Offset = 1
     for size in layouts.sizes(target):
-        count = control.multiply(count, size)
+        count = numbers.multiply(count, size)
     ends = [
         operand
-        for memref in (source, target)
-        for operand in (memref, *[zero] * MemRefType(memref.type).rank)
+        for end in (source, target)
+        for operand in (end, *[zero] * MemRefType(end.type).rank)
     ]
-    operands = [*ends, control.value(count), tags, control.value(number)]
-    return Operation.create(START, operands=operands)
+    operands = [*ends, numbers.as_value(count), tags, numbers.as_value(number)]
+    return memref.DmaStartOp(operands).operation
 
 
 def wait(tags: Value, number: Offset) -> Operation:
     """Wait for the transfer under tag `number`."""
-    operands = [tags, control.value(number), control.constant(1)]
-    return Operation.create(WAIT, operands=operands)
+    index = numbers.as_value(number)
+    return memref.DmaWaitOp(tags, [index], numbers.constant(1)).operation
 
 
 def target_of(start: Operation) -> Value:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
+from xtc.ir.builders import numbers
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineMapAttr,
-    DenseI32ArrayAttr,
     InsertionPoint,
     MemRefType,
     Operation,
@@ -19,11 +19,10 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
 from xtc_passes.local._functions import functions
 from xtc_passes.local._memory import LocalMemory
-from xtc_passes.local._retyped_views import leading_part, replace_by_part
+from xtc_passes.local._retyped_views import leading_part, reallocated, replace_by_part
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,8 @@ def _bound(alloc: Operation) -> None:
     dynamic = iter(list(alloc.operands))
     wanted = [next(dynamic) if size == layouts.DYNAMIC else size for size in type.shape]
     shape = [size if isinstance(size, int) else _largest(size, alloc) for size in wanted]
-    largest = Operation.create(
-        "memref.alloc",
-        results=[MemRefType.get(shape, type.element_type, None, type.memory_space)],
-        attributes={
-            **{name: alloc.attributes[name] for name in alloc.attributes},
-            "operandSegmentSizes": DenseI32ArrayAttr.get([0, 0]),
-        },
-    ).results[0]
+    bounded = MemRefType.get(shape, type.element_type, None, type.memory_space)
+    largest = reallocated(alloc, bounded)
     view = leading_part(largest, wanted)
     replace_by_part(alloc.results[0], view)
     alloc.erase()
@@ -94,7 +87,7 @@ def _largest(size: Value, alloc: Operation) -> int:
 def _limits(size: Value) -> list[int]:
     if not isinstance(size, OpResult):
         return []
-    known = control.known(size)
+    known = numbers.known(size)
     if isinstance(known, int):
         return [known]
     op = size.owner

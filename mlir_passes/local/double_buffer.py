@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.views import root
+from xtc.ir.builders import numbers
+from xtc.ir.builders.control import branch
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
 from xtc_passes.local import _retyped_views as retyped
 from xtc_passes.local import _transfers as transfers
@@ -75,9 +76,10 @@ def _bytes(alloc: Operation) -> int:
 
 
 def _runs_once(loop: Operation) -> bool:
-    lower, upper, step = map(control.known, list(loop.operands)[:3])
-    numbers = isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)
-    return numbers and control.trips(lower, upper, step) == 1
+    lower, upper, step = map(numbers.known, list(loop.operands)[:3])
+    if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+        return False
+    return numbers.trip_count(lower, upper, step) == 1
 
 
 def _overlap(kernel: Operation, loop: Operation, memory: LocalMemory, left: int) -> int:
@@ -101,15 +103,15 @@ class _Rewriting:
         block = loop.regions[0].blocks[0]
         self._index: Value = block.arguments[0]
         self._first: Operation = block.operations[0].operation
-        self._lower, self._upper, self._step = map(control.known, list(loop.operands)[:3])
+        self._lower, self._upper, self._step = map(numbers.known, list(loop.operands)[:3])
 
     def run(self) -> None:
         tile = self._tile
         with InsertionPoint(self._loop):
             self._slots = _with_slots(tile.alloc, tile.slots)
         with InsertionPoint(self._first):
-            elapsed = control.subtract(self._index, self._lower)
-            self._number = control.divide(elapsed, self._step)
+            elapsed = numbers.subtract(self._index, self._lower)
+            self._number = numbers.divide(elapsed, self._step)
             this = retyped.slot_of(self._slots, self._slot(0))
         if tile.fill is not None:
             self._fetch_ahead(tile.fill)
@@ -119,16 +121,16 @@ class _Rewriting:
         tile.alloc.erase()
 
     def _slot(self, ahead: int) -> Offset:
-        return control.remainder(control.add(self._number, ahead), self._tile.slots)
+        return numbers.remainder(numbers.add(self._number, ahead), self._tile.slots)
 
     def _fetch_ahead(self, fill: Operation) -> None:
         """Start the first transfer before the loop, and each other one an iteration early."""
         tags = transfers.new_tags(self._kernel, self._tile.slots)
-        with InsertionPoint(self._loop), control.branch(control.less(self._lower, self._upper)):
+        with InsertionPoint(self._loop), branch(numbers.less(self._lower, self._upper)):
             self._start(fill, self._lower, tags, 0)
         with InsertionPoint(self._first):
-            coming = control.add(self._index, self._step)
-            with control.branch(control.less(coming, self._upper)):
+            coming = numbers.add(self._index, self._step)
+            with branch(numbers.less(coming, self._upper)):
                 self._start(fill, coming, tags, self._slot(1))
         with InsertionPoint(fill):
             transfers.wait(tags, self._slot(0))
@@ -138,20 +140,20 @@ class _Rewriting:
         """Wait for each transfer before the next one starts, and for the last after the loop."""
         tags = transfers.new_tags(self._kernel, 1)
         with InsertionPoint(drain):
-            with control.branch(control.less(self._lower, self._index)):
+            with branch(numbers.less(self._lower, self._index)):
                 transfers.wait(tags, 0)
             source, target = drain.operands
             transfers.start(source, target, tags, 0)
         after = InsertionPoint.after(self._loop)
-        with after, control.branch(control.less(self._lower, self._upper)):
+        with after, branch(numbers.less(self._lower, self._upper)):
             transfers.wait(tags, 0)
         drain.erase()
 
     def _start(self, fill: Operation, index: Offset, tags: Value, slot: Offset) -> None:
         """Start the transfer of the iteration with this index."""
         inside = {
-            self._index: control.value(index),
-            self._tile.alloc.results[0]: retyped.slot_of(self._slots, control.value(slot)),
+            self._index: numbers.as_value(index),
+            self._tile.alloc.results[0]: retyped.slot_of(self._slots, numbers.as_value(slot)),
         }
         source, target = (self._repeated(end, inside) for end in fill.operands)
         transfers.start(source, target, tags, slot)
@@ -176,9 +178,5 @@ def _with_slots(alloc: Operation, slots: int) -> Value:
     """A buffer with `slots` copies of an allocation."""
     type = MemRefType(alloc.results[0].type)
     shape = [slots, *type.shape]
-    made = Operation.create(
-        "memref.alloc",
-        results=[MemRefType.get(shape, type.element_type, None, type.memory_space)],
-        attributes={name: alloc.attributes[name] for name in alloc.attributes},
-    )
-    return made.results[0]
+    wide = MemRefType.get(shape, type.element_type, None, type.memory_space)
+    return retyped.reallocated(alloc, wide)

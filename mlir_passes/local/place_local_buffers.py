@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import LOCAL_BYTES, UNITS
+from xtc.ir.builders import numbers
+from xtc.ir.builders.functions import call
 from xtc.ir.mlir import (
-    DenseI32ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
@@ -19,18 +20,12 @@ from xtc.ir.mlir import (
     Type,
     Value,
     all_operations,
+    memref,
 )
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
-from xtc_passes.local._functions import (
-    call,
-    called_functions,
-    declare,
-    function_of,
-    functions,
-)
+from xtc_passes.local._functions import called_functions, declare, function_of, functions
 from xtc_passes.local._lifetimes import Buffer, buffers_of, offsets
 from xtc_passes.local._memory import LocalMemory
 
@@ -115,15 +110,7 @@ class PlaceLocalBuffers(Pass):
         """Local memory, at the current insertion point."""
         if self.symbol:
             return call(self.symbol, [], [self._type]).results[0]
-        i64 = IntegerType.get_signless(64)
-        return Operation.create(
-            "memref.alloca",
-            results=[self._type],
-            attributes={
-                "operandSegmentSizes": DenseI32ArrayAttr.get([0, 0]),
-                "alignment": IntegerAttr.get(i64, self.alignment),
-            },
-        ).results[0]
+        return memref.alloca(self._type, [], [], alignment=self.alignment)
 
 
 def _kernels(module: Operation) -> list[Operation]:
@@ -140,9 +127,9 @@ def _described(buffer: Buffer) -> str:
 
 def _view(buffer: Buffer, offset: int, function: Operation, memory: Value) -> Value:
     """The buffer at its offset; that of the unit which runs the function where it is private."""
-    start = control.constant(offset)
+    start = numbers.constant(offset)
     if buffer.copies > 1:
         unit = function.regions[0].blocks[0].arguments[0]
-        start = control.value(control.add(control.multiply(unit, buffer.size), offset))
+        start = numbers.as_value(numbers.add(numbers.multiply(unit, buffer.size), offset))
     type = buffer.alloc.results[0].type
-    return Operation.create("memref.view", results=[type], operands=[memory, start]).results[0]
+    return memref.view(type, memory, start, [])

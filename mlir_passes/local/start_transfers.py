@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.views import root
-from xtc.ir.builders.generic import body_of
-from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
+from xtc.ir.builders import generic
+from xtc.ir.mlir import InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
 from xtc_passes.local import _transfers as transfers
 from xtc_passes.local._functions import functions
@@ -49,7 +49,9 @@ class StartTransfers(Pass):
                         if transfers.is_transfer(copy, memory):
                             _start(kernel, copy)
                         elif self.space is None or any(map(memory.holds, copy.operands)):
-                            _copy_by_loops(copy)
+                            source, target = copy.operands
+                            generic.copy(source, target, ip=InsertionPoint(copy))
+                            copy.erase()
 
 
 def _start(kernel: Operation, copy: Operation) -> None:
@@ -63,18 +65,4 @@ def _start(kernel: Operation, copy: Operation) -> None:
         transfers.start(source, target, tags, 0)
     with InsertionPoint(first):
         transfers.wait(tags, 0)
-    copy.erase()
-
-
-def _copy_by_loops(copy: Operation) -> None:
-    source, target = copy.operands
-    with InsertionPoint(copy):
-        made = Operation.create(
-            "linalg.copy",
-            operands=[source, target],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([1, 1])},
-            regions=1,
-        )
-        block = body_of(made, [source, target])
-        Operation.create("linalg.yield", [], [block.arguments[0]], ip=InsertionPoint(block))
     copy.erase()

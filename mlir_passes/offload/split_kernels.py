@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.effects import is_allocation, is_view, memrefs_of, written_memrefs
+from xtc.ir.analysis.effects import is_allocation, is_view, written_memrefs
 from xtc.ir.attributes import DEVICE, KERNEL, RESULTS
 from xtc.ir.mlir import (
     Block,
@@ -25,6 +25,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
+from xtc_passes.offload._marked_operations import acts, gather_marked
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class SplitKernels(Pass):
     one kernel to the next become the host side's, to be allocated on the device. A kernel's
     arguments are what it reads, then what it writes: `xtc.results` counts the latter.
 
-    Operations that follow each other with the same number as `xtc.kernel` become one kernel, with
-    the buffers that nobody else uses: who marked them knows how to make one of them.
+    Operations with the same number as `xtc.kernel` become one kernel, with the buffers that only
+    they use; they move next to each other first. The pass that marked them makes one of them.
     """
 
     name: ClassVar[str] = "split-kernels"
@@ -73,6 +74,7 @@ class SplitKernels(Pass):
 def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) -> None:
     """Put the function's body in the place of `call`, each of its nests as a call of a kernel."""
     prefix = symbol_of(function).rpartition(".")[0]
+    gather_marked(function)
     block = function.regions[0].blocks[0]
     for argument, value in zip(block.arguments, list(call.operands), strict=True):
         argument.replace_all_uses_with(value)
@@ -85,15 +87,9 @@ def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) 
         counts[prefix] = number + 1
         _outline(nest, own, f"{prefix}.{number}", function.attributes[DEVICE])
     for op in reversed(moved):
-        if not _does_something(op) and not any(True for one in op.results for _ in one.uses):
+        if not acts(op) and not any(True for one in op.results for _ in one.uses):
             op.erase()
     call.erase()
-
-
-def _does_something(op: Operation) -> bool:
-    """Whether `op` does something, rather than name memory or a number."""
-    passive = is_allocation(op) or is_view(op) or op.name in ("memref.dealloc", "func.call")
-    return not passive and bool(memrefs_of(op))
 
 
 def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
@@ -107,7 +103,7 @@ def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
     last = -1  # where they are used for the last time
     for position, op in enumerate(ops):
         uses = any(value in needed for value in _captured([op]))
-        if not uses and not _does_something(op):
+        if not uses and not acts(op):
             continue
         if position > last and not (nests and _are_marked(nests[-1][-1], op)):
             nests.append([])

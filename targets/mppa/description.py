@@ -127,6 +127,6 @@ COOLIDGE_V2 = CoolidgeDescription(
 )
 
 MACHINES: Mapping[str, CoolidgeDescription] = MappingProxyType(
-    {one.arch: one for one in (COOLIDGE_V1, COOLIDGE_V2)}
+    {machine.arch: machine for machine in (COOLIDGE_V1, COOLIDGE_V2)}
 )
 """Every version by name."""

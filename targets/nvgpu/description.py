@@ -32,7 +32,7 @@ class GpuDescription:
 
     Attributes:
         arch: what code is compiled for.
-        board: the product whose numbers these are.
+        board: the contraction whose numbers these are.
         capability: compute capability, major and minor [P].
         ptx: the first version of PTX that has this target [I].
         sms: streaming multiprocessors [A, H].
@@ -43,7 +43,7 @@ class GpuDescription:
         l2_bytes: of the L2 cache [A, H].
         shared_bytes_sm: shared memory of an SM [P].
         shared_bytes_block: what a block may have of it [P].
-        tensor_macs: multiply-adds of the tensor cores, dense, by element type of the factors; from
+        tensor_macs: multiply-adds of the tensor cores, dense, by element type of the operands; from
             the peak rates of [A, H], divided by SMs and clock.
         core_macs: multiply-adds without tensor cores, likewise.
         registers_sm: registers of 32 bits of an SM [P].
@@ -130,5 +130,7 @@ H100 = GpuDescription(
     core_macs=MappingProxyType({"float32": 128, "float64": 128, "other": 64}),
 )
 
-MACHINES: Mapping[str, GpuDescription] = MappingProxyType({one.arch: one for one in (A100, H100)})
+MACHINES: Mapping[str, GpuDescription] = MappingProxyType(
+    {machine.arch: machine for machine in (A100, H100)}
+)
 """Every GPU by the architecture that code is compiled for."""

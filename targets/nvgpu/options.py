@@ -22,8 +22,8 @@ class NvgpuOptions:
         arch: what it is compiled for, "sm_80" or "sm_90a".
         block_threads: threads of a block, where a kernel has so many.
         opt_level: the optimisation level, 0 to 3.
-        tf32: whether products of float32 may round their factors to TF32, 10 bits after the point,
-            for tensor cores.
+        tf32: whether contractions of float32 may round their operands to TF32, 10 bits after the
+            point, for tensor cores.
         cubins: chips that machine code is made for beside the PTX, for "hw": names such as "sm_86",
             which NVIDIA's assembler has to be there for; "auto" is `arch` where the assembler is
             found, and else none, as is "none": the GPU's driver translates PTX when it loads it.

@@ -48,9 +48,9 @@ def scheduled(options: NvgpuOptions) -> Stage:
             FuseElementwise(),
             "canonicalize",
             "cse",
-            # Such a chain behind a matrix product belongs to the product's kernel.
+            # Such a chain behind a contraction belongs to the contraction's kernel.
             GroupContractions(options.tf32),
-            # Other products: their rows side by side, then tiles.
+            # Other contractions: their rows side by side, then tiles.
             TransposeOperands(),
             ScheduleContractions(options.machine.sms),
             VectorizeElementwise(options.machine.sms),
@@ -81,7 +81,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
     return Stage(
         "offloaded",
         (
-            # While products can be told from other loops.
+            # While contractions can be told from other loops.
             UseTensorCores(options.tf32, machine.sms, machine.shared_bytes_sm),
             # Long rows are shared by the threads of a block.
             ReduceInBlocks(machine.sms),
@@ -94,7 +94,7 @@ def offloaded(options: NvgpuOptions) -> Stage:
             # Nests of two levels; others after them.
             DistributeBlocks(machine.max_block_threads),
             DistributeThreads(options.block_threads),
-            # The few turns in which threads fill a tile.
+            # The few iterations in which threads fill a tile.
             UnrollLoops(),
             # Views become indices of buffers: what touches the same element can be seen to.
             "fold-memref-alias-ops",

@@ -159,6 +159,23 @@ def test_attention(gpu: NvgpuDevice) -> None:
     assert events["nvgpu.MMA_F16"] == sum(mma_count(one, "float16") for one in shapes)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("second", [False, True])
+def test_a_contraction_is_part_of_a_concatenation(
+    gpu: NvgpuDevice, axis: int, second: bool
+) -> None:
+    """Bufferization writes the other part between the contraction and its rounding."""
+
+    def then(c: Tensor) -> Tensor:
+        other = O.tensor((32, 32), "float16", name="other")
+        return O.concat(*((other, c) if second else (c, other)), axis=axis, name="R")
+
+    graph = product(Shape(32, 32, 32), "float16", then)
+    with xtc.compile(graph, target=gpu) as module, counted(gpu) as events:
+        module.check()
+    assert events["nvgpu.MMA_F16"] > 0
+
+
 @pytest.mark.parametrize(
     ("dtype", "shape"),
     [

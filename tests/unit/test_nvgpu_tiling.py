@@ -53,7 +53,7 @@ def places(one: Panel, rows: range, chunks: range) -> list[int]:
     """Where chunks of a tile are; numbers that are known need no code."""
     with Context(), Location.unknown():
         code = Code(InsertionPoint(Module.create().body))
-        found = [one.place(code, row, chunk) for row, chunk in product(rows, chunks)]
+        found = [one.chunk_offset(code, row, chunk) for row, chunk in product(rows, chunks)]
         assert len(code.ip.block.operations) == 0
     return [place for place in found if isinstance(place, int)]
 

@@ -9,7 +9,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import labels, shape_of
 from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
-from xtc.ir.builders.generic import generic
+from xtc.ir.builders.generic import generic, yield_
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
 from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
@@ -26,7 +26,7 @@ def own_fills(module: Operation) -> None:
                 user.operands[number] = op.clone(ip=InsertionPoint(op)).results[0]
 
 
-def compute_moves(module: Operation) -> None:
+def compute_data_movement(module: Operation) -> None:
     """Write as operations what moves data: what is inserted or returned without being computed."""
     for op in list(_top_level(module)):
         if op.name == _INSERT and is_plain_insertion(op) and not _is_nest(op.operands[0]):
@@ -59,17 +59,17 @@ def _is_computed(value: Value) -> bool:
 
 def _is_nest(value: Value) -> bool:
     """True for the result of a nest on a part of a tensor, which is that part already."""
-    maker = owner(value)
+    producer = owner(value)
     return (
-        maker is not None
-        and maker.name == "scf.forall"
-        and _made_by(maker.operands[len(maker.operands) - 1], "extract_slice")
+        producer is not None
+        and producer.name == "scf.forall"
+        and _made_by(producer.operands[len(producer.operands) - 1], "extract_slice")
     )
 
 
 def _made_by(value: Value, name: str) -> bool:
-    maker = owner(value)
-    return maker is not None and name in maker.name
+    producer = owner(value)
+    return producer is not None and name in producer.name
 
 
 def _use_count(value: Value) -> int:
@@ -94,5 +94,5 @@ def _copy(value: Value, before: Operation) -> Value:
         into = empty(shape, value, ip)
         copy = generic([(value, row), (into, row)], len(shape), (), labels(before), ip)
         body = copy.regions[0].blocks[0]
-        Operation.create("linalg.yield", operands=[body.arguments[0]], ip=InsertionPoint(body))
+        yield_([body.arguments[0]], InsertionPoint(body))
     return copy.results[0]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.core.errors import CompileError
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
-from xtc_passes.local import _control as control
 
 _DYNAMIC = -(1 << 63)
 _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
@@ -34,13 +34,13 @@ def dimensions(loop: Operation) -> list[Dimension]:
     operands = iter(loop.operands)
     lower, upper, step = (
         [
-            next(operands) if one == _DYNAMIC else one
-            for one in DenseI64ArrayAttr(loop.attributes[n])
+            next(operands) if bound == _DYNAMIC else bound
+            for bound in DenseI64ArrayAttr(loop.attributes[n])
         ]
         for n in _BOUNDS
     )
     return [
-        Dimension(first, control.trips(first, last, by), by)
+        Dimension(first, numbers.trip_count(first, last, by), by)
         for first, last, by in zip(lower, upper, step, strict=True)
     ]
 
@@ -49,7 +49,7 @@ def total(dims: Sequence[Dimension]) -> Offset:
     """All iterations."""
     count: Offset = 1
     for dim in dims:
-        count = control.multiply(count, dim.count)
+        count = numbers.multiply(count, dim.count)
     return count
 
 
@@ -59,19 +59,19 @@ def move_body(
     """Move the body before `end`, for the iteration of that number; the last index is fastest."""
     block = loop.regions[0].blocks[0]
     with InsertionPoint(end):
-        places = _places(dims, iteration)
-        for argument, place in zip(block.arguments, places, strict=True):
-            argument.replace_all_uses_with(control.value(place))
+        positions = _positions(dims, iteration)
+        for argument, position in zip(block.arguments, positions, strict=True):
+            argument.replace_all_uses_with(numbers.as_value(position))
     for op in list(block.operations)[:-1]:
         op.operation.move_before(end)
 
 
-def _places(dims: Sequence[Dimension], iteration: Offset) -> list[Offset]:
-    places: list[Offset] = []
+def _positions(dims: Sequence[Dimension], iteration: Offset) -> list[Offset]:
+    positions: list[Offset] = []
     for position, dim in reversed(list(enumerate(dims))):
         number = iteration
         if position > 0:
-            number = control.remainder(iteration, dim.count)
-            iteration = control.divide(iteration, dim.count)
-        places.append(control.add(control.multiply(number, dim.step), dim.lower))
-    return places[::-1]
+            number = numbers.remainder(iteration, dim.count)
+            iteration = numbers.divide(iteration, dim.count)
+        positions.append(numbers.add(numbers.multiply(number, dim.step), dim.lower))
+    return positions[::-1]

@@ -26,7 +26,11 @@ class Nest:
     @property
     def arithmetic(self) -> list[Operation]:
         """What the body computes for one iteration."""
-        return [one for one in body_operations(self.op) if one.name not in _NOT_COUNTED]
+        return [
+            body_operation
+            for body_operation in body_operations(self.op)
+            if body_operation.name not in _NOT_COUNTED
+        ]
 
     def extents(self) -> list[Offset] | None:
         """Iterations of each loop, computed at the insertion point; None where not to be told."""
@@ -50,7 +54,7 @@ def nest(op: Operation) -> Nest | None:
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):
         return None
-    rows = [tuple(map(index_of, one.value.results)) for one in maps]
+    rows = [tuple(map(index_of, index_map.value.results)) for index_map in maps]
     if any(index is None for row in rows for index in row):
         return None
     return Nest(op, tuple(rows), maps[0].value.n_dims)  # type: ignore[arg-type]

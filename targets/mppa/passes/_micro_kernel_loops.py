@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of products as matrix products: which loops are rows, columns and the sum, and all strides.
+"""Contractions as contractions: which loops are rows, columns and the sum, and all strides.
 
 A convolution is one as well: its columns are channels or pixels, its other loops go around.
 """
@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.contractions import Roles, contraction_roles
+from xtc.ir.builders import numbers
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import Operation, Value
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
 from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
 
 _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}
-"""Types of factors and sums that there are micro-kernels for."""
+"""Types of operands and sums that there are micro-kernels for."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MatmulLoops:
 
     Attributes:
         nest: the operation.
-        a, b: which of its operands the factors are; the sums are the last one.
+        a, b: which of its operands the operands are; the sums are the last one.
         rows: the loop over m; None where there is a single row.
         columns, depth: the loops over n and k.
     """
@@ -40,7 +40,7 @@ class MatmulLoops:
 
     @property
     def dtype(self) -> str:
-        """The type of the factors, as in the names of micro-kernels."""
+        """The type of the operands, as in the names of micro-kernels."""
         return element(self.nest.op.operands[self.a])
 
     @property
@@ -61,9 +61,9 @@ def _stride(found: Nest, operand: int, loop: int) -> int:
 
 
 def matmul_loops(op: Operation) -> MatmulLoops | None:
-    """The operation as a matrix product; None where micro-kernels cannot compute it.
+    """The operation as a contraction; None where micro-kernels cannot compute it.
 
-    Both the sums and one of the factors need neighbouring elements along the columns.
+    Both the sums and one of the operands need neighbouring elements along the columns.
     """
     found = nest(op)
     if found is None or not found.is_multiply_add:
@@ -124,9 +124,9 @@ def _sizes(found: Nest) -> list[float]:
 
 def parts(extent: Offset, most: int) -> list[tuple[Offset, Offset, int]]:
     """An extent as pieces of equal size: where they begin, how many there are, and the size."""
-    whole = control.divide(extent, most)
-    start, rest = control.multiply(whole, most), control.remainder(extent, most)
+    whole = numbers.divide(extent, most)
+    start, rest = numbers.multiply(whole, most), numbers.remainder(extent, most)
     found: list[tuple[Offset, Offset, int]] = [(0, whole, most)]
     # A known rest is one smaller piece; what is known at run time only is done one by one.
     found.append((start, 1, rest) if isinstance(rest, int) else (start, rest, 1))
-    return [one for one in found if one[1] != 0 and one[2] != 0]
+    return [piece for piece in found if piece[1] != 0 and piece[2] != 0]

@@ -27,7 +27,7 @@ def cost(op: Operation) -> tuple[int, int]:
         return _type_of(op.operands[0]), _lanes(op.results[0].type)
     if op.name in _PRODUCTS and _is_added(op):
         return _type_of(op.operands[0]), _lanes(op.results[0].type)
-    if op.name in _SUMS and any(_is_product(one) for one in op.operands):
+    if op.name in _SUMS and any(_is_product(operand) for operand in op.operands):
         return OTHER, 0
     if op.name.startswith(("arith.", "math.")) and op.name not in _ADDRESSES:
         numbers = [*op.operands, *op.results]

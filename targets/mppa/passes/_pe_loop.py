@@ -15,7 +15,7 @@ from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
 from xtc_targets.mppa.passes._smem_tiles import allocate, load, part_offsets
-from xtc_targets.mppa.passes._tile_operands import TileParts
+from xtc_targets.mppa.passes._tile_operands import TileOperands
 
 
 @dataclass
@@ -27,23 +27,23 @@ class PeLoop:
         members: what is computed, in order.
     """
 
-    parts: TileParts
+    parts: TileOperands
     members: Sequence[Member]
 
     @property
     def leaving(self) -> list[Member]:
         """Members whose results are needed afterwards."""
         group = self.parts.group
-        own = {one.nest.result for one in self.members}
+        own = {member.nest.result for member in self.members}
         later = group.members[group.members.index(self.members[-1]) + 1 :]
-        needed = {value for one in later for value in one.nest.op.operands}
+        needed = {value for member in later for value in member.nest.op.operands}
         needed.add(group.root.result)
-        return [one for one in self.members if one.nest.result in own & needed]
+        return [member for member in self.members if member.nest.result in own & needed]
 
     def first(self, member: Member) -> Member:
         """The member that is the first to write where `member` does."""
-        makers = {one.nest.result: one for one in self.members}
-        while (before := makers.get(_destination(member))) is not None:
+        producers = {member.nest.result: member for member in self.members}
+        while (before := producers.get(_destination(member))) is not None:
             member = before
         return member
 
@@ -69,10 +69,10 @@ class PeLoop:
         self._prepare(found or {})
         plan = self.parts.plan
         loop = forall(math.prod(plan.parts), THREADS, initial, ip)
-        places = digits(loop.number, plan.parts, loop.ip)
+        positions = digits(loop.number, plan.parts, loop.ip)
         offsets = tuple(
-            linear_offset([(place, chunk)], loop.ip)
-            for place, chunk in zip(places, plan.chunks, strict=True)
+            linear_offset([(position, chunk)], loop.ip)
+            for position, chunk in zip(positions, plan.chunks, strict=True)
         )
         pe = _Pe(self, loop, offsets, cut, found or {})
         pe.write()
@@ -106,15 +106,15 @@ class _Pe:
     def write(self) -> None:
         leaving = self.run.leaving
         shared = {
-            self.run.first(one).nest.result: value
-            for one, value in zip(leaving, self.loop.shared, strict=True)
+            self.run.first(member).nest.result: value
+            for member, value in zip(leaving, self.loop.shared, strict=True)
         }
         for member in self.run.members:
             self._member(member, shared.get(member.nest.result))
-        for one, value in zip(leaving, self.loop.shared, strict=True):
-            number = one.nest.destination
-            offsets = part_offsets(one, number, self.offsets, self.loop.ip)
-            self.loop.write(self.chunks[one.nest.result], value, offsets)
+        for member, value in zip(leaving, self.loop.shared, strict=True):
+            number = member.nest.destination
+            offsets = part_offsets(member, number, self.offsets, self.loop.ip)
+            self.loop.write(self.chunks[member.nest.result], value, offsets)
 
     def _member(self, member: Member, shared: Value | None) -> None:
         nest = member.nest

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from xtc.ir.builders.numbers import linear_offset
 from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import (
-    DenseI32ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
-    Operation,
     Value,
+    bufferization,
 )
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
@@ -33,22 +32,13 @@ class Tile:
 
 def allocate(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
     """A tensor in SMEM without contents."""
-    return _allocate(shape, like, [], ip)
+    return _allocate(shape, like, None, ip)
 
 
-def _allocate(
-    shape: Sequence[int], like: Value, copied: Sequence[Value], ip: InsertionPoint
-) -> Value:
-    return Operation.create(
-        "bufferization.alloc_tensor",
-        [tensor_type(shape, like)],
-        list(copied),
-        {
-            "operandSegmentSizes": DenseI32ArrayAttr.get([0, len(copied), 0]),
-            "memory_space": IntegerAttr.get(IntegerType.get_signless(64), SMEM),
-        },
-        ip=ip,
-    ).results[0]
+def _allocate(shape: Sequence[int], like: Value, copied: Value | None, ip: InsertionPoint) -> Value:
+    space = IntegerAttr.get(IntegerType.get_signless(64), SMEM)
+    type = tensor_type(shape, like)
+    return bufferization.alloc_tensor(type, [], copy=copied, memory_space=space, ip=ip)
 
 
 def load(
@@ -71,7 +61,7 @@ def load(
     valid = _valid(member, number, padded, sizes, tile, ip)
     part = extract_slice(value, offsets, valid, ip)
     if tuple(valid) == tuple(padded):
-        return _allocate(padded, value, [part], ip)
+        return _allocate(padded, value, part, ip)
     buffer = allocate(padded, value, ip)
     return insert_slice(part, buffer, [0] * len(padded), ip, valid)
 

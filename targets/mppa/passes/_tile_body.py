@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.control import for_each
 from xtc.ir.builders.tensors import Offset
-from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value
+from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._fusion_groups import Group
 from xtc_targets.mppa.passes._pe_loop import PeLoop
 from xtc_targets.mppa.passes._smem_tiles import Tile, load
-from xtc_targets.mppa.passes._tile_operands import Key, TileParts
+from xtc_targets.mppa.passes._tile_operands import Key, TileOperands
 from xtc_targets.mppa.passes._tile_plan import Plan, Strip
 
 
@@ -35,7 +35,7 @@ class TileBody:
     def load_invariants(self) -> None:
         """Copy what every tile needs whole."""
         nowhere = Tile((0,) * len(self.plan.tiles), self.plan.tiles)
-        parts = TileParts(self.group, self.plan, nowhere, self.ip, self._invariant)
+        parts = TileOperands(self.group, self.plan, nowhere, self.ip, self._invariant)
         for position, member in enumerate(self.group.members):
             for number in range(member.nest.destination):
                 if self._is_invariant(position, number):
@@ -53,7 +53,7 @@ class TileBody:
 
     def write(self, tile: Tile, ip: InsertionPoint) -> Value:
         """Compute the tile; returns it in SMEM, whole even where it sticks out."""
-        parts = TileParts(self.group, self.plan, tile, ip, dict(self._invariant))
+        parts = TileOperands(self.group, self.plan, tile, ip, dict(self._invariant))
         members, strip = self.group.members, self.plan.strip
         if self.group.is_copy:
             return parts.part(members[0], 0)
@@ -66,7 +66,7 @@ class TileBody:
         return parts.values[self.group.root.result]
 
 
-def _compute(parts: TileParts, members: Sequence[Member]) -> None:
+def _compute(parts: TileOperands, members: Sequence[Member]) -> None:
     """Compute members one after the other, each PE its part of all of them."""
     if members:
         loop = PeLoop(parts, members)
@@ -78,7 +78,7 @@ def _compute(parts: TileParts, members: Sequence[Member]) -> None:
 class _Strips:
     """A sum that is computed strip by strip."""
 
-    parts: TileParts
+    parts: TileOperands
     member: Member
     strip: Strip
 
@@ -95,24 +95,19 @@ class _Strips:
         if even > strip.size:
             total = self._loop(loop, even, total)
         else:
-            total = self._one(loop, strip, 0, total, self.parts.ip)
+            total = self._add(loop, strip, 0, total, self.parts.ip)
         if extent > even:
             rest = replace(strip, size=extent - even)
-            total = self._one(loop, rest, even, total, self.parts.ip)
+            total = self._add(loop, rest, even, total, self.parts.ip)
         self.parts.values[nest.result] = total
 
     def _loop(self, loop: PeLoop, end: int, total: Value) -> Value:
-        ip = self.parts.ip
-        bounds = [index_constant(one, ip) for one in (0, end, self.strip.size)]
-        op = Operation.create("scf.for", [total.type], [*bounds, total], regions=1, ip=ip)
-        block = op.regions[0].blocks.append(IndexType.get(), total.type)
-        inside = InsertionPoint(block)
-        start, before = block.arguments
-        result = self._one(loop, self.strip, start, before, inside)
-        Operation.create("scf.yield", operands=[result], ip=inside)
-        return op.results[0]
+        def add_strip(start: Value, carried: list[Value], inside: InsertionPoint) -> list[Value]:
+            return [self._add(loop, self.strip, start, carried[0], inside)]
 
-    def _one(
+        return for_each(0, end, self.strip.size, [total], add_strip, self.parts.ip)[0]
+
+    def _add(
         self, loop: PeLoop, strip: Strip, start: Offset, total: Value, ip: InsertionPoint
     ) -> Value:
         """Add one strip to the total."""

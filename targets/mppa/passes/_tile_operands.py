@@ -16,7 +16,7 @@ Key = tuple[Value, tuple[object, ...]]
 
 
 @dataclass
-class TileParts:
+class TileOperands:
     """The parts of tensors that one tile needs, and what was computed of it.
 
     Attributes:

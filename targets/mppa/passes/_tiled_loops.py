@@ -9,16 +9,13 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.affine import apply, digits, minimum
-from xtc.ir.builders.control import BLOCKS, forall
-from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.control import BLOCKS, for_each, forall
 from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineMulExpr,
-    IndexType,
     InsertionPoint,
-    Operation,
     Value,
 )
 from xtc_targets.mppa.passes._fusion_groups import Group
@@ -29,7 +26,7 @@ from xtc_targets.mppa.passes._tile_plan import Plan
 
 
 @dataclass(frozen=True)
-class TileNest:
+class TiledLoops:
     """The nest of a group.
 
     for each cluster, at the same time
@@ -44,15 +41,15 @@ class TileNest:
     def write(self) -> None:
         """Put the nest where the root stands, or the insertion that reads its result."""
         group = self.group
-        place = group.window or group.root.op
-        ip = InsertionPoint(place)
-        with place.location:
+        position = group.window or group.root.op
+        ip = InsertionPoint(position)
+        with position.location:
             into, base = self._destination(ip)
             count = math.prod(self.plan.counts(group.extents))
             clusters = forall(min(count, self.machine.clusters), BLOCKS, [into], ip)
             result = self._tiles(clusters.number, clusters.shared[0], count, base, clusters.ip)
             clusters.write_all([result])
-        place.results[0].replace_all_uses_with(clusters.op.results[0])
+        position.results[0].replace_all_uses_with(clusters.op.results[0])
 
     def _destination(self, ip: InsertionPoint) -> tuple[Value, list[int]]:
         """The tensor that is written, and where in it the result begins."""
@@ -69,24 +66,24 @@ class TileNest:
         if count <= self.machine.clusters:
             return self._tile(body, number, into, base, ip)
         body.load_invariants()
-        bounds = [index_constant(one, ip) for one in (count, self.machine.clusters)]
-        loop = Operation.create("scf.for", [into.type], [number, *bounds, into], regions=1, ip=ip)
-        block = loop.regions[0].blocks.append(IndexType.get(), into.type)
-        inside = InsertionPoint(block)
-        result = self._tile(body, block.arguments[0], block.arguments[1], base, inside)
-        Operation.create("scf.yield", operands=[result], ip=inside)
-        return loop.results[0]
+
+        def write_tile(index: Value, carried: list[Value], inside: InsertionPoint) -> list[Value]:
+            return [self._tile(body, index, carried[0], base, inside)]
+
+        return for_each(number, count, self.machine.clusters, [into], write_tile, ip)[0]
 
     def _tile(
         self, body: TileBody, number: Value, into: Value, base: Sequence[int], ip: InsertionPoint
     ) -> Value:
         """Compute one tile and put it into the result."""
         counts = self.plan.counts(self.group.extents)
-        places = digits(number, counts, ip)
+        positions = digits(number, counts, ip)
         bounds_of = _clamped if self.group.is_copy else _bounds
         bounds = [
-            bounds_of(place, tile, extent, ip)
-            for place, tile, extent in zip(places, self.plan.tiles, self.group.extents, strict=True)
+            bounds_of(position, tile, extent, ip)
+            for position, tile, extent in zip(
+                positions, self.plan.tiles, self.group.extents, strict=True
+            )
         ]
         tile = Tile(tuple(first for first, _ in bounds), tuple(size for _, size in bounds))
         local = body.write(tile, ip)
@@ -98,26 +95,26 @@ class TileNest:
         return insert_slice(valid, into, offsets, ip, sizes)
 
 
-def _bounds(place: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
+def _bounds(position: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
     """Where a tile begins in one dimension, and how much of it there is."""
-    if isinstance(place, int):
-        return place * tile, min(tile, extent - place * tile)
+    if isinstance(position, int):
+        return position * tile, min(tile, extent - position * tile)
     dimension = AffineDimExpr.get(0)
-    offset: Offset = place
+    offset: Offset = position
     if tile > 1:
-        offset = apply(AffineMulExpr.get(dimension, AffineConstantExpr.get(tile)), place, ip)
+        offset = apply(AffineMulExpr.get(dimension, AffineConstantExpr.get(tile)), position, ip)
     if extent % tile == 0:
         return offset, tile
     left = dimension * AffineConstantExpr.get(-tile) + AffineConstantExpr.get(extent)
-    return offset, minimum([AffineConstantExpr.get(tile), left], place, ip)
+    return offset, minimum([AffineConstantExpr.get(tile), left], position, ip)
 
 
-def _clamped(place: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
+def _clamped(position: Offset, tile: int, extent: int, ip: InsertionPoint) -> tuple[Offset, Offset]:
     """The same where the last tile begins early enough to be whole, doing some of it again."""
-    if isinstance(place, int) or extent % tile == 0:
-        return _bounds(place, tile, extent, ip)
+    if isinstance(position, int) or extent % tile == 0:
+        return _bounds(position, tile, extent, ip)
     start = AffineDimExpr.get(0) * AffineConstantExpr.get(tile)
-    return minimum([start, AffineConstantExpr.get(extent - tile)], place, ip), tile
+    return minimum([start, AffineConstantExpr.get(extent - tile)], position, ip), tile
 
 
 def _plus(offset: Offset, number: int, ip: InsertionPoint) -> Offset:

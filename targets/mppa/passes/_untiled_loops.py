@@ -9,16 +9,14 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.affine import apply, digits
-from xtc.ir.builders.control import BLOCKS, THREADS, forall
-from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.control import BLOCKS, THREADS, for_each, forall
 from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
-    IndexType,
     InsertionPoint,
-    Operation,
     Value,
+    arith,
 )
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._fusion_groups import Group
@@ -27,7 +25,7 @@ from xtc_targets.mppa.passes._smem_tiles import part_offsets
 
 
 @dataclass(frozen=True)
-class PlainNest:
+class UntiledLoops:
     """The nest of a group of one member, one element of the tiled dimensions at a time.
 
     for each cluster, at the same time
@@ -51,11 +49,9 @@ class PlainNest:
                 AffineDimExpr.get(0) * AffineConstantExpr.get(pes), outer.number, outer.ip
             )
             inner = forall(pes, THREADS, outer.shared, outer.ip)
-            place = Operation.create(
-                "arith.addi", [IndexType.get()], [first, inner.number], ip=inner.ip
-            ).results[0]
+            number = arith.addi(first, inner.number, ip=inner.ip)
             step = pes * min(self.clusters, -(-count // pes))
-            inner.write_all([self._elements(place, count, step, inner.shared[0], inner.ip)])
+            inner.write_all([self._elements(number, count, step, inner.shared[0], inner.ip)])
             outer.write_all(list(inner.op.results))
         root.result.replace_all_uses_with(outer.op.results[0])
 
@@ -71,28 +67,26 @@ class PlainNest:
     ) -> Value:
         if count == 1:
             return self._element([0] * len(self.group.loops), into, ip)
-        bounds = [index_constant(one, ip) for one in (count, step)]
-        loop = Operation.create("scf.for", [into.type], [first, *bounds, into], regions=1, ip=ip)
-        block = loop.regions[0].blocks.append(IndexType.get(), into.type)
-        inside = InsertionPoint(block)
-        places = digits(block.arguments[0], self.group.extents, inside)
-        result = self._element(places, block.arguments[1], inside)
-        Operation.create("scf.yield", operands=[result], ip=inside)
-        return loop.results[0]
 
-    def _element(self, places: Sequence[Offset], into: Value, ip: InsertionPoint) -> Value:
+        def body(number: Value, carried: list[Value], inside: InsertionPoint) -> list[Value]:
+            position = digits(number, self.group.extents, inside)
+            return [self._element(position, carried[0], inside)]
+
+        return for_each(first, count, step, [into], body, ip)[0]
+
+    def _element(self, positions: Sequence[Offset], into: Value, ip: InsertionPoint) -> Value:
         """The operation on one element of each tiled dimension."""
         member = self.group.members[0]
         nest = member.nest
         operands = [
-            self._part(member, number, into if number == nest.destination else value, places, ip)
+            self._part(member, number, into if number == nest.destination else value, positions, ip)
             for number, value in enumerate(nest.op.operands)
         ]
         op = nest.op.clone(ip=ip)
         for number, value in enumerate(operands):
             op.operands[number] = value
         op.results[0].set_type(operands[nest.destination].type)
-        offsets = part_offsets(member, nest.destination, places, ip)
+        offsets = part_offsets(member, nest.destination, positions, ip)
         return insert_slice(op.results[0], into, offsets, ip)
 
     def _part(
@@ -100,10 +94,10 @@ class PlainNest:
         member: Member,
         number: int,
         value: Value,
-        places: Sequence[Offset],
+        positions: Sequence[Offset],
         ip: InsertionPoint,
     ) -> Value:
         if not member.nest.indices[number]:
             return value
-        sizes = part_sizes(member, number, [1] * len(places))
-        return extract_slice(value, part_offsets(member, number, places, ip), sizes, ip)
+        sizes = part_sizes(member, number, [1] * len(positions))
+        return extract_slice(value, part_offsets(member, number, positions, ip), sizes, ip)

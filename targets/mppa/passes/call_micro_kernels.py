@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-micro-kernels: small functions with all sums in registers compute matrix products."""
+"""call-micro-kernels: contractions become calls of functions that accumulate in registers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.builders import control, numbers
+from xtc.ir.builders.functions import call
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
-from xtc_passes.local._functions import call, declare, functions
+from xtc_passes.local._functions import declare, functions
 from xtc_targets.mppa.passes._micro_kernel_loops import MatmulLoops, matmul_loops, parts
 
 PREFIX = "uk_mma_"
@@ -23,7 +24,7 @@ PREFIX = "uk_mma_"
 
 @dataclass(frozen=True)
 class CallMicroKernels(Pass):
-    """Cut sums of products into tiles that micro-kernels compute.
+    """Cut contractions into tiles that micro-kernels compute.
 
     Before:
         linalg.matmul ins(%a, %b) outs(%c)         // 8x64 by 64x16
@@ -31,16 +32,15 @@ class CallMicroKernels(Pass):
         scf.for %i = 0 to 8 step 4 {
           call @uk_mma_4x16_f32(%c64, %a_i, %c64, %c1, %b, %c16, %c_i, %c16) : (index, ..) -> () }
 
-    A micro-kernel takes the number of products in each sum, then addresses and strides in
-    elements: of a along rows and along the sum, of b along the sum, of c along rows. Columns are
-    neighbours in b and c. Convolutions fit too, with loops around the calls. What does not fit, as
-    a product with a transposed second factor, stays for plain loops. At the end of a dimension
-    there are smaller micro-kernels. `targets/mppa/csrc/uk_mma.h` has them in C,
-    define-micro-kernels for LLVM.
+    A micro-kernel takes the extent of K, then addresses and strides in elements: of a along rows
+    and along K, of b along K, of c along rows. Columns are contiguous in b and c. Convolutions fit
+    too, with loops around the calls. Other contractions, such as one whose second operand is
+    transposed, stay linalg operations. The ends of dimensions have smaller micro-kernels. The C
+    definitions are in `targets/mppa/csrc/uk_mma.h`; define-micro-kernels writes those for LLVM.
 
     Attributes:
         rows: of a micro-kernel, at most.
-        columns: the same; 16 sums of 4 rows fill 8 of a PE's 48 registers.
+        columns: likewise; the 4 x 16 accumulators fill 8 of the 48 registers of a PE.
     """
 
     name: ClassVar[str] = "call-micro-kernels"
@@ -68,7 +68,7 @@ class _Tiling:
         self._owner, self._module, self._found = owner, module, found
         operands = list(found.nest.op.operands)
         self._numbers = (found.a, found.b, 2)
-        self._places = [layouts.layout(operands[number]) for number in self._numbers]
+        self._positions = [layouts.layout(operands[number]) for number in self._numbers]
         self._extents = found.nest.extents() or []
 
     def build(self) -> None:
@@ -104,15 +104,15 @@ class _Tiling:
         if count == 1:
             yield self._moved(loop, first, ahead)
             return
-        with control.loop(0, count, 1) as number:
-            index = control.add(first, control.multiply(number, size))
+        with control.loop(0, count) as tile:
+            index = numbers.add(first, numbers.multiply(tile.index, size))
             yield self._moved(loop, index, ahead)
 
     def _moved(self, loop: int | None, index: Offset, ahead: Sequence[Offset]) -> list[Offset]:
         strides = (self._found.stride(number, loop) for number in self._numbers)
         return [
-            control.add(one, control.multiply(index, stride))
-            for one, stride in zip(ahead, strides, strict=True)
+            numbers.add(elements, numbers.multiply(index, stride))
+            for elements, stride in zip(ahead, strides, strict=True)
         ]
 
     def _call(self, height: int, width: int, ahead: Sequence[Offset]) -> None:
@@ -122,8 +122,10 @@ class _Tiling:
 
     def _arguments(self, ahead: Sequence[Offset]) -> list[Value]:
         found = self._found
-        a, b, c = (place.address(moved) for place, moved in zip(self._places, ahead, strict=True))
+        a, b, c = (
+            position.address(moved) for position, moved in zip(self._positions, ahead, strict=True)
+        )
         a_row, c_row = (found.stride(number, found.rows) for number in (found.a, 2))
         a_k, b_k = (found.stride(number, found.depth) for number in (found.a, found.b))
         values = (self._extents[found.depth], a, a_row, a_k, b, b_k, c, c_row)
-        return list(map(control.value, values))
+        return list(map(numbers.as_value, values))

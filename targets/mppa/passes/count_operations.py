@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count-operations: device code says how much it computes, for the modelled cycles."""
+"""count-operations: device code reports how much it computes, for the modelled cycles."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.builders import numbers
+from xtc.ir.builders.functions import call
 from xtc.ir.builders.tensors import Offset
-from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations
+from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations, arith
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local import _layouts as layouts
-from xtc_passes.local._functions import call, declare, functions, has_mapping
+from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
@@ -24,7 +25,7 @@ _TIMED = ("memref.dma_start", "memref.dma_wait")
 
 @dataclass(frozen=True)
 class CountOperations(Pass):
-    """Put calls of `dev_count_macs` into device code.
+    """Insert calls of `dev_count_macs` into device code.
 
     Before:
         scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }     // 4 x 8 x 16 of f32
@@ -32,13 +33,13 @@ class CountOperations(Pass):
         scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }
         call @dev_count_macs(%f32, %c4096) : (i32, i64) -> ()
 
-    A sum of products counts its multiply-adds by the type of the factors. Everything else counts
-    as "other", which the machine's description lets a PE do once in a cycle: each arithmetic
-    operation of a linalg body, once per iteration. What only moves data, as fill and copy, counts
-    one for each 32 bytes that it writes, the width of a PE's stores. Loops over scalars and vectors
-    that a schedule made count the same; addresses are free. Numbers are added up to the end of a
-    block, and of the loops around it, but not past a transfer or a loop over PEs, which take their
-    own time. Operations whose number of iterations cannot be told from operands count nothing.
+    A contraction counts its multiply-adds under the type of its operands. All other work counts as
+    "other", of which a PE does one per cycle: each arithmetic operation of a linalg body, once per
+    iteration. Data movement, such as a fill or a copy, counts one per 32 bytes that it writes, the
+    width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
+    address arithmetic is free. Counts are added up to the end of a block and of the loops around
+    it, but not across a transfer or a loop over PEs, which take time of their own. An operation
+    whose number of iterations does not follow from its operands counts nothing.
     """
 
     name: ClassVar[str] = "count-operations"
@@ -61,7 +62,7 @@ def _counts(block: Block) -> Counter[int]:
     """What is left to be said of one execution of a block, by type; says the rest inside."""
     found: Counter[int] = Counter()
     stored = 0
-    for op in [one.operation for one in block.operations]:
+    for op in [operation.operation for operation in block.operations]:
         linalg = nest(op)
         if linalg is not None:
             found += _linalg_counts(linalg)
@@ -87,7 +88,10 @@ def _counts(block: Block) -> Counter[int]:
 
 def _takes_time(op: Operation) -> bool:
     """Whether transfers, or loops over PEs, are in an operation or are it."""
-    return any(one.name in _TIMED or has_mapping(one, "thread") for one in all_operations(op))
+    return any(
+        operation.name in _TIMED or has_mapping(operation, "thread")
+        for operation in all_operations(op)
+    )
 
 
 def _count_regions(op: Operation) -> None:
@@ -100,14 +104,14 @@ def _count_regions(op: Operation) -> None:
 def _loop_counts(loop: Operation) -> Counter[int]:
     """What all iterations count; said after the loop where their number is not known."""
     found = _counts(loop.regions[0].blocks[0])
-    lower, upper, step = map(control.known, list(loop.operands)[:3])
+    lower, upper, step = map(numbers.known, list(loop.operands)[:3])
     if not found:
         return found
     with InsertionPoint.after(loop):
-        trips = control.trips(lower, upper, step)
+        trips = numbers.trip_count(lower, upper, step)
         if not isinstance(trips, int):
             for kind, number in sorted(found.items()):
-                _call(kind, control.multiply(trips, number))
+                _call(kind, numbers.multiply(trips, number))
             return Counter()
     return Counter({kind: number * trips for kind, number in found.items()})
 
@@ -120,12 +124,12 @@ def _linalg_counts(found: Nest) -> Counter[int]:
             return Counter()
         count: Offset = 1
         for extent in extents:
-            count = control.multiply(count, extent)
+            count = numbers.multiply(count, extent)
         kind, arithmetic = OTHER, found.arithmetic
         if found.is_multiply_add:
             kind = TYPES.get(element(found.op.operands[0]), OTHER)
         elif arithmetic:
-            count = control.multiply(count, len(arithmetic))
+            count = numbers.multiply(count, len(arithmetic))
         else:
             count = _lines(found, count)
         if isinstance(count, int):
@@ -138,7 +142,7 @@ def _lines(found: Nest, elements: Offset) -> Offset:
     """How many stores of full width write so many elements."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
-    return control.divide(control.add(control.multiply(elements, nbytes), _LINE - 1), _LINE)
+    return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)
 
 
 def _say(found: Counter[int], before: Operation) -> None:
@@ -149,6 +153,6 @@ def _say(found: Counter[int], before: Operation) -> None:
 
 
 def _call(kind: int, count: Offset) -> None:
-    number = control.value(count)
-    values = [control.constant(kind, device.i32()), control.index_cast(number, device.i64())]
+    number = numbers.as_value(count)
+    values = [numbers.constant(kind, device.i32()), arith.index_cast(device.i64(), number)]
     call(device.COUNT, values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""define-micro-kernels: bodies of micro-kernels that LLVM makes vector instructions of."""
+"""define-micro-kernels: bodies of micro-kernels on vectors, for LLVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 
 SUMS = {"f32": "f32", "f64": "f64", "f16": "f32", "i8": "i32", "i32": "i32"}
-"""The types of sums, by the types of factors."""
+"""The types of sums, by the types of operands."""
 
 _BYTES = {"f16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4}
 _ARGUMENTS = ("k", "a", "a_row", "a_k", "b", "b_k", "c", "c_row")
@@ -28,8 +28,8 @@ class DefineMicroKernels(Pass):
         func.func private @uk_mma_4x16_f32(%k: index, %a: index, ..) {
           %sums:4 = scf.for %p = 0 to %k iter_args(..) { .. vector.fma .. : vector<16xf32> .. } .. }
 
-    The sums of each row are one vector, which stays in registers from the first product to the
-    last. A row of b is read once for all rows of a.
+    The accumulators of a row are one vector, which stays in registers for all of K. A row of b is
+    loaded once for all rows of a.
     """
 
     name: ClassVar[str] = "define-micro-kernels"
@@ -46,7 +46,7 @@ class DefineMicroKernels(Pass):
 
 
 def micro_kernel(name: str) -> tuple[int, int, str]:
-    """Rows, columns and type of factors, from a micro-kernel's name."""
+    """Rows, columns and type of operands, from a micro-kernel's name."""
     shape, _, dtype = name.removeprefix(PREFIX).partition("_")
     rows, _, columns = shape.partition("x")
     return int(rows), int(columns), dtype
@@ -61,8 +61,9 @@ class _Text:
         self._sums = f"vector<{columns}x{self._sum}>"
 
     def function(self, name: str) -> str:
+        arguments = ", ".join(f"%{argument}: index" for argument in _ARGUMENTS)
         lines = [
-            f"func.func private @{name}({', '.join(f'%{one}: index' for one in _ARGUMENTS)})",
+            f"func.func private @{name}({arguments})",
             "    attributes {llvm.linkage = #llvm.linkage<internal>} {",
             "%zero = arith.constant 0 : index",
             "%one = arith.constant 1 : index",
@@ -134,7 +135,7 @@ class _Text:
         return lines
 
     def _widened(self, name: str, address: str, type: str, wide: str) -> list[str]:
-        """Loads factors, as wide as the sums."""
+        """Loads operands, as wide as the sums."""
         if type == wide:
             return [self._load(name, address, type, self._dtype)]
         kind = "extf" if self._sum.startswith("f") else "extsi"

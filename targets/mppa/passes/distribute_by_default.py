@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-by-default: operations without a schedule are shared by clusters and their PEs."""
+"""distribute-by-default: clusters and their PEs share the operations that have no schedule."""
 
 from __future__ import annotations
 
@@ -13,23 +13,17 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._overwrite import overwrite_inputs
 from xtc_targets.mppa.description import COOLIDGE_V2, MACHINES
-from xtc_targets.mppa.passes._data_movement import compute_moves, own_fills, wrap_the_rest
+from xtc_targets.mppa.passes._data_movement import compute_data_movement, own_fills, wrap_the_rest
 from xtc_targets.mppa.passes._fusion_groups import Group, groups
 from xtc_targets.mppa.passes._part_costs import Machine
 from xtc_targets.mppa.passes._tile_plan import Plan, plan_group
-from xtc_targets.mppa.passes._tiled_loops import TileNest
-from xtc_targets.mppa.passes._untiled_loops import PlainNest
+from xtc_targets.mppa.passes._tiled_loops import TiledLoops
+from xtc_targets.mppa.passes._untiled_loops import UntiledLoops
 
 
 @dataclass(frozen=True)
 class DistributeByDefault(Pass):
     """Compute operations tile by tile: clusters share the tiles, PEs share each tile in SMEM.
-
-    An operation joins the nest of the one that alone reads its result where it can be computed
-    tile by tile with it, at most one contraction in a nest. Tiles are those that take the fewest
-    modelled cycles and fit into a cluster's SMEM twice, so that the next one can be copied there
-    meanwhile; sums are computed strip by strip. Where no tile fits, PEs work in DDR. What cannot be
-    shared runs on one PE.
 
     Before:
         %c = linalg.matmul ins(%a, %b) outs(%zeros)
@@ -37,11 +31,17 @@ class DistributeByDefault(Pass):
         %c = scf.forall (%cluster) in (5) { scf.for %k { copies to SMEM; scf.forall (%pe) in (16)
           { linalg.matmul on this PE's part } }; the tile to %c } {mapping = [#gpu.block<..>]}
 
+    An operation joins the loops of its only consumer if it can be computed tile by tile with it; a
+    group has at most one contraction. The sizes of tiles are those of the fewest modelled cycles
+    that fit into the SMEM of a cluster twice, so that the next tile can be copied meanwhile. Long
+    reductions are computed strip by strip. If no tile fits, PEs compute in DDR. An operation that
+    cannot be shared runs on one PE.
+
     Attributes:
         arch: the version of the machine.
         clusters: clusters that run a kernel.
-        pes: processing elements of each.
-        smem_bytes: what a nest's buffers may take of a cluster's memory.
+        pes: processing elements of each cluster.
+        smem_bytes: SMEM of a cluster that the buffers of a group may take.
     """
 
     name: ClassVar[str] = "distribute-by-default"
@@ -60,7 +60,7 @@ class DistributeByDefault(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            compute_moves(module)
+            compute_data_movement(module)
             own_fills(module)
             for view in functions(module):
                 self._distribute(view)
@@ -76,12 +76,14 @@ class DistributeByDefault(Pass):
             overwrite_inputs(view, group.members)
             plan = plan_group(group, machine)
             if plan is None:
-                found += [(one, None) for one in group.singles()]
+                found += [(single, None) for single in group.singles()]
             else:
                 found.append((group, plan))
         for group, plan in found:
             self._write(group, plan, machine)
-        for group, plan in reversed(found):  # only now: a new value might take an old one's place
+        for group, plan in reversed(
+            found
+        ):  # only now: a new value might take an old one's position
             if plan is not None and group.window is not None:
                 group.window.erase()
             for member in reversed(group.members):
@@ -89,6 +91,6 @@ class DistributeByDefault(Pass):
 
     def _write(self, group: Group, plan: Plan | None, machine: Machine) -> None:
         if plan is None:
-            PlainNest(group, machine.clusters, machine.pes).write()
+            UntiledLoops(group, machine.clusters, machine.pes).write()
         else:
-            TileNest(group, plan, machine).write()
+            TiledLoops(group, plan, machine).write()

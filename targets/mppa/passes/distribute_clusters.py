@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-clusters: each cluster runs its share of a kernel's outer loop."""
+"""distribute-clusters: each cluster runs its share of the outer loop of a kernel."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.builders import numbers
+from xtc.ir.builders.control import branch
+from xtc.ir.builders.control import loop as new_loop
+from xtc.ir.builders.functions import call
+from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations, arith, ub
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
-from xtc_passes.local._functions import body, call, declare, has_mapping
+from xtc_passes.local._functions import body, declare, has_mapping
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._forall import dimensions, move_body, total
 
@@ -32,7 +35,7 @@ _PURE = (
 
 @dataclass(frozen=True)
 class DistributeClusters(Pass):
-    """Make the forall over clusters code that every cluster runs, with its own number.
+    """Replace the loop over clusters by code that every cluster runs, with its own number.
 
     Before:
         scf.forall (%i) in (12) { body(%i) } {mapping = [#gpu.block<linear_dim_0>]}
@@ -40,11 +43,12 @@ class DistributeClusters(Pass):
         %id = call @dev_cluster_id() : () -> i32
         scf.for %i = %id to 12 step 5 { body(%i) }      // where 5 are enough: scf.if %id < 3
 
-    A kernel without such a loop runs on cluster 0. All functions that have a body when this pass
-    begins are marked as kernels; their arguments are `llvm.noalias`, as they are on the host.
+    A kernel without such a loop runs on cluster 0. The pass marks every function with a body as a
+    kernel; arguments of a kernel are `llvm.noalias`, as they are on the host. Raises CompileError
+    where clusters would have to wait for each other.
 
     Attributes:
-        clusters: how many run a kernel.
+        clusters: clusters that run a kernel.
     """
 
     name: ClassVar[str] = "distribute-clusters"
@@ -72,21 +76,21 @@ class DistributeClusters(Pass):
             count = total(dims)
             first = _cluster()
             if isinstance(count, int) and count <= self.clusters:
-                enough = True if count == self.clusters else control.less(first, count)
-                with control.branch(enough):
-                    end = Operation.create("ub.poison", results=[IndexType.get()])
+                enough = True if count == self.clusters else numbers.less(first, count)
+                with branch(enough):
+                    end = ub.PoisonOp(IndexType.get()).operation
                     move_body(loop, dims, first, end)
                     end.erase()
             else:
-                made = control.for_loop(first, count, self.clusters)
-                end = body(made)[-1]
-                move_body(loop, dims, made.regions[0].blocks[0].arguments[0], end)
+                with new_loop(first, count, self.clusters) as share:
+                    pass
+                move_body(loop, dims, share.index, body(share.op)[-1])
         loop.erase()
 
 
 def _cluster() -> Value:
     number = call(device.CLUSTER_ID, [], [device.i32()]).results[0]
-    return control.index_cast(number, IndexType.get())
+    return arith.index_cast(IndexType.get(), number)
 
 
 def _run_on_one(kernel: Operation) -> None:
@@ -94,8 +98,8 @@ def _run_on_one(kernel: Operation) -> None:
     ops = body(kernel)[:-1]
     if not ops:
         return
-    with InsertionPoint(ops[0]), control.branch(control.equal(_cluster(), 0)):
-        last = Operation.create("ub.poison", results=[IndexType.get()])
+    with InsertionPoint(ops[0]), branch(numbers.compare("eq", _cluster(), 0)):
+        last = ub.PoisonOp(IndexType.get()).operation
     for op in ops:
         op.move_before(last)
     last.erase()

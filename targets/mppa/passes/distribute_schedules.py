@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-schedules: the user's schedules, with loops shared by clusters and their PEs."""
+"""distribute-schedules: apply user schedules, with loops that clusters and PEs share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ from xtc_targets.mppa.passes._smem_tiles import SMEM
 
 @dataclass(frozen=True)
 class DistributeSchedules(Pass):
-    """Do as `apply-schedules` does, with loops over meshes: memories are clusters' SMEM.
-
-    Loops over the leading axes of the processor mesh are shared by clusters, those over its other
-    axes by the PEs of a cluster. What is packed outside of the loops over PEs, or at them, is
-    copied to SMEM by the cluster before its PEs begin; inside of them, a PE copies to a part of
-    SMEM of its own. An operation without loops over clusters runs on one of them.
+    """Apply schedules as `apply-schedules` does, with loops over meshes and tiles in SMEM.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"],
@@ -32,9 +27,14 @@ class DistributeSchedules(Pass):
           scf.forall (%i, %j) in (2, 8) { ... } {mapping = [#gpu.thread<..>, ..], xtc.axes = [..]}
         } {mapping = [#gpu.block<linear_dim_0>], xtc.axes = ["px", "py"]}
 
+    Clusters share the loops over the leading axes of the processor mesh, the PEs of a cluster those
+    over its other axes. The cluster copies tiles that are packed at or outside the loops over PEs
+    to SMEM before its PEs begin; inside these loops each PE copies to its own part of SMEM. An
+    operation without loops over clusters runs on one cluster.
+
     Attributes:
         clusters: clusters that run a kernel.
-        pes: processing elements of each.
+        pes: processing elements of each cluster.
     """
 
     name: ClassVar[str] = "distribute-schedules"

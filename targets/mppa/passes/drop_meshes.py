@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""drop-meshes: meshes go, once nothing is distributed over them any more."""
+"""drop-meshes: erase meshes once no operation refers to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc_passes.tensor._meshes import erase_meshes
 
 @dataclass(frozen=True)
 class DropMeshes(Pass):
-    """Erase the grids of memories and processors, which code generation knows nothing of.
+    """Erase the grids of memories and processors, which code generation does not use.
 
     Before:
         shard.grid @processor_mesh(shape = 5x16) {xtc.axes = ["px", "psx"], ...}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""export-kernels: kernels and PEs' functions, in the llvm dialect, as `csrc/dev.h` has them."""
+"""export-kernels: kernels and functions of PEs get the signatures of `csrc/dev.h`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INTERNAL = "#llvm.linkage<internal>"
 
 @dataclass(frozen=True)
 class ExportKernels(Pass):
-    """Give kernels the signature that the host calls, and PEs' functions the one that PEs call.
+    """Give kernels the signature that the host calls, and functions of PEs the one that PEs call.
 
     Before:
         llvm.call @k.pe0(%c0, %a, %i) {xtc.units = 16 : i64} : (i64, !llvm.ptr, i64) -> ()
@@ -41,8 +41,8 @@ class ExportKernels(Pass):
         // launch calls dev_pe_launch(@k.pe0.run, address of {%a, %i}, 16)
         // run(%pe: i32, %context: !llvm.ptr) calls @k.pe0(%pe, %a, %i)
 
-    A kernel `f.mppa0.1` gets an exported function `f_mppa0_1` that loads its arguments' addresses
-    from the array that the host passes.
+    A kernel `f.mppa0.1` gets an exported function `f_mppa0_1`, which loads the addresses of its
+    arguments from the array that the host passes.
     """
 
     name: ClassVar[str] = "export-kernels"
@@ -133,8 +133,8 @@ def _export_text(name: str, control: str, count: int) -> str:
         line
         for n in range(count)
         for line in (
-            f"%place{n} = llvm.getelementptr %arguments[{n}] : (!llvm.ptr) -> !llvm.ptr, i64",
-            f"%argument{n} = llvm.load %place{n} : !llvm.ptr -> !llvm.ptr",
+            f"%position{n} = llvm.getelementptr %arguments[{n}] : (!llvm.ptr) -> !llvm.ptr, i64",
+            f"%argument{n} = llvm.load %position{n} : !llvm.ptr -> !llvm.ptr",
         )
     ]
     names = ", ".join(f"%argument{n}" for n in range(count))

@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xtc.ir.builders import numbers
+from xtc.ir.builders.functions import call
 from xtc.ir.mlir import IndexType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
-from xtc_passes.local._functions import call, declare
+from xtc_passes.local._functions import declare
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfer_commands import (
     Command,
@@ -73,7 +74,7 @@ class _Dma(CopyEngine):
 
     def start(self, command: Command) -> Value:
         operands = [
-            control.constant(_GET if command.to_local else _PUT, transfer_number()),
+            numbers.constant(_GET if command.to_local else _PUT, transfer_number()),
             command.local,
             command.local_stride,
             command.main,

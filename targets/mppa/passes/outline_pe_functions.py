@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outline-pe-functions: what PEs run becomes functions of the PE's number and of what they use."""
+"""outline-pe-functions: the code of PEs moves to functions of the PE's number."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import ClassVar
 
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
 from xtc.ir.attributes import UNITS
+from xtc.ir.builders import numbers
+from xtc.ir.builders.control import loop as new_loop
+from xtc.ir.builders.functions import call, function
 from xtc.ir.builders.tensors import Offset
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
     DictAttr,
-    FunctionType,
     IndexType,
     InsertionPoint,
     IntegerAttr,
     Operation,
-    StringAttr,
-    TypeAttr,
     Value,
     all_operations,
+    func,
 )
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
-from xtc_passes.local._functions import body, call, has_mapping, is_on_unit
+from xtc_passes.local._functions import body, has_mapping, is_on_unit
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._forall import Dimension, dimensions, move_body, total
 
 
 @dataclass(frozen=True)
 class OutlinePeFunctions(Pass):
-    """Give the body of each forall over PEs a function of its own.
+    """Outline the body of each loop over PEs.
 
     Before:
         scf.forall (%p) in (40) { body(%p, %a) } {mapping = [#gpu.thread<linear_dim_0>]}
@@ -44,12 +44,11 @@ class OutlinePeFunctions(Pass):
         func.func private @k.pe0(%pe: index, %a: memref<..>) {
           scf.for %p = %pe to 40 step 16 { body(%p, %a) } }    // no loop where PEs are enough
 
-    The marked call stands for a launch on so many PEs, each of which gets its number in place of
-    the first operand, and the other operands by way of the stack of control code, which all PEs
-    can read.
+    The marked call stands for a launch on `xtc.units` PEs. Each PE receives its number as the first
+    operand; the other operands are on the stack of control code, which all PEs can read.
 
     Attributes:
-        pes: how many a cluster has.
+        pes: PEs of a cluster.
     """
 
     name: ClassVar[str] = "outline-pe-functions"
@@ -78,13 +77,12 @@ class OutlinePeFunctions(Pass):
         scope = _isolated(loop, dims, count, pes)
         values = captured(scope)
         with InsertionPoint(loop):
-            launch = call(name, [control.constant(0), *values])
+            launch = call(name, [numbers.constant(0), *values])
             launch.attributes[UNITS] = IntegerAttr.get(device.i64(), pes)
-        function = _function(name, values, kernel)
-        entry = function.regions[0].blocks[0]
+        outlined = _function(name, values, kernel)
+        entry = outlined.regions[0].blocks[0]
         pe, *arguments = entry.arguments
-        with InsertionPoint(entry):
-            end = Operation.create("func.return")
+        end = func.ReturnOp([], ip=InsertionPoint(entry)).operation
         scope.move_before(end)
         with InsertionPoint(scope):
             redirect(scope, values, arguments)
@@ -95,20 +93,21 @@ class OutlinePeFunctions(Pass):
 def _isolated(loop: Operation, dims: Sequence[Dimension], count: Offset, pes: int) -> Operation:
     """The loop's body in an `scf.for` from a PE's number on, which stands for the function."""
     with InsertionPoint(loop):
-        scope = control.for_loop(0, 1, 1)  # its index stands for the PE's number until it is known
-        pe = scope.regions[0].blocks[0].arguments[0]
-        end = body(scope)[-1]
+        # The index of the outer loop stands for the number of the PE until that is an argument.
+        with new_loop(0, 1) as scope:
+            pass
+        pe, end = scope.index, body(scope.op)[-1]
         if count == pes:
             move_body(loop, dims, pe, end)
-            return scope
-        with InsertionPoint(end):
-            inner = control.for_loop(pe, count, pes)
-        move_body(loop, dims, inner.regions[0].blocks[0].arguments[0], body(inner)[-1])
-    return scope
+            return scope.op
+        with InsertionPoint(end), new_loop(pe, count, pes) as inner:
+            pass
+        move_body(loop, dims, inner.index, body(inner.op)[-1])
+    return scope.op
 
 
 def _unwrap(scope: Operation, pe: Value) -> None:
-    """Put what is in the scope in its place, for the PE of that number."""
+    """Put what is in the scope in its position, for the PE of that number."""
     scope.regions[0].blocks[0].arguments[0].replace_all_uses_with(pe)
     *ops, _ = body(scope)
     for op in ops:
@@ -120,17 +119,9 @@ def _function(name: str, values: Sequence[Value], kernel: Operation) -> Operatio
     """An empty function before `kernel` that takes a PE's number and the values."""
     types = [IndexType.get(), *(value.type for value in values)]
     nothing = DictAttr.get({})
-    with InsertionPoint(kernel):
-        function = Operation.create(
-            "func.func",
-            regions=1,
-            attributes={
-                "sym_name": StringAttr.get(name),
-                "sym_visibility": StringAttr.get("private"),
-                "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
-                "function_type": TypeAttr.get(FunctionType.get(types, [])),
-                "arg_attrs": ArrayAttr.get([nothing, *argument_attributes(values)]),
-            },
-        )
-    function.regions[0].blocks.append(*types)
-    return function
+    attributes = {
+        "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
+        "arg_attrs": ArrayAttr.get([nothing, *argument_attributes(values)]),
+    }
+    made, _ = function(name, types, private=True, attributes=attributes, ip=InsertionPoint(kernel))
+    return made

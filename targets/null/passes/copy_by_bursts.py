@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.mlir import BoolAttr, IntegerType, Operation, Type, Value
+from xtc.ir.builders import numbers
+from xtc.ir.mlir import IntegerType, Operation, Type, Value, arith
+from xtc.ir.mlir_llvm import llvm
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _control as control
 from xtc_passes.local._functions import functions
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfer_commands import (
@@ -60,19 +61,14 @@ class _Engine(CopyEngine):
     def start(self, command: Command) -> Value:
         ends = [_pointer(command.local), _pointer(command.main)]
         target, source = ends if command.to_local else ends[::-1]
-        nbytes = control.index_cast(command.row_bytes, IntegerType.get_signless(64))
-        Operation.create(
-            "llvm.intr.memcpy",
-            operands=[target, source, nbytes],
-            attributes={"isVolatile": BoolAttr.get(False)},
-        )
-        return control.constant(1, transfer_number())
+        nbytes = arith.index_cast(IntegerType.get_signless(64), command.row_bytes)
+        llvm.intr_memcpy(target, source, nbytes, False)
+        return numbers.constant(1, transfer_number())
 
     def wait(self, number: Value) -> None:
         """The command is over."""
 
 
 def _pointer(address: Value) -> Value:
-    number = control.index_cast(address, IntegerType.get_signless(64))
-    pointer = Type.parse("!llvm.ptr")
-    return Operation.create("llvm.inttoptr", results=[pointer], operands=[number]).results[0]
+    number = arith.index_cast(IntegerType.get_signless(64), address)
+    return llvm.inttoptr(Type.parse("!llvm.ptr"), number)

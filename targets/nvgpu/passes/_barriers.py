@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the threads of a block have to wait for each other."""
+"""Barriers between operations that the threads of a block run one after another."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SHARED_LOOPS = "scf.parallel"
 
 @dataclass(frozen=True)
 class Effects:
-    """Buffers that threads have read and written since they last waited for each other."""
+    """Buffers that threads have read and written since the last barrier."""
 
     reads: frozenset[Value] = frozenset()
     writes: frozenset[Value] = frozenset()
 
     @staticmethod
     def of(op: Operation) -> Effects:
-        """What an operation does to buffers that come from outside of it."""
-        inside = {value for one in all_operations(op) for value in one.results}
+        """The buffers from outside an operation that it reads and writes."""
+        inside = {value for operation in all_operations(op) for value in operation.results}
         found = [
             frozenset(buffer for value in values if (buffer := root(value)) not in inside)
             for values in (read_memrefs(op), written_memrefs(op))
@@ -35,29 +35,29 @@ class Effects:
         return Effects(self.reads | other.reads, self.writes | other.writes)
 
     def conflict(self, other: Effects) -> bool:
-        """Whether one of the two has to be over before the other begins."""
+        """Whether one of the two must end before the other begins."""
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
 def is_block_level(op: Operation) -> bool:
     """Whether all threads run the operation, which holds loops that they share."""
     return op.name in ("scf.for", "scf.if") and any(
-        one.name == SHARED_LOOPS for one in all_operations(op)
+        operation.name == SHARED_LOOPS for operation in all_operations(op)
     )
 
 
 def insert_barriers(body: Block) -> None:
-    """Part what a block does one after the other where it touches the same buffers.
+    """Separate operations that access the same buffers by barriers.
 
-    A loop is parted from what is around it as a whole, so that what is moved out of it, as the
-    first read of a sum and its last write, is on the right side of a barrier.
+    A loop as a whole is separated from the operations around it, so that accesses which later move
+    out of it, such as the first load and the last store of an accumulator, are on the right side.
     """
     _visit(body, Effects())
 
 
 def _visit(body: Block, pending: Effects) -> Effects:
-    """Insert barriers, `pending` being what was done before; returns what is left to wait for."""
-    for op in [one.operation for one in body.operations]:
+    """Insert barriers after the `pending` effects; returns the effects since the last barrier."""
+    for op in [operation.operation for operation in body.operations]:
         if op.name == BARRIER:
             pending = Effects()
             continue
@@ -73,7 +73,7 @@ def _visit(body: Block, pending: Effects) -> Effects:
 
 
 def _visit_inside(op: Operation) -> None:
-    """Insert barriers between the parts of a loop or branch, and between iterations."""
+    """Insert barriers inside a loop or branch, and between iterations."""
     for region in op.regions:
         for block in region.blocks:
             left = _visit(block, Effects())

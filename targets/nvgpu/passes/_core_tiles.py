@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of products, and the tiles that blocks and threads compute of them."""
+"""Contractions without tensor cores, and the tiles that blocks and threads compute of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROW_BYTES = 64  # of a tile along the sum: two sectors of 32 bytes
 _SUMS = 64  # of a thread, in registers
 _THREADS = (128, 256)  # of a block: four warps hide each other's latency, more take no more tile
 _SIDES = (16, 32, 64, 128)  # of a block's tile
-_LOAD_COST = 32  # of an element of either factor that a block loads, in multiply-adds
+_LOAD_COST = 32  # of an element of either operand that a block loads, in multiply-adds
 _STEP_COST = 8192  # of two barriers, and of what is waited for there
 
 
@@ -27,7 +27,7 @@ class CoreContraction:
 
     Attributes:
         nest: the operation.
-        a, b: the numbers of its factors.
+        a, b: the numbers of its operands.
         m, n, k: its loops.
         batch: its other loops.
     """
@@ -47,12 +47,12 @@ class CoreContraction:
 
 @dataclass(frozen=True)
 class Tile:
-    """What a block computes, and a thread of it.
+    """The parts of the result that a block and a thread compute.
 
     Attributes:
         rows, columns: of the result, by a block.
         own_rows, own_columns: by a thread.
-        depth: terms of each sum that are in shared memory at once.
+        depth: extent of K that is in shared memory at once.
     """
 
     rows: int
@@ -68,7 +68,7 @@ class Tile:
 
     @property
     def cost(self) -> int:
-        """How long a block takes for the terms of one tile, in multiply-adds of the machine.
+        """The time of a block for one tile of K, in multiply-adds of the machine.
 
         The shared memory gives 32 words while 128 multiply-adds are done: a warp reads a vector
         of b in four such steps, and a vector of a, which all its threads share and which has four
@@ -94,14 +94,14 @@ def core_contraction(nest: Structured) -> CoreContraction | None:
     return CoreContraction(nest, found.a, found.b, m, n, found.roles.k[0], batch)
 
 
-def tile_of(product: CoreContraction, sms: int) -> Tile | None:
+def tile_of(contraction: CoreContraction, sms: int) -> Tile | None:
     """The tile with which a GPU of so many multiprocessors is busy for the shortest time.
 
     None where there is too little to do for a tile to pay. Tiles that do not divide the result
     count whole.
     """
-    m, n, k = (product.size(loop) for loop in (product.m, product.n, product.k))
-    batch = math.prod(product.size(loop) for loop in product.batch)
+    m, n, k = (contraction.size(loop) for loop in (contraction.m, contraction.n, contraction.k))
+    batch = math.prod(contraction.size(loop) for loop in contraction.batch)
 
     def blocks(tile: Tile) -> int:
         return batch * -(-m // tile.rows) * -(-n // tile.columns)
@@ -112,18 +112,18 @@ def tile_of(product: CoreContraction, sms: int) -> Tile | None:
         return blocks(tile) > 1 and done <= 2 * m * n * k
 
     def cost(tile: Tile) -> tuple[int, int]:
-        turns = -(-blocks(tile) // sms)
-        return turns * -(-k // tile.depth) * tile.cost, -tile.threads
+        iterations = -(-blocks(tile) // sms)
+        return iterations * -(-k // tile.depth) * tile.cost, -tile.threads
 
-    return min(filter(pays, _tiles(product)), key=cost, default=None)
+    return min(filter(pays, _tiles(contraction)), key=cost, default=None)
 
 
-def _tiles(product: CoreContraction) -> Iterator[Tile]:
-    operands = product.nest.op.operands
-    factor = max(_bytes(operands[product.a]), _bytes(operands[product.b]))
+def _tiles(contraction: CoreContraction) -> Iterator[Tile]:
+    operands = contraction.nest.op.operands
+    factor = max(_bytes(operands[contraction.a]), _bytes(operands[contraction.b]))
     depths = [depth for depth in (64, 32, 16, 8, 4) if depth * factor <= _ROW_BYTES]
-    lanes = max(1, ACCESS_BYTES // _bytes(operands[product.nest.destination]))
-    words = max(1, _bytes(operands[product.nest.destination]) // 4)
+    lanes = max(1, ACCESS_BYTES // _bytes(operands[contraction.nest.destination]))
+    words = max(1, _bytes(operands[contraction.nest.destination]) // 4)
     for rows, columns, own in itertools.product(_SIDES, _SIDES, (16, 8, 4, 2)):
         several = rows > own and columns > lanes
         for depth in depths if several and own * lanes * words <= _SUMS else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of a GPU: how their grid is written down, and what tells a thread its place."""
+"""Kernels of a GPU: the attributes of their launch, and the registers of a thread's position."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ GRID, BLOCK = "nvgpu.grid", "nvgpu.block"
 """Attributes of a kernel: blocks of its grid and threads of a block, in x, y and z."""
 
 SHARED_BYTES = "nvgpu.shared_bytes"
-"""Attribute of a kernel: what its blocks take of shared memory; none where it is left away."""
+"""Attribute of a kernel: bytes of shared memory of a block; without it a block has none."""
 
 SHARED = 3
-"""The memory space of what the threads of a block share."""
+"""The memory space of the memory that the threads of a block share."""
 
 SHARED_SYMBOL = "xtc_shared"
 """Names the first byte of a block's shared memory."""
@@ -40,21 +40,21 @@ SHUFFLE = "nvvm.shfl.sync"
 WARP = 32
 
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
-"""Where a thread is in x: operations whose result is an i32."""
+"""The position of a thread in x: operations whose result is an i32."""
 
 
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
 
 
 def only_operation(kernel: Operation) -> Operation | None:
-    """The operation that is all a kernel does; None where there are several."""
+    """The only operation of a kernel that accesses memory; None where there are several."""
     ops = [op.operation for op in kernel.regions[0].blocks[0].operations]
     acting = [op for op in ops[:-1] if not op.name.startswith(_WITHOUT_EFFECTS)]
     return acting[0] if len(acting) == 1 else None
 
 
 def only_loop(kernel: Operation) -> Operation | None:
-    """The parallel loop that is all a kernel does."""
+    """The parallel loop that is the only such operation of a kernel."""
     op = only_operation(kernel)
     return op if op is not None and op.name == "scf.parallel" and not len(op.results) else None
 
@@ -65,7 +65,7 @@ def kernels(module: Operation) -> list[Operation]:
 
 
 def set_apart(kernel: Operation) -> None:
-    """Say that a kernel's buffers do not overlap, as on the host, and how they are aligned."""
+    """Mark the buffers of a kernel as disjoint, as on the host, and as aligned."""
     with kernel.context:
         i64 = IntegerType.get_signless(64)
         aligned = IntegerAttr.get(i64, BUFFER_ALIGNMENT)
@@ -79,7 +79,7 @@ def set_apart(kernel: Operation) -> None:
 
 
 def set_shape(kernel: Operation, grid: Sequence[int], block: Sequence[int]) -> None:
-    """Write a kernel's grid down; sizes in z, or in y and z, may be left away."""
+    """Set the grid and the block of a kernel; sizes in z, or in y and z, may be omitted."""
     with kernel.context:
         for name, sizes in ((GRID, grid), (BLOCK, block)):
             whole = [*sizes, 1, 1][:3]
@@ -93,6 +93,6 @@ def shape(kernel: Operation) -> tuple[list[int], list[int]]:
 
 
 def shared_bytes(kernel: Operation) -> int:
-    """What a block of the kernel takes of shared memory."""
+    """The bytes of shared memory of a block of the kernel."""
     given = SHARED_BYTES in kernel.attributes
     return int(IntegerAttr(kernel.attributes[SHARED_BYTES]).value) if given else 0

@@ -20,7 +20,7 @@ from xtc.ir.mlir import (
 
 
 def declare(module: Operation, text: str) -> None:
-    """Put these declarations at the beginning of the module."""
+    """Add these declarations to the beginning of the module."""
     with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         for op in Module.parse(text).body.operations:
             op.operation.clone()
@@ -46,13 +46,13 @@ def constant(number: int, ip: InsertionPoint) -> Value:
 
 
 def plain_address(pointer: Value, ip: InsertionPoint) -> Value:
-    """A pointer without memory space to the same place."""
+    """The same address as a pointer without memory space."""
     plain = Type.parse("!llvm.ptr")
     return Operation.create("llvm.addrspacecast", [plain], [pointer], ip=ip).results[0]
 
 
 def moved(base: Value, nbytes: int, ip: InsertionPoint) -> Value:
-    """The address so many bytes behind."""
+    """The address `nbytes` after `base`."""
     if nbytes == 0:
         return base
     attributes = {

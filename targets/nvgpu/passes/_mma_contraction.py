@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products that tensor cores can compute, found among linalg operations."""
+"""Contractions that tensor cores can compute."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.mlir import Operation, Value
 
 STEP_BYTES = 32
-"""What an mma takes of a row of A, and of a column of B: 16 elements of 16 bits, or 8 of 32."""
+"""Bytes of a row of A, and of a column of B, in an mma: 16 elements of 16 bits, or 8 of 32."""
 
 _SMALLEST = 16
-"""Rows, columns and terms that a product needs: a tile would be mostly zeros, or its pipeline
-filled for a single step."""
+"""The least extent of M, N and K: below it a tile is mostly zeros, or its pipeline is filled for a
+single step."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Kind:
 
     @property
     def step(self) -> int:
-        """Terms of the sum that one mma adds: K of its shape."""
+        """The extent of K of one mma."""
         return STEP_BYTES // self.nbytes
 
 
@@ -44,13 +44,13 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class MmaContraction:
-    """C[.., m, n] = sum over k of A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
+    """C[.., m, n] += A[.., m, k] B[.., k, n]; dimensions of A and B in any order.
 
-    The factors are operands 0 and 1 of the operation.
+    The operands are operands 0 and 1 of the operation.
 
     Attributes:
         nest: the operation.
-        kind: how its factors are taken.
+        kind: how its operands are taken.
         m, n, k: numbers of its loops.
         batch: the others, outermost first. A factor may do without some of them.
     """
@@ -67,7 +67,7 @@ class MmaContraction:
 
 
 def mma_contraction(op: Operation, tf32: bool) -> MmaContraction | None:
-    """The contraction that `op` adds to its destination, where tensor cores shall compute it.
+    """The contraction that `op` accumulates onto its destination, if tensor cores can compute it.
 
     float32 is taken where `tf32` says so. Contractions with fewer than 16 iterations of m, n or k
     are left to the general path.
@@ -98,9 +98,9 @@ def _kind(op: Operation, tf32: bool) -> Kind | None:
 
 
 def epilogue_of(nest: Structured | None, value: Value) -> bool:
-    """Whether an operation does no more than change each element of `value` where it is.
+    """Whether an operation computes each element of its result from that element of `value`.
 
-    It may read other operands beside, as a bias.
+    It may read other operands too, such as a bias.
     """
     if nest is None or nest.reductions or nest.op.name != "linalg.generic":
         return False

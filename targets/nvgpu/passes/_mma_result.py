@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the sums of a product to its result: element by element, in rows of up to 16 bytes."""
+"""From the accumulators of a contraction to its result, in rows of up to 16 bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
     Value,
     VectorType,
 )
-from xtc_targets.nvgpu.passes._mma_loop import ThreadPlace
+from xtc_targets.nvgpu.passes._mma_loop import ThreadPosition
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._panel_reads import GROUP
 from xtc_targets.nvgpu.passes._thread_code import Code, Number
@@ -30,7 +30,7 @@ _SUM_BYTES = 4
 
 @dataclass(frozen=True)
 class Result:
-    """Where a block's tile of a product goes.
+    """The destination of a block's tile of a contraction.
 
     Attributes:
         memref: the result, or what has been made of it.
@@ -52,19 +52,19 @@ class Result:
         return int(rows), int(columns)
 
 
-def keep_sums(
-    code: Code, tiling: Tiling, shared: Value, place: ThreadPlace, sums: list[list[list[Value]]]
+def store_accumulators(
+    code: Code, tiling: Tiling, shared: Value, place: ThreadPosition, sums: list[list[list[Value]]]
 ) -> None:
-    """Put a warp's sums where the block's other threads find them, rows one after another."""
+    """Store the accumulators of a warp to shared memory, row by row."""
     pair = VectorType.get([2], F32Type.get())
     row = code.add(place.row, code.div(place.lane, 4))
     column = code.add(place.column, code.mul(code.rem(place.lane, 4), 2))
-    first = code.add(code.mul(row, tiling.sum_stride), column)
+    first = code.add(code.mul(row, tiling.result_stride), column)
     begin = code.moved(shared, code.known(code.mul(first, _SUM_BYTES)))
     for i, tiles in enumerate(sums):
         for j, tile in enumerate(tiles):
             for half in range(2):
-                behind = (GROUP * i + 8 * half) * tiling.sum_stride + 8 * j
+                behind = (GROUP * i + 8 * half) * tiling.result_stride + 8 * j
                 value = code.value("vector.from_elements", pair, tile[2 * half : 2 * half + 2])
                 code.store(value, code.moved(begin, behind * _SUM_BYTES), 2 * _SUM_BYTES)
 
@@ -76,7 +76,7 @@ def write_result(code: Code, tiling: Tiling, shared: Value, thread: Value, resul
     with code.loop(thread, tiling.m * per_row, tiling.threads) as loop:
         row = code.div(loop.index, per_row)
         column = code.mul(code.rem(loop.index, per_row), packed)
-        place = code.add(code.mul(row, tiling.sum_stride), column)
+        place = code.add(code.mul(row, tiling.result_stride), column)
         rows, columns = result.sizes
         inside = []
         if rows % tiling.m:
@@ -90,8 +90,8 @@ def write_result(code: Code, tiling: Tiling, shared: Value, thread: Value, resul
 
 
 def packed_elements(memref: Value, nbytes: int) -> int:
-    """How many elements, of so many bytes at most, lie side by side and aligned wherever one begins
-    at a multiple of their number in the last dimension."""
+    """The elements, of `nbytes` at most, that are contiguous and aligned at every multiple of their
+    number in the last dimension."""
     type = MemRefType(memref.type)
     strides, offset = type.get_strides_and_offset()
     packed: int = nbytes // (FloatType(type.element_type).width // 8)
@@ -128,7 +128,7 @@ def _parts(code: Code, vector: Value, count: int) -> list[Value]:
 
 
 def _elements(code: Code, result: Result, at: Sequence[Number], sums: list[Value]) -> list[Value]:
-    """Neighbouring elements of the result, of which `at` is the first one's place."""
+    """Contiguous elements of the result; `at` is the position of the first."""
     if result.epilogue is None:
         return sums
     nest, number = result.epilogue
@@ -141,7 +141,7 @@ def _elements(code: Code, result: Result, at: Sequence[Number], sums: list[Value
 
 
 def _computed(code: Code, nest: Structured, row: Sequence[Value]) -> Value:
-    """One element, of one of each operand."""
+    """One element of the result, from an element of each operand."""
     values: dict[Value, Value] = dict(zip(nest.body.arguments, row, strict=False))
     *ops, end = body_operations(nest.op)
     for op in ops:
@@ -177,7 +177,7 @@ def _read(
 
 
 def _is_packed(nest: Structured, operand: int, count: int) -> bool:
-    """Whether so many elements beside neighbours of the result are neighbours, and aligned."""
+    """Whether the elements beside `count` neighbours of the result are contiguous and aligned."""
     value, row, column = nest.op.operands[operand], nest.indices[operand], nest.out[-1]
     element = MemRefType(value.type).element_type
     if count == 1 or not isinstance(element, FloatType) or row[-1].loop != column:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of a product a block, and a warp of it, computes, and how far ahead it copies."""
+"""The tile of a block and of a warp, and the depth of the pipeline of copies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ BLOCKS_SM = 2
 _WARP = 32
 
 _LINE = 128
-"""Bytes that the banks of shared memory have side by side, and move in a cycle."""
+"""Bytes of one row of all banks of shared memory, which they move in a cycle."""
 
 _RESERVED = 1024
-"""Bytes of shared memory that a block takes beside its own ("CUDA C++ Programming Guide")."""
+"""Bytes of shared memory that the system reserves for a block ("CUDA C++ Programming Guide")."""
 
 _MACS_PER_BYTE = 1024 / _LINE
 """Multiply-adds of 16 bits that an A100's SM does while shared memory moves a byte (its whitepaper,
@@ -25,19 +25,19 @@ _ELEMENT_BYTES = 2
 
 @dataclass(frozen=True)
 class Tiling:
-    """The tiles of a product.
+    """The tiles of a contraction.
 
     Attributes:
         m, n: rows and columns of the result that a block computes.
         k_bytes: of a row of A, and of a column of B, in shared memory at a time.
-        stages: so many of these are in shared memory, one computed with, the others on their way.
+        slots: depth of the pipeline: tiles in shared memory, one in use, the others in flight.
         warps: that share the rows, and that share the columns.
     """
 
     m: int
     n: int
     k_bytes: int
-    stages: int
+    slots: int
     warps: tuple[int, int] = (2, 2)
 
     @property
@@ -45,29 +45,29 @@ class Tiling:
         return _WARP * self.warps[0] * self.warps[1]
 
     @property
-    def stage_bytes(self) -> int:
+    def slot_bytes(self) -> int:
         return (self.m + self.n) * self.k_bytes
 
     @property
-    def sum_stride(self) -> int:
-        """Sums in shared memory from a row to the next: rows begin 8 banks apart."""
+    def result_stride(self) -> int:
+        """Elements from a row of results in shared memory to the next: rows begin 8 banks apart."""
         return self.n + 8
 
     @property
     def shared_bytes(self) -> int:
-        """For the factors, and after them for the sums in float32."""
-        return max(self.stages * self.stage_bytes, 4 * self.m * self.sum_stride)
+        """Bytes for the operands, and after the loop for the results in float32."""
+        return max(self.slots * self.slot_bytes, 4 * self.m * self.result_stride)
 
     def blocks(self, m: int, n: int) -> int:
         return -(-m // self.m) * -(-n // self.n)
 
     def cost(self, m: int, n: int, batch: int, sms: int) -> float:
-        """What the SM that has most to do does, in multiply-adds, or what takes as long."""
+        """The time of the busiest SM, in multiply-adds."""
         return -(-self.blocks(m, n) * batch // sms) * self.m * self.n * max(1.0, self._traffic)
 
     @property
     def _traffic(self) -> float:
-        """Time of shared memory over that of tensor cores: copies to it, and what warps read."""
+        """The time of shared memory over that of tensor cores, for copies and loads."""
         warp_m, warp_n = self.m // self.warps[0], self.n // self.warps[1]
         for_rows = 1 / self.n + 1 / warp_n
         for_columns = 1 / self.m + 1 / warp_m
@@ -75,7 +75,7 @@ class Tiling:
 
 
 def choose_tiling(m: int, n: int, batch: int, sms: int, shared_bytes: int) -> Tiling:
-    """The tiles with which the busiest SM is done first; the largest of those.
+    """The tiling of the shortest time of the busiest SM; the largest of those.
 
     A warp of the largest keeps as many sums as registers allow without spilling. Where
     `shared_bytes` of an SM has no room for two such blocks, rows of shared memory have 64 bytes,
@@ -89,4 +89,4 @@ def choose_tiling(m: int, n: int, batch: int, sms: int, shared_bytes: int) -> Ti
         Tiling(64, 64, _LINE, 3),
         Tiling(32, 32, _LINE, 3),
     )
-    return min(candidates, key=lambda one: one.cost(m, n, batch, sms))
+    return min(candidates, key=lambda tiling: tiling.cost(m, n, batch, sms))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel loops as numbered iterations, the last index changing first."""
+"""Parallel loops as numbered iterations; the last index is the fastest."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def extents(loop: Operation) -> list[range] | None:
 
 
 def count(ranges: Sequence[range]) -> int:
-    """How many iterations there are."""
-    return math.prod(len(one) for one in ranges)
+    """The number of iterations."""
+    return math.prod(len(values) for values in ranges)
 
 
 def known(value: Value) -> int | None:
@@ -45,7 +45,7 @@ def known(value: Value) -> int | None:
 
 
 def place(name: str, ip: InsertionPoint) -> Value:
-    """Where a thread, or a block, is: one of the operations of `_device`, as an index."""
+    """Where a thread, or a block, is: one of the operations of `_kernels`, as an index."""
     found = Operation.create(name, [IntegerType.get_signless(32)], ip=ip).results[0]
     return Operation.create("arith.index_castui", [IndexType.get()], [found], ip=ip).results[0]
 
@@ -81,13 +81,17 @@ def _ended(body: Block) -> Operation:
 def move_body(
     loop: Operation, ranges: Sequence[range | None], number: Value, end: Operation
 ) -> None:
-    """Put what iteration `number` of a parallel loop does before `end`.
+    """Move the body of a parallel loop before `end`, for iteration `number`.
 
     The first index may have an unknown range, from 0 by steps of 1: None.
     """
     ip = InsertionPoint(end)
     body = loop.regions[0].blocks[0]
-    sizes = {"static_basis": DenseI64ArrayAttr.get([len(one) for one in ranges if one is not None])}
+    sizes = {
+        "static_basis": DenseI64ArrayAttr.get(
+            [len(values) for values in ranges if values is not None]
+        )
+    }
     results = [IndexType.get()] * len(ranges)
     places = Operation.create("affine.delinearize_index", results, [number], sizes, ip=ip).results
     for argument, extent, value in zip(body.arguments, ranges, places, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A factor of a product: where it is in global memory, and how its tiles lie in shared memory."""
+"""An operand of a contraction in global memory, and the layout of its tiles in shared memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PERIOD = 8
 
 @dataclass(frozen=True)
 class Strided:
-    """A factor in global memory. Strides are in elements.
+    """An operand in global memory. Strides are in elements.
 
     Attributes:
         address: of its first element, for this block's part of the batch.
         extent, stride: along the dimension that it shares with the result.
-        k_extent, k_stride: along the sum's.
+        k_extent, k_stride: along K.
         width: bytes that a thread copies at a time; they are aligned to their number.
     """
 
@@ -36,24 +36,24 @@ class Strided:
 
     @property
     def along_k(self) -> bool:
-        """Whether neighbours in memory are neighbours in the sum."""
+        """Whether elements along K are contiguous."""
         return self.k_stride == 1
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Tiles of one factor, `size` by `k_bytes`, that come through shared memory.
+    """Tiles of one operand, `size` by `k_bytes`, in slots of shared memory.
 
-    A tile has rows as the factor has in memory, along K or across. Chunk c of row r is at place
-    c ^ f(r) of its row, where f spreads over all banks what the lanes of a warp access together.
+    A tile has rows as the operand has in memory, along K or across. Chunk c of row r is chunk
+    c ^ f(r) of its row; f spreads the accesses of a warp over all banks.
 
     Attributes:
-        source: the factor.
+        source: the operand.
         kind: of its elements.
         size: rows of A, or columns of B, of a tile.
-        k_bytes: terms of the sum of a tile.
+        k_bytes: bytes of a tile along K.
         first: row or column with which the block's tiles begin.
-        offset: where tiles begin in a stage of shared memory.
+        offset: where tiles begin in a slot of shared memory.
     """
 
     source: Strided
@@ -64,12 +64,12 @@ class Panel:
     offset: int
 
     @property
-    def terms(self) -> int:
+    def k_elements(self) -> int:
         return self.k_bytes // self.kind.nbytes
 
     @property
     def rows(self) -> int:
-        return self.size if self.source.along_k else self.terms
+        return self.size if self.source.along_k else self.k_elements
 
     @property
     def row_bytes(self) -> int:
@@ -80,8 +80,8 @@ class Panel:
         """Whether ldmatrix brings elements where mma wants them: it transposes 16 bits, not 32."""
         return self.source.along_k or self.kind.nbytes == 2
 
-    def place(self, code: Code, row: Number, chunk: Number) -> Number:
-        """Where a chunk of a tile is."""
+    def chunk_offset(self, code: Code, row: Number, chunk: Number) -> Number:
+        """The offset of a chunk of a tile."""
         spread = code.mul(code.xor(chunk, self._spread(code, row)), CHUNK)
         return code.add(code.mul(row, self.row_bytes), code.add(spread, self.offset))
 

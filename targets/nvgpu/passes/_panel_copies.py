@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a factor's tiles from global to shared memory."""
+"""Copies of the tiles of an operand from global to shared memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Unit:
-    """What a thread copies at once.
+    """The bytes that a thread copies at once.
 
     Attributes:
-        place: in a stage of shared memory.
+        place: in a slot of shared memory.
         behind: bytes from the thread's address in global memory.
-        inside: whether it is in the factor's rows or columns; None where it always is.
-        term: the first one in the tile.
+        inside: whether it is in the operand's rows or columns; None where it always is.
+        k: its first position along K in the tile.
     """
 
     place: Number
     behind: int
     inside: Value | None
-    term: Number
+    k: Number
 
 
 class PanelCopies:
@@ -52,55 +52,55 @@ class PanelCopies:
             row, unit = 0, thread
             per_row = units // threads
             steps = [(i // per_row, i % per_row * threads) for i in range(count)]
-        first, term = self._position(code, row, unit)
+        first, k = self._position(code, row, unit)
         self._address = code.moved(
             source.address,
             code.wide_sum(
                 [
                     code.wide_times(code.add(panel.first, first), source.stride * nbytes),
-                    code.wide_times(term, source.k_stride * nbytes),
+                    code.wide_times(k, source.k_stride * nbytes),
                 ]
             ),
         )
         self._units = [self._unit(code, row, unit, *step) for step in steps]
 
     def _position(self, code: Code, row: Number, unit: Number) -> tuple[Number, Number]:
-        """Row or column in the tile, and term, of a unit of a row of shared memory."""
+        """Row or column in the tile, and position along K, of a unit of a row of shared memory."""
         return self._ordered(row, code.mul(unit, self._packed))
 
     def _ordered(self, row: T, element: T) -> tuple[T, T]:
         return (row, element) if self.panel.source.along_k else (element, row)
 
     def _unit(self, code: Code, row: Number, unit: Number, rows: int, units: int) -> _Unit:
-        """The unit so many rows and units behind the thread's first one."""
+        """The unit `rows` rows and `units` units after the first one of the thread."""
         panel, source = self.panel, self.panel.source
-        behind, terms_behind = self._ordered(rows, units * self._packed)
-        position, term = self._position(code, code.add(row, rows), code.add(unit, units))
+        behind, k_behind = self._ordered(rows, units * self._packed)
+        position, k = self._position(code, code.add(row, rows), code.add(unit, units))
         inside = None
         if source.extent % panel.size:
             inside = code.less(code.add(panel.first, position), source.extent)
-        nbytes = (behind * source.stride + terms_behind * source.k_stride) * panel.kind.nbytes
-        return _Unit(self._place(code, row, unit, rows, units), nbytes, inside, term)
+        nbytes = (behind * source.stride + k_behind * source.k_stride) * panel.kind.nbytes
+        return _Unit(self._unit_offset(code, row, unit, rows, units), nbytes, inside, k)
 
-    def _place(self, code: Code, row: Number, unit: Number, rows: int, units: int) -> Number:
+    def _unit_offset(self, code: Code, row: Number, unit: Number, rows: int, units: int) -> Number:
         width = self.panel.source.width
         known = rows if rows % PERIOD == 0 else 0
         at = code.mul(unit, width)
         chunk, rest = code.div(at, CHUNK), code.rem(at, CHUNK)
-        place = self.panel.place(code, code.add(row, rows - known), chunk)
+        place = self.panel.chunk_offset(code, code.add(row, rows - known), chunk)
         return code.add(code.add(place, rest), known * self.panel.row_bytes + units * width)
 
-    def issue(self, code: Code, tile: Number, stage: Value) -> None:
-        """Begin to copy a tile to a stage; what is outside of the factor becomes 0."""
+    def issue(self, code: Code, tile: Number, slot: Value) -> None:
+        """Start to copy a tile to a slot; elements outside the operand become 0."""
         panel, source = self.panel, self.panel.source
-        step = panel.terms * source.k_stride * panel.kind.nbytes
+        step = panel.k_elements * source.k_stride * panel.kind.nbytes
         begin = code.moved(self._address, code.wide_times(tile, step))
-        first_term = code.mul(tile, panel.terms)
+        first_k = code.mul(tile, panel.k_elements)
         for unit in self._units:
             conditions = [] if unit.inside is None else [unit.inside]
-            if source.k_extent % panel.terms:
-                conditions.append(code.less(code.add(first_term, unit.term), source.k_extent))
-            to = code.moved(stage, code.known(unit.place))
+            if source.k_extent % panel.k_elements:
+                conditions.append(code.less(code.add(first_k, unit.k), source.k_extent))
+            to = code.moved(slot, code.known(unit.place))
             self._copy(code, to, code.moved(begin, unit.behind), code.all_of(conditions))
 
     def _copy(self, code: Code, to: Value, source: Value, inside: Value | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fragments of a factor, from shared memory to the registers of a warp as mma.sync takes them."""
+"""Fragments of an operand, from shared memory to the registers that mma.sync takes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _MATRICES = "!llvm.struct<(i32, i32, i32, i32)>"
 
 
 class PanelReads:
-    """What one thread reads of each tile: four registers for 16 rows or columns and one step.
+    """The loads of one thread from each tile: four registers for 16 rows or columns and one step.
 
-    Register r of A has rows 8 (r % 2) and terms of half r / 2 of the step; B has these two the
+    Register r of A has rows 8 (r % 2) and half r / 2 of the K of the step; B has these two the
     other way round, so that registers 0 and 1 are the fragment of 8 columns, and 2 and 3 that of
     the next 8. For ldmatrix lane 8 r + i gives the address of row i of register r's matrix.
 
-    All places are found before the loop over tiles: along the rows of shared memory they follow
+    All offsets are computed before the loop over tiles: along the rows of shared memory they follow
     from each other by an exclusive or, across them by a fixed distance.
     """
 
@@ -43,69 +43,69 @@ class PanelReads:
         """`first` is the row or column of the tile with which the warp's part begins."""
         self.panel = panel
         self._first, self._is_a = first, is_a
-        self._places: dict[tuple[int, int], Number] = {}
+        self._offsets: dict[tuple[int, int], Number] = {}
         self._lane = lane
-        self._code = code  # where places are computed
+        self._code = code  # computes offsets
 
     def prepare(self, groups: int, steps: int) -> None:
-        """Find the places of so many groups and steps."""
+        """Compute the offsets of all groups and steps."""
         for group in range(groups):
             for step in range(steps):
                 for register in range(_REGISTERS):
-                    self._place(group, step, register)
+                    self._offset(group, step, register)
 
-    def fragment(self, code: Code, stage: Value, group: int, step: int) -> list[Value]:
-        """The registers of a group of 16 rows or columns, of one step of the tile in `stage`."""
+    def fragment(self, code: Code, slot: Value, group: int, step: int) -> list[Value]:
+        """The registers of a group of 16 rows or columns, of one step of the tile in `slot`."""
         if self.panel.by_matrices:
-            words = self._matrices(code, self._address(code, stage, group, step, 0))
+            words = self._matrices(code, self._address(code, slot, group, step, 0))
         else:
             i32 = IntegerType.get_signless(32)
             addresses = [
-                self._address(code, stage, group, step, number) for number in range(_REGISTERS)
+                self._address(code, slot, group, step, number) for number in range(_REGISTERS)
             ]
             words = [code.load(i32, address, _WORD) for address in addresses]
         return [self._taken(code, word) for word in words]
 
-    def _address(self, code: Code, stage: Value, group: int, step: int, register: int) -> Value:
-        place, behind = self._place(group, step, register)
-        return code.moved(code.moved(stage, code.known(place)), behind)
+    def _address(self, code: Code, slot: Value, group: int, step: int, register: int) -> Value:
+        offset, behind = self._offset(group, step, register)
+        return code.moved(code.moved(slot, code.known(offset)), behind)
 
-    def _place(self, group: int, step: int, register: int) -> tuple[Number, int]:
-        """Where a fragment is in a stage: a place that the thread knows, and bytes behind it."""
+    def _offset(self, group: int, step: int, register: int) -> tuple[Number, int]:
+        """The offset of a fragment in a slot: the thread's number, and bytes after it."""
         if not self.panel.by_matrices:
-            return self._word_place(group, step, register)
+            return self._word_offset(group, step, register)
         along_k = self.panel.source.along_k
         number = step if along_k else group
-        if (number, 0) not in self._places:
-            self._places[number, 0] = self._matrix_place(number)
-        return self._places[number, 0], (group if along_k else step) * GROUP * self.panel.row_bytes
+        if (number, 0) not in self._offsets:
+            self._offsets[number, 0] = self._matrix_offset(number)
+        return self._offsets[number, 0], (group if along_k else step) * GROUP * self.panel.row_bytes
 
-    def _matrix_place(self, number: int) -> Number:
+    def _matrix_offset(self, number: int) -> Number:
         """That of the row whose address the lane gives, for this step or this group."""
         code, panel = self._code, self.panel
         row = code.rem(self._lane, _HALF)
         half, k_half = self._halves(code.rem(code.div(self._lane, 8), 2), code.div(self._lane, 16))
         if panel.source.along_k:
             row = code.add(code.add(self._first, row), code.mul(half, _HALF))
-            return panel.place(code, row, code.add(k_half, 2 * number))
+            return panel.chunk_offset(code, row, code.add(k_half, 2 * number))
         row = code.add(row, code.mul(k_half, _HALF))
         column = code.add(code.div(self._first, _HALF), half)
-        return panel.place(code, row, code.add(column, 2 * number))
+        return panel.chunk_offset(code, row, code.add(column, 2 * number))
 
-    def _word_place(self, group: int, step: int, register: int) -> tuple[Number, int]:
+    def _word_offset(self, group: int, step: int, register: int) -> tuple[Number, int]:
         """That of the element of 32 bits that the lane reads."""
         code, panel = self._code, self.panel
         half, k_half = self._halves(register % 2, register // 2)
-        if (group, half) not in self._places:
+        if (group, half) not in self._offsets:
             column = code.div(self._lane, 4)
             chunk = code.add(code.div(self._first, 4), code.div(column, 4))
             chunk = code.add(chunk, GROUP // 4 * group + 2 * half)
-            place = panel.place(code, code.rem(self._lane, 4), chunk)
-            self._places[group, half] = code.add(place, code.mul(code.rem(column, 4), _WORD))
-        return self._places[group, half], (8 * step + 4 * k_half) * panel.row_bytes
+            offset = panel.chunk_offset(code, code.rem(self._lane, 4), chunk)
+            self._offsets[group, half] = code.add(offset, code.mul(code.rem(column, 4), _WORD))
+        return self._offsets[group, half], (8 * step + 4 * k_half) * panel.row_bytes
 
     def _halves(self, low: T, high: T) -> tuple[T, T]:
-        """Those of rows or columns, and of terms, of the two bits of a register's number."""
+        """The half of rows or columns, and of K, from the two bits of the number of a register."""
         return (low, high) if self._is_a else (high, low)
 
     def _matrices(self, code: Code, address: Value) -> list[Value]:

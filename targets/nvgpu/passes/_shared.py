@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel's shared memory, where it asks for it as plain bytes."""
+"""The shared memory of a kernel as bytes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ALIGNMENT = 1024
 
 
 def shared_memory(kernel: Operation, nbytes: int, code: Code) -> Value:
-    """The address of so many bytes of shared memory, all that the kernel has; aligned to 1024.
+    """The address of the shared memory of a kernel, `nbytes` of it, aligned to 1024.
 
-    The array has no size of its own: the launch says it, as a kernel alone can declare 48 KiB.
+    The launch gives the size of the array, as a kernel can declare 48 KiB at most.
     """
     declare_shared(kernel.parent)
     kernel.attributes[SHARED_BYTES] = IntegerAttr.get(IntegerType.get_signless(64), nbytes)
@@ -33,7 +33,7 @@ def shared_memory(kernel: Operation, nbytes: int, code: Code) -> Value:
 
 
 def declare_shared(module: Operation) -> None:
-    """Let the module have the array that is every kernel's shared memory."""
+    """Declare the array that is the shared memory of every kernel, once."""
     if not any(_declares(op) for op in top_level(module)):
         text = f"memref.global @{SHARED_SYMBOL} : {_TYPE} {{alignment = {_ALIGNMENT} : i64}}"
         with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):

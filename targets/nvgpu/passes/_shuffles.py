@@ -43,14 +43,14 @@ def exchanged(value: Value, distance: int, ip: InsertionPoint) -> Value:
     low = _cast("arith.trunci", value, word, ip)
     high = _cast("arith.trunci", _binary("arith.shrui", value, shift, ip), word, ip)
     low, high = (
-        _cast("arith.extui", _shuffle(one, distance, ip), value.type, ip) for one in (low, high)
+        _cast("arith.extui", _shuffle(half, distance, ip), value.type, ip) for half in (low, high)
     )
     return _binary("arith.ori", _binary("arith.shli", high, shift, ip), low, ip)
 
 
 def _shuffle(value: Value, distance: int, ip: InsertionPoint) -> Value:
     i32 = IntegerType.get_signless(_WORD)
-    numbers = [_constant(one, i32, ip) for one in (_ALL_LANES, distance, _LAST_LANE)]
+    numbers = [_constant(half, i32, ip) for half in (_ALL_LANES, distance, _LAST_LANE)]
     operands = [numbers[0], value, *numbers[1:]]
     kind = {"kind": Attribute.parse("#nvvm<shfl_kind bfly>")}
     return Operation.create(SHUFFLE, [value.type], operands, kind, ip=ip).results[0]

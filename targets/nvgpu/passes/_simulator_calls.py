@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tensor cores, shuffles and copies to shared memory do, as calls of `csrc/cuda_sim.h`."""
+"""Calls of `csrc/cuda_sim.h` for barriers, shuffles, tensor cores and copies to shared memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from xtc.core.errors import CompileError
 from xtc.ir.mlir import (
+    BoolAttr,
+    DenseI32ArrayAttr,
     InsertionPoint,
     IntegerAttr,
     Operation,
@@ -19,7 +21,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc_targets.nvgpu.passes import _llvm as llvm
-from xtc_targets.nvgpu.passes._kernels import SHUFFLE
+from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
@@ -29,19 +31,22 @@ llvm.func @cuda_load_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_mma(i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
+llvm.func @cuda_barrier_sync(i32, i32)
+llvm.func @cuda_warp_sync(i32)
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
 _MMA_KINDS = MappingProxyType(
     {"m16n8k16.f16": 0, "m16n8k16.bf16": 2, "m16n8k8.tf32": 6},
 )
-"""Shapes and types of factors, with sums in float32: their numbers in `CUDA_MMA_KINDS`."""
+"""Shapes and operand types, with results in float32: their numbers in `CUDA_MMA_KINDS`."""
 
 _SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
 _TYPE = re.compile(r"<(\w+)>")
+_KIND = re.compile(r"shfl_kind (\w+)")
 
-_EXCLUSIVE_OR = 2
-"""The number of CUDA_SHUFFLE_XOR, as which `shfl.sync.bfly` chooses lanes."""
+_MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
+"""Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
 
 _SCRATCH_WORDS = 16
 _WORD = 4
@@ -50,14 +55,22 @@ Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | N
 
 
 def declare(module: Operation) -> None:
-    """Declare the functions, where they are called for."""
-    if any(op.name in _CALLS for op in all_operations(module)):
+    """Declare the functions where an operation of the module needs them."""
+    if any(op.name in _CALLS and not _is_block_barrier(op) for op in all_operations(module)):
         llvm.declare(module, _DECLARATIONS)
 
 
 def replace(kernel: Operation) -> None:
-    """Put calls in the place of a kernel's instructions."""
+    """Replace a kernel's instructions by calls. Raises CompileError for one without a call."""
     found = [op for op in all_operations(kernel) if op.name in _CALLS]
+    for op in all_operations(kernel):
+        if op.name.startswith("nvvm.") and op.name not in _CALLS:
+            raise _unknown(op)
+    for op in [op for op in found if _is_block_barrier(op)]:
+        with op.location:
+            llvm.call("cuda_barrier", [], [], InsertionPoint(op))
+        found.remove(op)
+        op.erase()
     if not found:
         return
     with kernel.location:
@@ -68,6 +81,42 @@ def replace(kernel: Operation) -> None:
         if made is not None:
             op.results[0].replace_all_uses_with(made)
         op.erase()
+
+
+def _unknown(op: Operation) -> CompileError:
+    return CompileError(f"the simulator has no {op}", where=str(op.location))
+
+
+def _require(op: Operation, **expected: str) -> None:
+    """Raise CompileError unless each attribute of the operation has the expected text in it."""
+    for name, text in expected.items():
+        if name not in op.attributes or text not in str(op.attributes[name]):
+            raise _unknown(op)
+
+
+def _refuse(op: Operation, *attributes: str) -> None:
+    """Raise CompileError where the operation has one of these attributes."""
+    if any(name in op.attributes for name in attributes):
+        raise _unknown(op)
+
+
+def _is_block_barrier(op: Operation) -> bool:
+    """Whether the operation is barrier 0 of all threads of a block."""
+    return op.name == BARRIER and not len(op.operands)
+
+
+def _barrier(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    """A numbered barrier, of some threads of a block or of all."""
+    _refuse(op, "reductionOp")
+    given = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    operands = list(op.operands)
+    barrier = operands[0] if given[0] else llvm.constant(0, ip)
+    threads = operands[given[0]] if given[1] else llvm.constant(0, ip)  # 0: the whole block
+    llvm.call("cuda_barrier_sync", [barrier, threads], [], ip)
+
+
+def _warp_barrier(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    llvm.call("cuda_warp_sync", [op.operands[0]], [], ip)
 
 
 def _scratch(ip: InsertionPoint) -> Value:
@@ -95,6 +144,7 @@ def _wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
 
 
 def _load_matrix(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    _require(op, shape="m = 8, n = 8", eltType="b16")
     row = llvm.plain_address(op.operands[0], ip)
     count = llvm.constant(int(IntegerAttr(op.attributes["num"]).value), ip)
     transposed = llvm.constant(int("col" in str(op.attributes["layout"])), ip)
@@ -112,25 +162,33 @@ def _mma(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
 
 
 def _mma_kind(op: Operation) -> int:
+    _require(op, layoutA="row", layoutB="col")
+    _refuse(op, "b1Op", "intOverflowBehavior")
     shape = _SHAPE.search(str(op.attributes["shape"]))
     type = _TYPE.search(str(op.attributes["multiplicandAPtxType"]))
     name = "" if shape is None or type is None else "m{}n{}k{}.{}".format(*shape.groups(), type[1])
     if name not in _MMA_KINDS or "f32" not in str(op.results[0].type):
-        raise CompileError(f"the simulator has no {op}", where=str(op.location))
+        raise _unknown(op)
     return _MMA_KINDS[name]
 
 
 def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    _require(op, rnd="rna")
+    if "relu" in op.attributes and BoolAttr(op.attributes["relu"]).value:
+        raise _unknown(op)
     made = llvm.call("cuda_to_tf32", [op.operands[0]], [op.results[0].type], ip)
     return made.results[0]
 
 
 def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+    _refuse(op, "return_value_and_is_valid")
+    mode = _KIND.search(str(op.attributes["kind"]))
     mask, value, lane, clamp = op.operands
     word, type = mask.type, value.type
     if type != word:
         value = Operation.create("llvm.bitcast", [word], [value], ip=ip).results[0]
-    operands = [mask, llvm.constant(_EXCLUSIVE_OR, ip), value, lane, clamp, memory]
+    number = llvm.constant(_MODES[mode[1] if mode else ""], ip)
+    operands = [mask, number, value, lane, clamp, memory]
     made = llvm.call("cuda_shuffle", operands, [word], ip).results[0]
     if type != word:
         made = Operation.create("llvm.bitcast", [type], [made], ip=ip).results[0]
@@ -146,5 +204,7 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.mma.sync": _mma,
         "nvvm.convert.float.to.tf32": _to_tf32,
         SHUFFLE: _shuffle,
+        BARRIER: _barrier,
+        "nvvm.bar.warp.sync": _warp_barrier,
     }
 )

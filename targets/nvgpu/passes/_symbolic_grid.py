@@ -70,8 +70,8 @@ class SymbolicLoop:
         blocks = AffineExpr.get_ceil_div(
             AffineDimExpr.get(arguments.index(self.size)) * each, threads
         )
-        one = AffineExpr.get_constant(1)
-        grid = AffineMap.get(len(arguments), 0, [blocks, one, one])
+        single = AffineExpr.get_constant(1)
+        grid = AffineMap.get(len(arguments), 0, [blocks, single, single])
         kernel.attributes[LAUNCH_GRID] = AffineMapAttr.get(grid)
 
 

@@ -30,9 +30,9 @@ _DYNAMIC = -(1 << 31)  # how llvm.getelementptr writes an index that is an opera
 
 @dataclass
 class Loop:
-    """A loop being written: its counter, what it carries, and what that is in the next turn.
+    """A loop being written: its counter, what it carries, and what that is in the next iteration.
 
-    `results` is what it carries after the last turn.
+    `results` is what it carries after the last iteration.
     """
 
     index: Value
@@ -118,8 +118,12 @@ class Code:
     def all_of(self, conditions: Sequence[Value]) -> Value | None:
         """Whether all hold; None stands for a condition that always does."""
         found: Value | None = None
-        for one in conditions:
-            found = one if found is None else self.value("arith.andi", one.type, [found, one])
+        for condition in conditions:
+            found = (
+                condition
+                if found is None
+                else self.value("arith.andi", condition.type, [found, condition])
+            )
         return found
 
     def select(self, condition: Value, yes: Number, no: Number) -> Value:
@@ -142,8 +146,8 @@ class Code:
     def wide_sum(self, values: Sequence[Value]) -> Value:
         """A sum of numbers of 64 bits."""
         total = values[0]
-        for one in values[1:]:
-            total = self.value("arith.addi", total.type, [total, one])
+        for value in values[1:]:
+            total = self.value("arith.addi", total.type, [total, value])
         return total
 
     def address(self, memref: Value, space: int) -> Value:

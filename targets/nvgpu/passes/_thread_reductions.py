@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions: which may be done in any order, and how many threads do one row."""
+"""Reductions in any order, and the threads that share a row of one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Reduction:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return math.prod(self.nest.extents[loop] for loop in self.nest.out)
 
     @property
@@ -62,7 +62,7 @@ class Reduction:
         )
 
     def threads(self, most_rows: int) -> int:
-        """How many threads shall do a row; 1 where others have rows of their own to do.
+        """The threads that share a row; 1 where each thread has a row.
 
         Threads that have a row each read side by side where neighbouring rows do: they need not
         share them if there are `most_rows`.
@@ -88,7 +88,9 @@ class Reduction:
     def value(self, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
         """The element of a row, as the body makes it, at these counters of loops."""
         arguments = list(self.nest.body.arguments)[:-1]
-        values = {one: _loaded(self.nest, n, counters, ip) for n, one in enumerate(arguments)}
+        values = {
+            argument: _loaded(self.nest, n, counters, ip) for n, argument in enumerate(arguments)
+        }
         for op in body_operations(self.nest.op)[:-1]:
             if op != self.combine:
                 copy = op.clone(ip=ip).operation
@@ -98,10 +100,13 @@ class Reduction:
         return values.get(self.element, self.element)
 
     def place(self, counters: Mapping[int, Value], ip: InsertionPoint) -> tuple[Value, ...]:
-        """Where the result of a row is: its buffer, and the indices there."""
+        """The location of the result of a row: its buffer, and the indices."""
         number = self.nest.destination
         indices = self.nest.indices[number]
-        return (self.nest.op.operands[number], *(_position(one, counters, ip) for one in indices))
+        return (
+            self.nest.op.operands[number],
+            *(_position(index, counters, ip) for index in indices),
+        )
 
     def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
         """Two values in one."""
@@ -130,7 +135,7 @@ def _position(index: Index, counters: Mapping[int, Value], ip: InsertionPoint) -
 
 
 def reduction_of(nest: Structured) -> Reduction | None:
-    """The operation as a reduction whose terms may be combined in any order; None for others."""
+    """The operation as a reduction in any order; None for others."""
     ops = body_operations(nest.op)
     total = ops[-1].operands[0]
     combine = next((op for op in ops if total in op.results), None)

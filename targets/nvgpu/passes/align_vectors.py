@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""align-vectors: reads and writes of vectors say how they are aligned."""
+"""align-vectors: vector accesses state their alignment."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from xtc_targets.nvgpu.passes._sizes import element_bytes
 
 @dataclass(frozen=True)
 class AlignVectors(Pass):
-    """Write down the alignment of vectors in global and shared memory, as far as it is known.
+    """Add the known alignment of vector accesses to global and shared memory.
 
     Before:
         %v = vector.load %a[%i, %j] : memref<64x32xf32, 1>, vector<4xf32>
     After, where `%j` is a multiple of 4:
         %v = vector.load %a[%i, %j] {alignment = 16 : i64} : memref<64x32xf32, 1>, vector<4xf32>
 
-    Without it, an instruction for each element is generated. Buffers begin at multiples of 64
-    bytes; of an index it is known what it is a multiple of. What says its alignment keeps it.
+    Without it, code generation emits an access per element. Buffers begin at multiples of 64 bytes;
+    the factors of an index follow from its arithmetic. An access that has an alignment keeps it.
     """
 
     name: ClassVar[str] = "align-vectors"
@@ -62,7 +62,7 @@ def _alignment(access: Access) -> int:
     type = MemRefType(access.memref.type)
     nbytes = element_bytes(type.element_type)
     strides, offset = type.get_strides_and_offset()
-    if any(one < 0 for one in (*strides, offset)):  # how MLIR writes what is not known
+    if any(number < 0 for number in (*strides, offset)):  # how MLIR writes what is not known
         return nbytes
     steps = [_power_of_two(offset)]
     pairs = zip(access.indices, strides, strict=True)

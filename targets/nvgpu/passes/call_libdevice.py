@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-libdevice: mathematical functions become calls of NVIDIA's library for devices."""
+"""call-libdevice: mathematical functions become calls of NVIDIA's device library."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FUNCTIONS = MappingProxyType(
 
 @dataclass(frozen=True)
 class CallLibdevice(Pass):
-    """Call `__nv_expf` and its like, element by element, where LLVM's back end has no instruction.
+    """Call `__nv_expf` and the like, per element, where LLVM's back end has no instruction.
 
     Before:
         %y = math.exp %x : f16
@@ -50,7 +50,7 @@ class CallLibdevice(Pass):
         %a = arith.extf %x : f16 to f32 ; %b = call @__nv_expf(%a) : (f32) -> f32
         %y = arith.truncf %b : f32 to f16
 
-    The library is linked in when the code generator runs. It has functions of float32 and float64.
+    The code generator links the library, which has functions of float32 and float64.
     """
 
     name: ClassVar[str] = "call-libdevice"

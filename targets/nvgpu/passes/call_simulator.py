@@ -21,7 +21,6 @@ from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes import _simulator_calls as simulated
 from xtc_targets.nvgpu.passes._kernels import (
-    BARRIER,
     BLOCK_ID,
     SHARED_SYMBOL,
     THREAD_ID,
@@ -30,7 +29,13 @@ from xtc_targets.nvgpu.passes._kernels import (
     shared_bytes,
 )
 
-_PLACES = {BLOCK_ID: "cuda_block_id", THREAD_ID: "cuda_thread_id"}
+_AXES = "xyz"
+_POSITIONS = {
+    f"{sreg.removesuffix('x')}{axis}": (function, number)
+    for sreg, function in ((BLOCK_ID, "cuda_block_id"), (THREAD_ID, "cuda_thread_id"))
+    for number, axis in enumerate(_AXES)
+}
+"""Special registers, with the function that reads each and its argument."""
 _CONTRACT = """
 llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
@@ -42,7 +47,7 @@ llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 
 @dataclass(frozen=True)
 class CallSimulator(Pass):
-    """Replace what only a GPU has by calls of `csrc/cuda_sim.h`, and add the functions to launch.
+    """Replace GPU instructions by calls of `csrc/cuda_sim.h`, and add the functions to launch.
 
     Before:
         llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>) attributes {nvgpu.grid = .., nvgpu.block = ..} {
@@ -51,6 +56,9 @@ class CallSimulator(Pass):
         llvm.func internal @f.nvgpu0.0(%a: !llvm.ptr<1>) { %t = llvm.call @cuda_thread_id(0) }
         llvm.func internal @f.nvgpu0.0.thread(%words) { llvm.call @f.nvgpu0.0(%words[0]) }
         llvm.func @f_nvgpu0_0(%words) { llvm.call @cuda_launch(@f.nvgpu0.0.thread, %words, shape) }
+
+    Raises CompileError for an operation of the nvvm dialect, or a form of one, that the simulator
+    does not have.
     """
 
     name: ClassVar[str] = "call-simulator"
@@ -76,10 +84,9 @@ class CallSimulator(Pass):
 def _replace(op: Operation) -> None:
     """Do what only a GPU does by a call; other operations stay."""
     ip = InsertionPoint(op)
-    if op.name in _PLACES:
-        made = llvm.call(_PLACES[op.name], [llvm.constant(0, ip)], [op.results[0].type], ip)
-    elif op.name == BARRIER:
-        made = llvm.call("cuda_barrier", [], [], ip)
+    if op.name in _POSITIONS:
+        function, axis = _POSITIONS[op.name]
+        made = llvm.call(function, [llvm.constant(axis, ip)], [op.results[0].type], ip)
     elif _is_shared_memory(op):
         plain = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
         made = Operation.create("llvm.addrspacecast", [op.results[0].type], [plain], ip=ip)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-accesses: threads tell the simulator what they read and write."""
+"""check-accesses: threads report their loads and stores to the simulator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _llvm as llvm
 
 _READ, _WRITE = "cuda_read", "cuda_write"
-_DECLARATIONS = "\n".join(f"llvm.func @{one}(!llvm.ptr, i32)" for one in (_READ, _WRITE))
+_DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in (_READ, _WRITE))
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
 _ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call")
@@ -31,7 +31,7 @@ _CHECKED = ("nvvm.cp.async.shared.global", "nvvm.ldmatrix")  # by the calls that
 
 @dataclass(frozen=True)
 class CheckAccesses(Pass):
-    """Announce every access to global and shared memory, as `csrc/cuda_sim.h` asks for.
+    """Report every access to global and shared memory, as `csrc/cuda_sim.h` requires.
 
     Before:
         %v = llvm.load %p : !llvm.ptr<1> -> f32
@@ -39,14 +39,16 @@ class CheckAccesses(Pass):
         %a = llvm.addrspacecast %p : !llvm.ptr<1> to !llvm.ptr
         llvm.call @cuda_read(%a, 4) ; %v = llvm.load %p : !llvm.ptr<1> -> f32
 
-    A vector is as many accesses as its alignment makes it; scalars are aligned to their size.
+    A vector is as many accesses as its alignment demands; scalars are aligned to their size.
     """
 
     name: ClassVar[str] = "check-accesses"
 
     def run(self, module: Operation) -> None:
         functions = [op for op in top_level(module) if op.name == "llvm.func"]
-        accesses = [op for one in functions for op in all_operations(one) if _is_access(op)]
+        accesses = [
+            op for function in functions for op in all_operations(function) if _is_access(op)
+        ]
         with module.context:
             if accesses:
                 llvm.declare(module, _DECLARATIONS)

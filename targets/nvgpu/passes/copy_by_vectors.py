@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy-by-vectors: copies move several neighbouring elements at once."""
+"""copy-by-vectors: copies move several contiguous elements per access."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xtc_targets.nvgpu.passes._sizes import element_bytes
 
 @dataclass(frozen=True)
 class CopyByVectors(Pass):
-    """Make a loop over vectors of each `linalg.copy` whose rows both buffers have the same way.
+    """Replace each `linalg.copy` between buffers with contiguous rows by a loop over vectors.
 
     Before:
         linalg.copy ins(%a : memref<16x128xf32, 1>) outs(%b : memref<16x128xf32, 3>)
@@ -32,7 +32,8 @@ class CopyByVectors(Pass):
         scf.parallel (%i, %j) = (0, 0) to (16, 128) step (1, 4) {
           %v = vector.load %a[%i, %j] ; vector.store %v, %b[%i, %j] }
 
-    Rows are whole vectors, and lie apart by whole vectors, of the widest kind for which that is so.
+    The vectors are the widest that divide the length of the rows and the distance between them in
+    both buffers.
 
     Attributes:
         bytes: of a vector, at most.
@@ -75,7 +76,7 @@ def _rewrite(copy: Operation, lanes: int) -> None:
     type = MemRefType(source.type)
     ip = InsertionPoint(copy)
     steps = [1] * (type.rank - 1) + [lanes]
-    bounds = [index_constant(one, ip) for one in ([0] * type.rank + list(type.shape) + steps)]
+    bounds = [index_constant(number, ip) for number in ([0] * type.rank + list(type.shape) + steps)]
     loop = Operation.create(
         "scf.parallel",
         operands=bounds,

@@ -50,13 +50,13 @@ from xtc_targets.nvgpu.passes._numbered_loops import (
     where_below,
 )
 
-_WRITTEN_OUT = 8  # turns of a loop, of which several reads are on their way then
+_WRITTEN_OUT = 8  # iterations of a loop, of which several reads are on their way then
 _PASSED_ON = ("scf.for", "scf.yield", "scf.if")
 
 
 @dataclass(frozen=True)
 class DistributeBlocks(Pass):
-    """Give each iteration of a kernel's loop over blocks a block, whose threads do the rest.
+    """Give each iteration of a kernel's loop over blocks a block, whose threads share its loops.
 
     Before:
         scf.parallel (%i) = (0) to (8) step (1) { %t = alloc : memref<64xf32> ; copy of %a to %t by
@@ -66,15 +66,15 @@ class DistributeBlocks(Pass):
         %t = alloc : memref<64xf32, 3>
         scf.for %n = tid.x to 64 step 32 { copy of element %n } ; nvvm.barrier ; use of %t
 
-    Loops that follow each other in a block share its threads one after the other, with a barrier
-    between two of them that touch the same buffer, one of them by writing. Neighbouring threads
-    have neighbouring last indices. A block has as many threads as the largest loop that is mapped
-    to threads has iterations; a longer loop's are taken in turns. A kernel without a loop over
-    blocks is one block, if it has loops over threads beside something else.
+    Consecutive loops of a block share its threads, with a barrier between two loops that access the
+    same buffer if one of them writes it. Neighbouring threads have neighbouring last indices. A
+    block has as many threads as the largest loop that is mapped to threads has iterations; threads
+    take the iterations of a longer loop in rounds. A kernel without a loop over blocks is one block
+    if it has loops over threads and other operations.
 
-    Buffers of a block are in shared memory, those that are allocated inside of a loop over threads
-    a thread's own. What stands beside loops is run by one thread where it writes memory, and by
-    all where it does not.
+    The buffers of a block are in shared memory. A buffer that is allocated inside a loop over
+    threads is private to a thread. Outside such loops, one thread runs an operation that writes
+    memory, and all threads run the others.
 
     Attributes:
         most_threads: threads of a block, at most.
@@ -131,7 +131,7 @@ def _most_iterations(kernel: Operation) -> int:
 
 def _share_buffers(body: Block) -> None:
     """Put the buffers of a block into shared memory."""
-    for op in [one.operation for one in body.operations]:
+    for op in [operation.operation for operation in body.operations]:
         if op.name == "memref.alloc":
             _move_to_shared(op.results[0])
         elif is_block_level(op):
@@ -162,7 +162,7 @@ class _Threads:
 
     def run(self, body: Block) -> None:
         """Let the threads share the loops of a block."""
-        for op in [one.operation for one in body.operations]:
+        for op in [operation.operation for operation in body.operations]:
             if op.name == SHARED_LOOPS and extents(op) is not None:
                 self._share(op)
             elif is_block_level(op):
@@ -179,21 +179,21 @@ class _Threads:
         with loop.location:
             number, end = self.number, loop
             if iterations > self.count:
-                number, end = self._turns(iterations, ip)
+                number, end = self._iterations(iterations, ip)
             elif iterations < self.count:
                 end = where_below(number, iterations, ip)
             move_body(loop, ranges, number, end)
         loop.erase()
 
-    def _turns(self, iterations: int, ip: InsertionPoint) -> tuple[Value, Operation]:
+    def _iterations(self, iterations: int, ip: InsertionPoint) -> tuple[Value, Operation]:
         """A loop over those iterations of `iterations` that are a thread's."""
         if iterations % self.count:
             return steps(self.number, iterations, self.count, ip)
         first, end = steps(index_constant(0, ip), iterations, self.count, ip)
-        turns = iterations // self.count
-        if turns <= _WRITTEN_OUT:
+        iterations = iterations // self.count
+        if iterations <= _WRITTEN_OUT:
             i64 = IntegerType.get_signless(64)
-            end.parent.attributes[UNROLL] = IntegerAttr.get(i64, turns)
+            end.parent.attributes[UNROLL] = IntegerAttr.get(i64, iterations)
         return binary("arith.addi", first, self.number, InsertionPoint(end)), end
 
     def _run_once(self, op: Operation) -> None:

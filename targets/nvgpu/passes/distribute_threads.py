@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distribute-threads: a kernel's parallel loop becomes a grid of threads."""
+"""distribute-threads: the parallel loop of a kernel becomes a grid of threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from xtc_targets.nvgpu.passes._symbolic_grid import SymbolicLoop
 
 @dataclass(frozen=True)
 class DistributeThreads(Pass):
-    """Give each iteration of a kernel's only loop nest, where that is parallel, a thread.
+    """Give each iteration of a kernel's only loop, if that is parallel, a thread.
 
     Before:
         scf.parallel (%i, %j) = (0, 0) to (70, 33) step (1, 1) { body(%i, %j) }
@@ -42,15 +42,13 @@ class DistributeThreads(Pass):
         %n = ctaid.x * 256 + tid.x
         scf.if %n < 2310 { %i, %j = affine.delinearize_index %n into (70, 33) ; body(%i, %j) }
 
-    Neighbouring threads have neighbouring last indices. Whatever else a kernel holds, as loops one
-    after another that would have to wait for each other, runs on one thread: `nvgpu.grid` and
-    `nvgpu.block` are 1. Where the first size is an argument of the kernel, `nvgpu.grid` is 0 and
-    `xtc.grid` tells the host how many blocks a launch needs. All functions that have a body are
-    kernels; their buffers are `llvm.noalias`, as they are on the host. Those that have a grid
-    already stay as they are.
+    Neighbouring threads have neighbouring last indices. Any other kernel, such as one of several
+    loops that would have to wait for each other, runs on one thread: its `nvgpu.grid` and
+    `nvgpu.block` are 1. All functions that have a body are kernels, and their buffers are
+    `llvm.noalias`, as they are on the host. A kernel that has a grid keeps it.
 
     Attributes:
-        block_threads: threads of a block, where there are so many iterations.
+        block_threads: threads of a block, if there are as many iterations.
     """
 
     name: ClassVar[str] = "distribute-threads"

@@ -19,7 +19,7 @@ _ARGUMENTS = ("i32", "i64", "f32", "f64", "!llvm.ptr", "!llvm.ptr<1>")
 
 @dataclass(frozen=True)
 class ExportEntries(Pass):
-    """Mark kernels as such, and write down how each is launched.
+    """Mark kernels, and record how each is launched.
 
     Before:
         llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>) attributes {nvgpu.grid = .., nvgpu.block = ..}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""forward-stores: what was just written, or read, is not read again; nor written twice."""
+"""forward-stores: loads take the value of an earlier access; overwritten stores go."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PURE = ("arith.", "math.", "affine.", "ub.", "vector.broadcast", "vector.extrac
 
 @dataclass(frozen=True)
 class ForwardStores(Pass):
-    """Keep values of a place in registers from one access to the next.
+    """Keep the value of a location in a register from one access to the next.
 
     Before:
         %a = memref.load %c[%i] ; memref.store %x, %c[%i]
@@ -25,8 +25,8 @@ class ForwardStores(Pass):
     After, where nothing in between can touch the place:
         %a = memref.load %c[%i] ; (%x in the place of %b) ; memref.store %y, %c[%i]
 
-    Copies of a loop's body that was unrolled have such accesses; only when they are gone can
-    `hoist-accumulators` take the rest out of the loop around.
+    Copies of an unrolled loop body have such accesses. `hoist-accumulators` can take the rest out
+    of the loop around them only when these are gone.
     """
 
     name: ClassVar[str] = "forward-stores"
@@ -54,7 +54,7 @@ class _Walk:
     unread: dict[_Place, Access] = field(default_factory=dict)
 
     def run(self, block: Block) -> None:
-        for op in [one.operation for one in block.operations]:
+        for op in [operation.operation for operation in block.operations]:
             access = Access.of(op)
             if access is None:
                 if not _is_pure(op):
@@ -87,9 +87,9 @@ class _Walk:
         self.values[place] = access, access.value
         self.unread[place] = access
 
-    def _is_apart(self, a: _Place, one: Access, b: _Place, two: Access) -> bool:
+    def _is_apart(self, a: _Place, first: Access, b: _Place, two: Access) -> bool:
         if (a, b) not in self.apart:
-            self.apart[a, b] = one.is_apart(two)
+            self.apart[a, b] = first.is_apart(two)
         return self.apart[a, b]
 
 

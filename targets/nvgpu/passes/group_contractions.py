@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""group-contractions: a product, the zeros before it and what follows become one kernel."""
+"""group-contractions: a contraction, its initial zeros and its epilogue become one kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_o
 
 @dataclass(frozen=True)
 class GroupContractions(Pass):
-    """Mark what one kernel on tensor cores shall compute, and put it side by side.
+    """Mark the operations of one kernel on tensor cores, and move them next to each other.
 
     Before:
         %z = linalg.fill 0.0 ; %m = linalg.matmul ins(%a, %b) outs(%z) ; %x = ...
@@ -24,12 +24,12 @@ class GroupContractions(Pass):
         %x = ... ; %z = linalg.fill {xtc.kernel = 0} ; %m = linalg.matmul {xtc.kernel = 0} ..
         %r = linalg.generic {xtc.kernel = 0} ins(%m, %x)
 
-    The product must begin with zeros and have no schedule of the user's. What follows joins where
-    it alone reads the product, and reads each element once, where it is. What is written gets a
-    tensor of its own: blocks may still read the factors when others write the result.
+    The contraction must accumulate onto zeros and have no user schedule. Its consumer joins if it
+    is the only one and reads each element once, at its own position. Results get a tensor of their
+    own: some blocks still read the operands while others write the result.
 
     Attributes:
-        tf32: whether factors in float32 may be rounded to TF32.
+        tf32: whether operands in float32 may be rounded to TF32.
     """
 
     name: ClassVar[str] = "group-contractions"
@@ -45,37 +45,37 @@ class GroupContractions(Pass):
         """All that will be marked: the hash of an operation is lost when that is changed."""
         groups: list[_Group] = []
         taken: set[Operation] = set()
-        for product in (mma_contraction(op, self.tf32) for op in view.nests):
-            zeros = None if product is None else _zeros(view, product)
-            if product is None or zeros is None:
+        for contraction in (mma_contraction(op, self.tf32) for op in view.nests):
+            zeros = None if contraction is None else _zeros(view, contraction)
+            if contraction is None or zeros is None:
                 continue
-            reader = _reader(view, product)
+            reader = _reader(view, contraction)
             if reader is not None and reader in taken:
                 reader = None
             if reader is not None:
                 taken.add(reader)
-            groups.append(_Group(product, zeros, reader))
+            groups.append(_Group(contraction, zeros, reader))
         return groups
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """A product, what fills its destination with zeros, and what joins it."""
+    """A contraction, what fills its destination with zeros, and what joins it."""
 
-    product: MmaContraction
+    contraction: MmaContraction
     zeros: Operation
     reader: Operation | None
 
     def mark(self, number: int) -> None:
         """Put the group side by side, and mark it."""
-        op, members = self.product.nest.op, []
+        op, members = self.contraction.nest.op, []
         if self.reader is not None:
             _separate(self.reader, number)
             op.move_before(self.reader)
             members.append(self.reader)
         copy = self.zeros.clone(InsertionPoint(op)).operation
         _separate(copy, number)
-        op.operands[self.product.nest.destination] = copy.results[0]
+        op.operands[self.contraction.nest.destination] = copy.results[0]
         _mark([copy, op, *members], number)
         if not any(True for _ in self.zeros.results[0].uses):
             self.zeros.erase()
@@ -87,16 +87,16 @@ def _separate(op: Operation, number: int) -> None:
     The mark keeps it from being taken for another one like it.
     """
     last = len(op.operands) - 1
-    maker = op.operands[last].owner
-    if isinstance(maker, Operation | OpView) and maker.operation.name == "tensor.empty":
-        own = maker.operation.clone(InsertionPoint(op)).operation
+    producer = op.operands[last].owner
+    if isinstance(producer, Operation | OpView) and producer.operation.name == "tensor.empty":
+        own = producer.operation.clone(InsertionPoint(op)).operation
         _mark([own], number)
         op.operands[last] = own.results[0]
 
 
-def _zeros(view: FunctionView, product: MmaContraction) -> Operation | None:
-    """What fills the product's destination with zeros."""
-    nest = view.nest_of(product.nest.op.operands[product.nest.destination])
+def _zeros(view: FunctionView, contraction: MmaContraction) -> Operation | None:
+    """What fills the contraction's destination with zeros."""
+    nest = view.nest_of(contraction.nest.op.operands[contraction.nest.destination])
     if nest is None or nest.op.name != "linalg.fill":
         return None
     return nest.op if is_zero(nest.op.operands[0]) else None
@@ -110,15 +110,15 @@ def is_zero(value: Value) -> bool:
     return str(owner.attributes["value"]).startswith("0.000000e+00")
 
 
-def _reader(view: FunctionView, product: MmaContraction) -> Operation | None:
-    """The operation that may change the product's elements before they are written."""
-    uses = view.uses.get(product.nest.result, [])
+def _reader(view: FunctionView, contraction: MmaContraction) -> Operation | None:
+    """The operation that may change the contraction's elements before they are written."""
+    uses = view.uses.get(contraction.nest.result, [])
     if len(uses) != 1:
         return None
     nest = view.nests.get(uses[0][0])
-    if nest is None or nest.device != product.nest.device:
+    if nest is None or nest.device != contraction.nest.device:
         return None
-    return nest.op if epilogue_of(nest, product.nest.result) else None
+    return nest.op if epilogue_of(nest, contraction.nest.result) else None
 
 
 def _mark(members: list[Operation], number: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-shared-buffers: buffers of a block get their places in its shared memory."""
+"""place-shared-buffers: buffers of a block get offsets in its shared memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALIGNMENT = 128  # bytes: a row of all banks; no access needs more
 
 @dataclass(frozen=True)
 class PlaceSharedBuffers(Pass):
-    """Let each buffer of memory space 3 be a part of one array; frees are left away.
+    """Make each buffer of memory space 3 a view of one array, and erase deallocations.
 
     Before:
         %a = memref.alloc() : memref<16x128xf32, 3> ; ... ; memref.dealloc %a
@@ -38,11 +38,11 @@ class PlaceSharedBuffers(Pass):
         %s = memref.get_global @xtc_shared : memref<0xi8, 3>
         %a = memref.view %s[%c0][] : memref<0xi8, 3> to memref<16x128xf32, 3>
 
-    How large the array is, is said when a kernel is launched. Raises UserError where a block's
-    buffers are too large.
+    The launch defines the size of the array. Raises UserError where the buffers of a block are too
+    large.
 
     Attributes:
-        block_bytes: what a block may have.
+        block_bytes: shared memory of a block.
     """
 
     name: ClassVar[str] = "place-shared-buffers"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-thread-buffers: buffers inside a kernel are a thread's own, and live on its stack."""
+"""place-thread-buffers: buffers inside a kernel are private to a thread, on its stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xtc_targets.nvgpu.passes._sizes import bytes_of
 
 @dataclass(frozen=True)
 class PlaceThreadBuffers(Pass):
-    """Allocate each buffer of a kernel once, where the kernel begins; frees are left away.
+    """Allocate each buffer of a kernel once, at its beginning, and erase deallocations.
 
     Before:
         scf.for %k = ... { %a = memref.alloc() : memref<50x8xf32> ; ... ; memref.dealloc %a }
@@ -25,11 +25,11 @@ class PlaceThreadBuffers(Pass):
         %a = memref.alloca() : memref<50x8xf32>
         scf.for %k = ... { ... }
 
-    On the stack, an allocation inside a loop would grow with every iteration. Raises UserError
-    where a thread's buffers are too large, CompileError where a size is not known.
+    An allocation on the stack inside a loop would grow with every iteration. Raises UserError where
+    the buffers of a thread are too large, CompileError where a size is not known.
 
     Attributes:
-        stack_bytes: what a thread's buffers may take.
+        stack_bytes: bytes that the buffers of a thread may take.
     """
 
     name: ClassVar[str] = "place-thread-buffers"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prefetch-tiles: the next tile comes from global memory while threads compute with this one."""
+"""prefetch-tiles: threads load the next tile from global memory during this one's work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST = 16
 
 @dataclass(frozen=True)
 class PrefetchTiles(Pass):
-    """Read what the next iteration copies to shared memory before computing with what is there.
+    """Load what the next iteration copies to shared memory before computing with this tile.
 
     Before:
         scf.for %k { nvvm.barrier ; %v = vector.load %a[%k] ; vector.store %v, %tile
@@ -45,8 +45,8 @@ class PrefetchTiles(Pass):
           %next = scf.if (there is one) { vector.load %a[%k + step] } else { %v }
           compute with %tile ; scf.yield %next }
 
-    So it is done where nothing but such copies stands between the first two barriers of a loop, and
-    nothing in the loop writes what they read.
+    This requires that only such copies stand between the first two barriers of a loop, and that no
+    operation of the loop writes what they read.
     """
 
     name: ClassVar[str] = "prefetch-tiles"
@@ -69,8 +69,8 @@ def _loads(loop: Operation) -> list[Operation]:
     if len(barriers) < 2 or not _runs(loop):
         return []
     filling = body[: barriers[0]] + body[barriers[0] + 1 : barriers[1]]
-    loads = [op for op in filling if (one := Access.of(op)) and not one.is_write]
-    stores = [one for op in filling if (one := Access.of(op)) and one.is_write]
+    loads = [op for op in filling if (access := Access.of(op)) and not access.is_write]
+    stores = [access for op in filling if (access := Access.of(op)) and access.is_write]
     other = [op for op in filling if Access.of(op) is None and not op.name.startswith(_HARMLESS)]
     written = Effects.of(loop).writes
     if other or any(root(load.operands[0]) in written for load in loads):

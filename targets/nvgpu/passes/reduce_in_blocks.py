@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reduce-in-blocks: the threads of a block share each row that is summed up."""
+"""reduce-in-blocks: the threads of a block share each row of a reduction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _THREADS = "[#gpu.thread<linear_dim_0>]"
 
 @dataclass(frozen=True)
 class ReduceInBlocks(Pass):
-    """Let the threads of a block take the elements of a row in turns, then combine what each has.
+    """Distribute the elements of a row over the threads of a block, then combine their results.
 
     Before:
         linalg.generic {iterator_types = ["parallel", "reduction"]} ins(%a : memref<8x4096xf32, 1>)
@@ -47,8 +47,9 @@ class ReduceInBlocks(Pass):
           scf.parallel (%t) = (0) to (32) { the same for %partial; the first one adds to %r[%row] }
         } {mapping = [#gpu.block<..>]}
 
-    The order of a sum changes. Rows of fewer than 32 elements stay as they are, and such whose
-    threads would not read side by side, where there are enough for all multiprocessors.
+    The order of the reduction changes. Rows of fewer than 32 elements keep their loop, as do rows
+    whose threads would not read contiguous elements if there are enough of them for all
+    multiprocessors.
 
     Attributes:
         sms: multiprocessors that run a kernel.

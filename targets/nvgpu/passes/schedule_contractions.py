@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""schedule-contractions: sums of products without a schedule get one, for blocks and threads."""
+"""schedule-contractions: contractions without a schedule get one, for blocks and threads."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._core_tiles import CoreContraction, Tile, core_contraction, tile_of
 from xtc_targets.nvgpu.passes._zero_padding import padded
 
-_TERMS = 4  # of a sum that a thread adds before it looks whether there are more
+_K_UNROLL = 4  # of a sum that a thread adds before it looks whether there are more
 
 
 @dataclass(frozen=True)
 class ScheduleContractions(SchedulingPass):
-    """Choose tiles of blocks and of threads, and write them down as a schedule.
+    """Choose tiles of blocks and of threads, and write them as a schedule.
 
     Before:
         linalg.matmul ins(%a, %b : tensor<2048x2048xf32>, ..) outs(%c : ..)
@@ -34,9 +34,9 @@ class ScheduleContractions(SchedulingPass):
         linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = [{axis = "i", parallelize},
           {axis = "j", parallelize}, {axis = "k", pack = array<i64: 0, 1>}, ..]}
 
-    Tiles are as large as they may be with all multiprocessors busy. Sizes that they do not divide
-    are filled up with zeros first; where this would double the work, or there is too little of it,
-    the operation stays as it is.
+    Tiles are as large as they can be with all multiprocessors busy. Sizes that they do not divide
+    are padded with zeros first. If padding would double the work, or there is too little work, the
+    operation keeps its loops.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -55,7 +55,7 @@ class ScheduleContractions(SchedulingPass):
                     self._schedule(nest)
 
     def chosen(self, module: Operation) -> dict[str, str]:
-        """Those of products that were not filled up: they are the graph's own."""
+        """Those of contractions that were not filled up: they are the graph's own."""
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)
@@ -63,22 +63,22 @@ class ScheduleContractions(SchedulingPass):
         }
 
     def _schedule(self, nest: Structured) -> None:
-        product = core_contraction(nest)
-        tile = None if product is None else tile_of(product, self.sms)
-        if product is None or tile is None:
+        contraction = core_contraction(nest)
+        tile = None if contraction is None else tile_of(contraction, self.sms)
+        if contraction is None or tile is None:
             return
         with nest.op.location:
-            filled = _filled_up(product, tile)
+            filled = _filled_up(contraction, tile)
         _write(filled, tile)
 
 
-def _filled_up(product: CoreContraction, tile: Tile) -> CoreContraction:
-    """The product of factors that tiles divide, in the place of `product`."""
-    nest = product.nest
-    steps = {product.m: tile.rows, product.n: tile.columns, product.k: tile.depth}
+def _filled_up(contraction: CoreContraction, tile: Tile) -> CoreContraction:
+    """The contraction of operands that tiles divide, in the place of `contraction`."""
+    nest = contraction.nest
+    steps = {contraction.m: tile.rows, contraction.n: tile.columns, contraction.k: tile.depth}
     sizes = [-(-size // steps.get(n, 1)) * steps.get(n, 1) for n, size in enumerate(nest.extents)]
     if tuple(sizes) == nest.extents:
-        return product
+        return contraction
     op = nest.op
     for number, row in enumerate(nest.indices):
         wide = [sizes[index.loop] for index in row if index.loop is not None]
@@ -90,39 +90,41 @@ def _filled_up(product: CoreContraction, tile: Tile) -> CoreContraction:
     part = extract_slice(old, [0] * len(shape), shape, InsertionPoint.after(op))
     for user, number in uses:
         user.operands[number] = part
-    return replace(product, nest=replace(nest, extents=tuple(sizes)))
+    return replace(contraction, nest=replace(nest, extents=tuple(sizes)))
 
 
-def _write(product: CoreContraction, tile: Tile) -> None:
-    op = product.nest.op
-    names = _names(op, len(product.nest.extents))
+def _write(contraction: CoreContraction, tile: Tile) -> None:
+    op = contraction.nest.op
+    names = _names(op, len(contraction.nest.extents))
     op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
-    write_loops(op, _loops(product, tile, names))
+    write_loops(op, _loops(contraction, tile, names))
 
 
 def _names(op: Operation, loops: int) -> list[str]:
     if LOOP_DIMS in op.attributes:
-        return [StringAttr(one).value for one in ArrayAttr(op.attributes[LOOP_DIMS])]
+        return [StringAttr(name).value for name in ArrayAttr(op.attributes[LOOP_DIMS])]
     return [f"d{loop}" for loop in range(loops)]
 
 
-def _loops(product: CoreContraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
+def _loops(contraction: CoreContraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
     """Loops over blocks, over terms, over threads, and those of a thread."""
-    m, n, k = (names[loop] for loop in (product.m, product.n, product.k))
-    grid = [NestLoop(names[b], parallelize=True) for b in product.batch if product.size(b) > 1]
+    m, n, k = (names[loop] for loop in (contraction.m, contraction.n, contraction.k))
+    grid = [
+        NestLoop(names[b], parallelize=True) for b in contraction.batch if contraction.size(b) > 1
+    ]
     threads = []
-    for loop, name, step in ((product.m, m, tile.rows), (product.n, n, tile.columns)):
+    for loop, name, step in ((contraction.m, m, tile.rows), (contraction.n, n, tile.columns)):
         whole = NestLoop(name, parallelize=True)
-        if product.size(loop) > step:
+        if contraction.size(loop) > step:
             grid.append(whole)
             whole = NestLoop(name, step, parallelize=True)
         threads.append(whole)
     own = [NestLoop(m, tile.own_rows, unroll=tile.own_rows)]
     if tile.own_columns > 1:
         own.append(NestLoop(n, tile.own_columns, vectorize=True))
-    factors = product.a, product.b
-    if product.size(product.k) == tile.depth:  # a single tile of each factor
-        grid[-1] = replace(grid[-1], pack=factors)
-        return (*grid, *threads, NestLoop(k, unroll=_TERMS), *own)
-    inner = NestLoop(k, tile.depth, unroll=_TERMS)
-    return (*grid, NestLoop(k, pack=factors), *threads, inner, *own)
+    operands = contraction.a, contraction.b
+    if contraction.size(contraction.k) == tile.depth:  # a single tile of each factor
+        grid[-1] = replace(grid[-1], pack=operands)
+        return (*grid, *threads, NestLoop(k, unroll=_K_UNROLL), *own)
+    inner = NestLoop(k, tile.depth, unroll=_K_UNROLL)
+    return (*grid, NestLoop(k, pack=operands), *threads, inner, *own)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""split-reductions: few long rows are cut into parts, for more blocks to work on."""
+"""split-reductions: few long rows are cut into parts, so that more blocks have work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
 @dataclass(frozen=True)
 class SplitReductions(Pass):
-    """Sum up parts of rows first, and then the sums, where there are fewer rows than blocks.
+    """Reduce parts of rows first, then their results, where there are fewer rows than blocks.
 
     Before:
         linalg.generic {iterator_types = ["reduction", "reduction"]}
@@ -45,8 +45,8 @@ class SplitReductions(Pass):
         %parts = linalg.generic {["parallel", "reduction", "reduction"]} ins(%b) outs(%zeros)
         linalg.generic {["reduction"]} ins(%parts : tensor<512xf32>) outs(%zero)
 
-    The order of a sum changes. Parts are of equal size: where nothing divides a row into parts of
-    2048 elements or more, it stays as it is.
+    The order of the reduction changes. Parts have equal sizes: a row that no number divides into
+    parts of 2048 elements or more stays whole.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -115,7 +115,7 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
     zeros = _wider(start, parts, ip)
     first = generic([*operands, (zeros, [*own, part])], count + 1, nest.reductions, device, ip)
     _copy_body(nest, first)
-    places = {one: place for place, one in enumerate(nest.out)}
+    places = {loop_or_index: place for place, loop_or_index in enumerate(nest.out)}
     row = [Index(((places[index.loop], 1),), 0) for index in own if index.loop is not None]
     last = Index(((len(places), 1),), 0)
     sums = [(first.results[0], [*row, last]), (start, row)]
@@ -131,7 +131,11 @@ def _attributes(op: Operation) -> dict[str, Attribute]:
 
 
 def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
-    return [one for index in row for one in ([part, index] if index.loop == loop else [index])]
+    return [
+        loop_or_index
+        for index in row
+        for loop_or_index in ([part, index] if index.loop == loop else [index])
+    ]
 
 
 def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: InsertionPoint) -> Value:

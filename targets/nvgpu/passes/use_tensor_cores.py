@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""use-tensor-cores: a kernel that is a matrix product becomes code of threads around mma.sync."""
+"""use-tensor-cores: the kernel of a contraction becomes the code of a thread around mma.sync."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._kernels import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
-from xtc_targets.nvgpu.passes._mma_loop import ProductLoop, ThreadPlace
-from xtc_targets.nvgpu.passes._mma_result import Result, keep_sums, write_result
+from xtc_targets.nvgpu.passes._mma_loop import MmaLoop, ThreadPosition
+from xtc_targets.nvgpu.passes._mma_result import Result, store_accumulators, write_result
 from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
 from xtc_targets.nvgpu.passes._shared import shared_memory
@@ -46,7 +46,7 @@ _BLOCKS_SM = "nvvm.minctasm"
 
 @dataclass(frozen=True)
 class UseTensorCores(Pass):
-    """Write the code of a thread for each kernel that is a product as group-contractions made it.
+    """Write the code of a thread for each kernel that group-contractions marked.
 
     Before:
         %s = memref.alloc() ; linalg.fill 0.0 outs(%s) ; linalg.matmul ins(%a, %b) outs(%s)
@@ -56,9 +56,9 @@ class UseTensorCores(Pass):
         sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store to %c }
 
     Attributes:
-        tf32: whether factors in float32 may be rounded to TF32.
-        sms: SMs of the GPU, of which each shall have work.
-        shared_bytes: shared memory of an SM.
+        tf32: whether operands in float32 may be rounded to TF32.
+        sms: multiprocessors of the GPU; each should have work.
+        shared_bytes: shared memory of a multiprocessor.
     """
 
     name: ClassVar[str] = "use-tensor-cores"
@@ -79,17 +79,17 @@ class UseTensorCores(Pass):
                     self._write(kernel, work)
                 elif any(KERNEL in op.attributes for op in all_operations(kernel)):
                     raise CompileError(
-                        f"kernel '{symbol_of(kernel)}' is no matrix product any more",
+                        f"kernel '{symbol_of(kernel)}' is marked as a contraction and is none",
                         where=str(kernel.location),
                     )
 
     def _write(self, kernel: Operation, work: _Work) -> None:
-        product = work.product
-        m, n = product.extent(product.m), product.extent(product.n)
-        batch = [product.extent(loop) for loop in product.batch]
+        contraction = work.contraction
+        m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
+        batch = [contraction.extent(loop) for loop in contraction.batch]
         tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes)
         block = kernel.regions[0].blocks[0]
-        with product.nest.op.location:
+        with contraction.nest.op.location:
             code = Code(InsertionPoint(block.operations[len(block.operations) - 1]))
             _write_thread(kernel, work, tiling, code)
         for op in reversed(work.ops):
@@ -102,9 +102,9 @@ class UseTensorCores(Pass):
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """A kernel's product; `ops` is all that it does, to be replaced."""
+    """A kernel's contraction; `ops` is all that it does, to be replaced."""
 
-    product: MmaContraction
+    contraction: MmaContraction
     ops: list[Operation]
     result: Value
     epilogue: tuple[Structured, int] | None
@@ -115,49 +115,62 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     acting = [op for op in ops if op.name not in _PASSIVE]
     if len(acting) not in (2, 3) or acting[0].name != "linalg.fill":
         return None
-    fill, contraction = acting[:2]
-    product = mma_contraction(contraction, tf32)
-    sums = contraction.operands[len(contraction.operands) - 1]
-    if product is None or fill.operands[1] != sums or not is_zero(fill.operands[0]):
+    fill, op = acting[:2]
+    contraction = mma_contraction(op, tf32)
+    sums = op.operands[len(op.operands) - 1]
+    if contraction is None or fill.operands[1] != sums or not is_zero(fill.operands[0]):
         return None
     if len(acting) == 2:
-        return _Work(product, acting, sums, None)
+        return _Work(contraction, acting, sums, None)
     nest = structured(acting[2])
     if nest is None or not epilogue_of(nest, sums):
         return None
     operands = list(nest.op.operands)
     number, result = operands.index(sums), operands[nest.destination]
-    others = [one for place, one in enumerate(operands[: nest.destination]) if place != number]
-    if any(root(one) == root(result) for one in [*list(contraction.operands)[:2], *others]):
+    others = [
+        operand
+        for position, operand in enumerate(operands[: nest.destination])
+        if position != number
+    ]
+    if any(root(value) == root(result) for value in [*list(op.operands)[:2], *others]):
         return None  # blocks would read what others have written
     if sums == result:
-        return _Work(product, acting, result, (nest, number))
+        return _Work(contraction, acting, result, (nest, number))
     if not isinstance(sums, OpResult) or len(list(sums.uses)) != len(acting):
         return None
     made = sums.owner.operation
-    return _Work(product, [made, *acting], result, (nest, number)) if is_allocation(made) else None
+    return (
+        _Work(contraction, [made, *acting], result, (nest, number)) if is_allocation(made) else None
+    )
 
 
 def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) -> None:
-    product = work.product
+    contraction = work.contraction
     shared = shared_memory(kernel, tiling.shared_bytes, code)
     thread, block = (_place(code, name) for name in (THREAD_ID, BLOCK_ID))
-    batch, row, column = _tile(code, product, tiling, block)
+    batch, row, column = _tile(code, contraction, tiling, block)
     panels = (
-        Panel(_strided(code, product, 0, batch), product.kind, tiling.m, tiling.k_bytes, row, 0),
         Panel(
-            _strided(code, product, 1, batch),
-            product.kind,
+            _strided(code, contraction, 0, batch),
+            contraction.kind,
+            tiling.m,
+            tiling.k_bytes,
+            row,
+            0,
+        ),
+        Panel(
+            _strided(code, contraction, 1, batch),
+            contraction.kind,
             tiling.n,
             tiling.k_bytes,
             column,
             tiling.m * tiling.k_bytes,
         ),
     )
-    place = _thread_place(code, tiling, thread)
-    sums = ProductLoop(code, tiling, panels, place).write(shared)
+    place = _thread_position(code, tiling, thread)
+    sums = MmaLoop(code, tiling, panels, place).write(shared)
     # All have left the last tile, before which they met: its place is free.
-    keep_sums(code, tiling, shared, place, sums)
+    store_accumulators(code, tiling, shared, place, sums)
     code.op(BARRIER)
     result = Result(work.result, batch, row, column, work.epilogue)
     write_result(code, tiling, shared, thread, result)
@@ -167,57 +180,59 @@ def _place(code: Code, name: str) -> Value:
     return code.value(name, IntegerType.get_signless(32))
 
 
-def _thread_place(code: Code, tiling: Tiling, thread: Value) -> ThreadPlace:
+def _thread_position(code: Code, tiling: Tiling, thread: Value) -> ThreadPosition:
     lane, warp = code.rem(thread, 32), code.div(thread, 32)
     rows, columns = tiling.warps
     row = code.mul(code.rem(warp, rows), tiling.m // rows)
     column = code.mul(code.div(warp, rows), tiling.n // columns)
-    return ThreadPlace(thread, code.known(lane), row, column)
+    return ThreadPosition(thread, code.known(lane), row, column)
 
 
 def _tile(
-    code: Code, product: MmaContraction, tiling: Tiling, block: Value
+    code: Code, contraction: MmaContraction, tiling: Tiling, block: Value
 ) -> tuple[tuple[Number, ...], Number, Number]:
     """Indices of the batch, first row and first column of a block's part of the result.
 
     Blocks that run at the same time have tiles of a few rows, below which they share columns: what
     they read comes from the second-level cache.
     """
-    m, n = product.extent(product.m), product.extent(product.n)
+    m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
     rows, columns = -(-m // tiling.m), -(-n // tiling.n)
-    group = max(one for one in range(1, _TALLEST_GROUP + 1) if rows % one == 0)
+    group = max(value for value in range(1, _TALLEST_GROUP + 1) if rows % value == 0)
     rest, tile = code.div(block, rows * columns), code.rem(block, rows * columns)
     inside = code.rem(tile, group * columns)
     row = code.add(code.mul(code.div(tile, group * columns), group), code.rem(inside, group))
     column = code.div(inside, group)
     batch: list[Number] = []
-    for loop in reversed(product.batch):
-        batch.insert(0, code.rem(rest, product.extent(loop)))
-        rest = code.div(rest, product.extent(loop))
+    for loop in reversed(contraction.batch):
+        batch.insert(0, code.rem(rest, contraction.extent(loop)))
+        rest = code.div(rest, contraction.extent(loop))
     return tuple(batch), code.mul(row, tiling.m), code.mul(column, tiling.n)
 
 
-def _strided(code: Code, product: MmaContraction, operand: int, batch: Sequence[Number]) -> Strided:
+def _strided(
+    code: Code, contraction: MmaContraction, operand: int, batch: Sequence[Number]
+) -> Strided:
     """A factor as this block sees it."""
-    memref = product.nest.op.operands[operand]
+    memref = contraction.nest.op.operands[operand]
     type = MemRefType(memref.type)
     strides, offset = type.get_strides_and_offset()
-    loops = [index.loop for index in product.nest.indices[operand]]
+    loops = [index.loop for index in contraction.nest.indices[operand]]
     by_loop = dict(zip(loops, strides, strict=True))
-    nbytes = product.kind.nbytes
-    own = product.n if operand else product.m
+    nbytes = contraction.kind.nbytes
+    own = contraction.n if operand else contraction.m
     parts = [
         code.wide_times(number, by_loop[loop] * nbytes)
-        for loop, number in zip(product.batch, batch, strict=True)
+        for loop, number in zip(contraction.batch, batch, strict=True)
         if loop in by_loop
     ]
     address = code.moved(code.address(memref, _GLOBAL), offset * nbytes)
     return Strided(
         code.moved(address, code.wide_sum(parts)) if parts else address,
-        product.extent(own),
+        contraction.extent(own),
         by_loop[own],
-        product.extent(product.k),
-        by_loop[product.k],
+        contraction.extent(contraction.k),
+        by_loop[contraction.k],
         _width(type, strides, offset, nbytes),
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vectorize-elementwise: a thread does as many neighbouring elements as it loads at once."""
+"""vectorize-elementwise: a thread computes as many contiguous elements as it loads at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PURE = ("arith.", "math.", "linalg.yield")
 
 @dataclass(frozen=True)
 class VectorizeElementwise(Pass):
-    """Give operations without sums a schedule with vectors, where enough threads are left.
+    """Give operations without reductions a schedule with vectors, if enough threads remain.
 
     Before:
         linalg.generic {iterator_types = ["parallel", "parallel"]} ins(%a : tensor<512x1024xf32>)
@@ -31,8 +31,8 @@ class VectorizeElementwise(Pass):
         linalg.generic {loop.dims = ["d0", "d1"], loop.schedule = [{axis = "d0", parallelize},
           {axis = "d1", parallelize}, {axis = "d1", tile = 4, vectorize}], ..}
 
-    Vectors are of 16 bytes of the widest elements. All operands that walk along the vector have
-    neighbouring elements there, and its loop is whole vectors.
+    A vector has 16 bytes of the widest elements. All operands that change along the vector are
+    contiguous there, and its loop is a whole number of vectors.
 
     Attributes:
         sms: multiprocessors that run a kernel.

@@ -92,6 +92,16 @@ def maximum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
     return binary(arith.maxsi, a, b, ip)
 
 
+def trip_count(
+    lower: Number, upper: Number, step: Number, ip: InsertionPoint | None = None
+) -> Number:
+    """The iterations of a loop from `lower` to below `upper`; 0 where it has none."""
+    rounded = subtract(add(subtract(upper, lower, ip), step, ip), 1, ip)
+    if isinstance(rounded, int) and isinstance(step, int):
+        return max(0, rounded // step)
+    return divide(maximum(rounded, 0, ip), step, ip)
+
+
 def linear_offset(terms: Sequence[tuple[Number, int]], ip: InsertionPoint | None = None) -> Number:
     """The sum of `number * factor`, an int where all numbers are."""
     total: Number = sum(number * factor for number, factor in terms if isinstance(number, int))
@@ -105,6 +115,13 @@ def compare(predicate: str, a: Number, b: Number, ip: InsertionPoint | None = No
     """`a <predicate> b` as an i1; predicates are those of `arith.cmpi`, such as "slt" and "ult"."""
     left, right = operands(a, b, ip)
     return arith.cmpi(arith.CmpIPredicate[predicate], left, right, ip=ip)
+
+
+def less(a: Number, b: Number, ip: InsertionPoint | None = None) -> Value | bool:
+    """`a < b` of signed numbers, as a bool where both are known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
+    return compare("slt", a, b, ip)
 
 
 def binary(

@@ -115,3 +115,48 @@ module {
     return
   }
 }
+
+// -----
+
+// A copy that bufferization has put between the operations of a kernel comes before them. Where it
+// writes what they read, they lose the mark and become a kernel each.
+
+module {
+  // CHECK-LABEL: func.func private @gathered.npu0.0
+  // CHECK:         memref.copy
+  // CHECK-LABEL: func.func private @gathered.npu0.1
+  // CHECK:         linalg.exp {xtc.kernel = 0 : i64}
+  // CHECK:         linalg.exp {xtc.kernel = 0 : i64}
+  // CHECK-NOT:   func.func private @gathered.npu0.2
+  func.func private @gathered.npu0.0(%a: memref<4xf32>, %b: memref<4xf32>, %r: memref<8xf32>) attributes {xtc.device = "npu0"} {
+    %t = memref.alloc() : memref<4xf32>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%a : memref<4xf32>) outs(%t : memref<4xf32>)
+    %left = memref.subview %r[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+    memref.copy %b, %left : memref<4xf32> to memref<4xf32, strided<[1]>>
+    %right = memref.subview %r[4] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 4>>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%t : memref<4xf32>) outs(%right : memref<4xf32, strided<[1], offset: 4>>)
+    return
+  }
+  func.func @gathered(%a: memref<4xf32>, %b: memref<4xf32>, %r: memref<8xf32>) {
+    call @gathered.npu0.0(%a, %b, %r) : (memref<4xf32>, memref<4xf32>, memref<8xf32>) -> ()
+    return
+  }
+
+  // CHECK-LABEL: func.func private @apart.npu0.0
+  // CHECK:         linalg.exp ins
+  // CHECK-LABEL: func.func private @apart.npu0.1
+  // CHECK:         memref.copy
+  // CHECK-LABEL: func.func private @apart.npu0.2
+  // CHECK:         linalg.exp ins
+  func.func private @apart.npu0.0(%a: memref<4xf32>, %b: memref<4xf32>, %r: memref<4xf32>) attributes {xtc.device = "npu0"} {
+    %t = memref.alloc() : memref<4xf32>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%a : memref<4xf32>) outs(%t : memref<4xf32>)
+    memref.copy %b, %a : memref<4xf32> to memref<4xf32>
+    linalg.exp {xtc.kernel = 0 : i64} ins(%t : memref<4xf32>) outs(%r : memref<4xf32>)
+    return
+  }
+  func.func @apart(%a: memref<4xf32>, %b: memref<4xf32>, %r: memref<4xf32>) {
+    call @apart.npu0.0(%a, %b, %r) : (memref<4xf32>, memref<4xf32>, memref<4xf32>) -> ()
+    return
+  }
+}

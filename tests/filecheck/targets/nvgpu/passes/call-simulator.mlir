@@ -91,6 +91,37 @@ llvm.func @g.nvgpu0.0(%a: !llvm.ptr<1>, %n: i32, %h: vector<2xf16>, %c: f32)
   llvm.return
 }
 
+// A barrier with a number, and one for some threads: 0 stands for all of the block. Each kind of
+// shuffle has its mode, each axis its argument.
+// CHECK-LABEL: llvm.func internal @operands.nvgpu0.0(
+// CHECK-SAME:  %[[ID:[^:]*]]: i32, %[[THREADS:[^:]*]]: i32, %[[X:[^:]*]]: i32)
+// CHECK:       llvm.call @cuda_barrier_sync(%[[ID]], %[[THREADS]])
+// CHECK:       %[[ALL:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK:       llvm.call @cuda_barrier_sync(%[[ID]], %[[ALL]])
+// CHECK:       %[[UP:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK:       llvm.call @cuda_shuffle(%{{.*}}, %[[UP]], %[[X]]
+// CHECK:       %[[DOWN:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK:       llvm.call @cuda_shuffle(%{{.*}}, %[[DOWN]], %[[X]]
+// CHECK:       %[[INDEX:.*]] = llvm.mlir.constant(3 : i32)
+// CHECK:       llvm.call @cuda_shuffle(%{{.*}}, %[[INDEX]], %[[X]]
+// CHECK:       llvm.call @cuda_warp_sync(%[[X]])
+// CHECK:       %[[Y:.*]] = llvm.mlir.constant(1 : i32)
+// CHECK-NEXT:  llvm.call @cuda_thread_id(%[[Y]])
+// CHECK:       %[[Z:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK-NEXT:  llvm.call @cuda_block_id(%[[Z]])
+llvm.func @operands.nvgpu0.0(%id: i32, %threads: i32, %x: i32)
+    attributes {nvgpu.block = array<i64: 96, 1, 1>, nvgpu.grid = array<i64: 7, 1, 1>} {
+  nvvm.barrier id = %id number_of_threads = %threads
+  nvvm.barrier id = %id
+  %up = nvvm.shfl.sync up %x, %x, %id, %threads : i32 -> i32
+  %down = nvvm.shfl.sync down %x, %x, %id, %threads : i32 -> i32
+  %index = nvvm.shfl.sync idx %x, %x, %id, %threads : i32 -> i32
+  nvvm.bar.warp.sync %x : i32
+  %y = nvvm.read.ptx.sreg.tid.y : i32
+  %z = nvvm.read.ptx.sreg.ctaid.z : i32
+  llvm.return
+}
+
 // Without a grid: no function to launch.
 // CHECK-LABEL: llvm.func @not_a_kernel()
 llvm.func @not_a_kernel() {
