@@ -41,13 +41,16 @@ def make_space(
         )
     chosen = _chosen(graph, schedule, strategy, operator)
     parts = []
-    for name, one in chosen:
+    for name, wanted in chosen:
         space = schedule[name].space
         known = _facts(graph, name, facts)
-        if not isinstance(one, Strategy):
-            one = builtin(one, graph.node(name).op.name, space, known, graph.node(name).flops)
+        if isinstance(wanted, Strategy):
+            found = wanted
+        else:
+            node = graph.node(name)
+            found = builtin(wanted, node.op.name, space, known, node.flops)
         prefix = f"{name}." if len(chosen) > 1 else ""
-        parts.append(Part.of(one, name, space, known, prefix))
+        parts.append(Part.of(found, name, space, known, prefix))
     return SearchSpace(parts)
 
 
@@ -60,13 +63,13 @@ def _chosen(
         return [(name, strategy) for name in names]
     read = Strategy.several(strategy) if isinstance(strategy, Path) else strategy
     if len(read) > 1:
-        return [(str(one.operator), one) for one in read]
+        return [(str(strategy.operator), strategy) for strategy in read]
     return [(operator or read[0].operator or _fitting(graph, schedule, read[0]), read[0])]
 
 
 def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
     """The operator with most work that has the axes of a strategy."""
-    fitting = [one for one in schedule.names if strategy.axes <= set(schedule[one].dims)]
+    fitting = [name for name in schedule.names if strategy.axes <= set(schedule[name].dims)]
     if not fitting:
         raise UserError(
             f"no operator of '{graph.name}' has the axes of strategy '{strategy.name}'",
