@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from xtc.core.errors import UserError, close_match, did_you_mean
 from xtc.ir import known_passes
+from xtc.ir.pass_filter import pass_names
 from xtc.ir.passes import Pass, split_pass
 from xtc.ir.pipeline import STAGES, Step, check_step
+from xtc.ir.upstream_passes import UPSTREAM
 
 
 def parse_step(text: str) -> Step:
@@ -42,10 +44,17 @@ def _step(step: object) -> Step:
 
 
 def check_upstream(step: str) -> str:
-    """`step` if MLIR has it, a pass or several. Raises UserError, which knows our own passes."""
+    """`step` if MLIR has it, a pass or several. Raises UserError, which knows all passes' names."""
     try:
         check_step(step)
     except UserError as error:
-        error.hints = tuple(close_match(step.partition("{")[0], known_passes.names()))
+        error.hints = _closest(step)
         raise
     return step
+
+
+def _closest(step: str) -> tuple[str, ...]:
+    """Hints on the names in `step` that are no passes: MLIR's operations have a dot in theirs."""
+    known = {*known_passes.names(), *UPSTREAM}
+    unknown = sorted(name for name in pass_names(step) - known if "." not in name)
+    return tuple(hint for name in unknown for hint in close_match(name, known))
