@@ -24,8 +24,9 @@ from xtc.ir.mlir import (
     get_indexing_maps,
 )
 from xtc.loops import Axis, Nest, Space, check_nest, nest_data, parse_nest
-from xtc.loops.descript import nest_line
 from xtc.loops.nest_attribute import is_nest, nest_of
+from xtc.loops.nest_yaml import nest_line
+from xtc.loops.normalize import normalized
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
 from xtc_passes.tensor._meshes import mesh_around
@@ -112,7 +113,7 @@ def _written(op: Operation, title: str, space: Space) -> Nest:
     """The nest that the schedule describes, of a pass or as people write it. Raises UserError."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if is_nest(attribute):
-        return nest_of(attribute).fitted(space).with_factors()
+        return normalized(nest_of(attribute).fitted(space))
     return parse_nest(_schedule_data(op, title), space, title)
 
 
@@ -167,10 +168,8 @@ def _lines_of_text() -> Iterator[None]:
 
 
 def _space(op: Operation, title: str, levels: int) -> Space:
-    names = _dims(op, title)
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
-    if len(names) != len(sizes):
-        raise UserError(f"{LOOP_DIMS} names {len(names)} loops of {title}, which has {len(sizes)}")
+    names = _dims(op, title, len(sizes))
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
     for position, groups in grouped_loops(op).items():
         axes[position] = replace(axes[position], groups=groups)
@@ -184,7 +183,8 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
 
 
-def _dims(op: Operation, title: str) -> list[str]:
+def _dims(op: Operation, title: str, count: int) -> list[str]:
+    """The names of its loops; `d2` and so on for the last ones where fewer are named."""
     attribute = linalg.dict_of(op).get(LOOP_DIMS)
     texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
     if not texts or not all(isinstance(one, StringAttr) for one in texts):
@@ -196,7 +196,10 @@ def _dims(op: Operation, title: str) -> list[str]:
                 f"{LOOP_DIMS} of {title} has {shown(name)}, which cannot name one loop",
                 hints=["letters, digits and _, each name once"],
             )
-    return names
+    if len(names) > count:
+        raise UserError(f"{LOOP_DIMS} names {len(names)} loops of {title}, which has {count}")
+    unnamed = range(len(names), count)
+    return names + [f"d{n}" if f"d{n}" not in names else f"d{n}_" for n in unnamed]
 
 
 def check_producers(one: Scheduled, scheduled: Sequence[Operation]) -> None:

@@ -143,6 +143,9 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             # The others may look for what starts a sum.
             FillByVectors(HostDescription.of(machine).vector_bits),
             "convert-linalg-to-loops",
+            # Loops of one iteration go: where a body is written out often, LLVM's time grows with
+            # the square of how many loops there are.
+            "canonicalize",
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,

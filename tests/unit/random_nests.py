@@ -170,7 +170,19 @@ def random_calls(rng: Random, node: NodeSchedule, count: int) -> list[str]:
 
 
 def _call(rng: Random, node: NodeSchedule) -> list[NodeSchedule]:
-    """One call; the new schedules where it was a split."""
+    """One call, taken back where the schedule could not be used then; new schedules of a split."""
+    before = list(node._loops), list(node._parts), list(node._waiting)
+    try:
+        children = _any_call(rng, node)
+        node._root().nest  # noqa: B018  checked when it is used
+    except UserError:
+        node._loops, node._parts, node._waiting = before
+        node._root()._refit()
+        raise
+    return children
+
+
+def _any_call(rng: Random, node: NodeSchedule) -> list[NodeSchedule]:
     loop = rng.choice(node.loops) if node.loops else "i"
     dim = rng.choice(node.dims)
     size = next(axis.size for axis in node.axes if axis.name == dim)
@@ -192,8 +204,7 @@ def _split(rng: Random, node: NodeSchedule, _loop: str, dim: str, size: int) -> 
 
 def _vectorize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:
     loop = node.loops[-1] if node.loops and rng.random() < 0.8 else loop
-    nest = node.nest
-    axes = [nest.space.axis(one.axis) for one in nest.loops if one.name == loop]
+    axes = [node.space.axis(own.axis) for own in node._loops if own.name == loop]
     if not any(axis is not None and axis.groups for axis in axes):
         node.vectorize([loop])
 

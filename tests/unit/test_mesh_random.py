@@ -52,6 +52,7 @@ def random_schedule(rng: Random, graph: Graph) -> xtc.Schedule:
             node.pack_at(rng.choice(order), operand)
     if rng.random() < 0.3 and order:
         node.buffer_at(rng.choice(order))
+    schedule.texts()  # refused where it is not legal
     return schedule
 
 

@@ -46,7 +46,7 @@ def seed() -> Schedule:
 
 def refused(call: Callable[[], object], message: str, hint: str = "") -> None:
     with pytest.raises(UserError) as caught:
-        call()
+        str(call())
     assert message in str(caught.value)
     assert hint in "\n".join(caught.value.hints)
 
@@ -288,6 +288,7 @@ def test_a_part_in_another_memory_is_refused() -> None:
         "operand 0 of C is distributed over 'mx', but no loop over 'px'",
         "distribute the loop that indexes it over 'px'",
     )
+    schedule = meshed(product(), (2, 1))
     schedule["C"].distribute("i", "px").distributed_buffer_at("i", 0, ["*", "mx"])
     refused(
         lambda: applied(schedule),
@@ -379,3 +380,10 @@ def test_grids_that_make_no_mesh(attributes: str) -> None:
     with Context():
         module = Module.parse(text).operation
         refused(lambda: run_steps(module, (DistributeSchedules(),)), GRIDS[attributes])
+
+
+def test_data_names_operands_by_number() -> None:
+    mesh = {"@m": {"mx": 2}, "@p over @m": {"px": 2}}
+    spread = {"i": {"distribute": "px", "spread": {0: ["mx", "*"]}}, "j": {}, "k": {}}
+    schedule = xtc.Schedule.of(product(), {**mesh, "C": spread})
+    assert "spread: {0: ['mx', '*']}" in schedule["C"].data

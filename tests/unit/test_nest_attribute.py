@@ -8,8 +8,8 @@ import pytest
 from xtc.core.errors import UserError
 from xtc.ir import mlir
 from xtc.loops import ALL, Axis, Nest, NestLoop, Segment, Space
-from xtc.loops.descript import nest_line
 from xtc.loops.nest_attribute import is_nest, nest_attribute, nest_of
+from xtc.loops.nest_yaml import nest_line
 
 _LOOPS = (
     NestLoop("j", pack=(1, 0), parallelize=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -54,7 +55,9 @@ def test_ptxas_accepts_random_graphs(arch: str, data: st.DataObject, tmp_path: P
 
 
 @needs_ptxas
-@pytest.mark.parametrize("make", [legal_schedule, blocked_schedule])
+@pytest.mark.parametrize(
+    "make", [partial(legal_schedule, target="nvgpu"), blocked_schedule], ids=["legal", "blocked"]
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ptxas_accepts_random_schedules_without_spills(
     family: str, make: Callable[[Random, str], xtc.Schedule], tmp_path: Path

@@ -35,7 +35,7 @@ def gpu() -> Iterator[NvgpuDevice]:
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_a_schedule_changes_how_but_not_what(gpu: NvgpuDevice, family: str, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
-    schedule = legal_schedule(rng, family)
+    schedule = legal_schedule(rng, family, "nvgpu")
     with xtc.compile(schedule.graph, target=gpu, schedule=schedule) as module:
         module.check(*random_inputs(rng, schedule.graph))
     assert gpu.memory_info()[0] == 0

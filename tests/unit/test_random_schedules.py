@@ -28,23 +28,23 @@ COUNT = max(5, settings().max_examples // 25)
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
-def schedule_by_data(rng: Random, graph: Graph) -> xtc.Schedule:
+def schedule_by_data(rng: Random, graph: Graph, target: str | None = None) -> xtc.Schedule:
     data = random_data(rng, xtc.Schedule(graph)["C"].space)
-    return xtc.Schedule.of(graph, {"C": data})
+    return xtc.Schedule.of(graph, {"C": data}, target)
 
 
-def schedule_by_calls(rng: Random, graph: Graph) -> xtc.Schedule:
-    schedule = xtc.Schedule(graph)
+def schedule_by_calls(rng: Random, graph: Graph, target: str | None = None) -> xtc.Schedule:
+    schedule = xtc.Schedule(graph, target)
     random_calls(rng, schedule["C"], rng.randint(1, 10))
     return schedule
 
 
-def legal_schedule(rng: Random, family: str) -> xtc.Schedule:
+def legal_schedule(rng: Random, family: str, target: str | None = None) -> xtc.Schedule:
     """A schedule of a random graph. Raises AssertionError where hardly one is legal."""
     for _ in range(20):
         graph = random_graph(rng, family)
         try:
-            return rng.choice((schedule_by_data, schedule_by_calls))(rng, graph)
+            return rng.choice((schedule_by_data, schedule_by_calls))(rng, graph, target)
         except UserError:
             continue
     raise AssertionError(f"no legal schedule of {family} in 20")

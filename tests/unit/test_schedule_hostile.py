@@ -68,7 +68,7 @@ DATA: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "a nest": (lambda value: value, ("", {}, [], ())),
     "a loop": (lambda value: {"i": value}, ({}, [], ())),
     "a part of a list": (lambda value: [value], ({},)),
-    "a factor": (lambda value: {"i": {"unroll": value}}, (True,)),
+    "a factor": (lambda value: {"i": {"unroll": value}}, (True, 1 << 31, 1 << 63)),
     "an operand to pack": (lambda value: {"i": {"pack": value}}, (0, [1])),
     "an operand to fuse": (lambda value: {"i": {"fuse": value}}, (0,)),
     "a flag": (lambda value: {"i": {"buffer": value}}, (True,)),
@@ -104,21 +104,36 @@ def labels(values: Iterable[Any]) -> list[str]:
 def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
     node = xtc.Schedule(product())["Product"]
     before = str(node)
-    if primitive.endswith("operand") and value == 0 and value is not False:
+    if is_degenerate(primitive, value):
         PRIMITIVES[primitive](node, value)
+        assert len(str(node)) < 1000
         return
     with pytest.raises(UserError) as caught:
-        PRIMITIVES[primitive](node, value)
+        str(PRIMITIVES[primitive](node, value))  # a loop that is not there may yet come
     assert "Product" in caught.value.what
     assert len(str(caught.value)) < 1000
-    assert str(node) == before
+    if "has no loop 'z'" not in caught.value.what:
+        assert str(node) == before
+
+
+def is_degenerate(primitive: str, value: Any) -> bool:
+    """What asks for nothing, or for all iterations, or is no mistake at all."""
+    if primitive.endswith("operand") and type(value) is int:
+        return value == 0
+    if primitive in ("vectorize", "parallelize") and isinstance(value, list | tuple | set):
+        return len(value) == 0
+    if primitive == "unroll":
+        return value == {}
+    if primitive == "split's segments":
+        return value == {"z": 0}
+    return primitive == "unroll's factor" and value == 1 << 31
 
 
 NAMED = {"strip_mine's size": "'z'", "split's start": "'i[", "unroll's factor": "'i'"}
 
 
 @pytest.mark.parametrize(("primitive", "name"), NAMED.items())
-@pytest.mark.parametrize("value", [0, -4, 1 << 31, True, 2.5, float("nan")])
+@pytest.mark.parametrize("value", [0, -4, 1 << 63, True, 2.5, float("nan")])
 def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: object) -> None:
     node = xtc.Schedule(product())["Product"]
     with pytest.raises(UserError) as caught:
@@ -126,7 +141,7 @@ def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: obj
     assert name in caught.value.what or "'high'" in caught.value.what
 
 
-@pytest.mark.parametrize("split", [{}, {"all": 0}, {"low": 0, "high": 32}, {"low": 1}])
+@pytest.mark.parametrize("split", [{}, {"low": 0, "high": 32}, {"low": 1}])
 def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
     node = xtc.Schedule(product())["Product"]
     with pytest.raises(UserError, match=r"'i(\[.*)?' of Product"):

@@ -92,7 +92,7 @@ def _results(args: argparse.Namespace, text: str) -> str:
     with mlir.single_threaded_context(), named_places(str(args.file)):
         module = parse_module(text, str(args.file))
         run_steps(module, [known_passes.passes()[_TO_SOURCE]()], str(args.file))
-        found = _nests(module, args.function)
+        found = _nests(module, args.function, needed=args.nest)
         printed = [nest_text(one.nest, one.title) for one in found] if args.nest else []
         if args.stage or args.run or args.measure:
             own = find_function(module, args.function)
@@ -104,8 +104,11 @@ def _results(args: argparse.Namespace, text: str) -> str:
     return "".join(f"{part.rstrip()}\n" for part in printed)
 
 
-def _nests(module: Operation, function: str | None) -> list[Any]:
-    """Scheduled operations, of one function or of all. Raises UserError where there are none."""
+def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any]:
+    """Scheduled operations, of one function or of all.
+
+    Raises UserError where there are none, but needed; without schedules, the target chooses them.
+    """
     from xtc.ir.mlir import copied
 
     if function is not None:
@@ -113,7 +116,7 @@ def _nests(module: Operation, function: str | None) -> list[Any]:
     apply: Any = known_passes.passes()[_APPLY]()
     scheduled: list[Any] = apply.nests(copied(module))
     found = [one for one in scheduled if function in (None, one.function)]
-    if not found:
+    if not found and needed:
         where = "the file" if function is None else f"'{function}'"
         raise UserError(f"no operator of {where} has {LOOP_SCHEDULE}", hints=[_EXAMPLE])
     return found

@@ -2,9 +2,10 @@
 """Loop nests as data: the vocabulary of schedules, its text forms and what is legal."""
 
 from xtc.loops.check import check_nest
-from xtc.loops.descript import nest_data, parse_nest
+from xtc.loops.descript import parse_nest
 from xtc.loops.mesh import Mesh
 from xtc.loops.nest import ALL, Axis, Nest, NestLoop, Segment, Space, nest_text
+from xtc.loops.nest_yaml import nest_data
 
 __all__ = [
     "ALL",

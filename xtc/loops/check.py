@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean, shown
 from xtc.loops.check_mesh import check_distribution
-from xtc.loops.check_operands import check_operands
+from xtc.loops.check_operands import check_not_vectorized, check_operands
+from xtc.loops.incomplete import IncompleteError
 from xtc.loops.nest import Nest, NestLoop, Space
 from xtc.loops.plan import code_size, parallel_groups, plan_nest
 
@@ -46,7 +47,7 @@ def check_nest(nest: Nest, title: str) -> None:
     check_operands(nest, title)
     size = code_size(plan_nest(nest, title))
     if size > MAX_CODE:
-        raise UserError(
+        raise IncompleteError(
             f"the schedule of {title} writes out about {size} copies of it; {MAX_CODE} at most",
             hints=["unroll fewer loops, vectorize smaller tiles, choose tiles that divide"],
         )
@@ -87,13 +88,8 @@ def _unique_loops(nest: Nest, title: str, outside: Outside) -> None:
 def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
     if not nest.segments:
         return
-    name = nest.segments[0].axis
-    if name in {loop.axis for loop in nest.loops} | outside.axes:
-        raise UserError(
-            f"axis '{name}' of {title} is split after it was looped over",
-            hints=["split it before any loop over it"],
-        )
-    size, position = nest.space.size(name), 0
+    name, position = nest.segments[0].axis, 0
+    size = nest.left()[name]
     for segment in nest.segments:
         if segment.axis != name or segment.start != position:
             raise UserError(
@@ -111,10 +107,16 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
     if position != size:
         raise UserError(
             f"the split of '{name}' of {title} ends at {position}, not at {size}",
+            notes=_already_divided(nest, name, size),
             hints=[f"add '{name}[{position}:]'"] if position < size else [],
         )
-    if len(nest.segments) == 1:
-        raise UserError(f"the split of '{name}' of {title} has one segment, which changes nothing")
+
+
+def _already_divided(nest: Nest, name: str, size: int) -> list[str]:
+    """What loops around have left of an axis, where that is less than all."""
+    if size == nest.space.size(name):
+        return []
+    return [f"the loops around leave {size} of {nest.space.size(name)} elements of '{name}'"]
 
 
 def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
@@ -122,18 +124,18 @@ def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
     looped: set[str] = set()
     for loop in nest.loops:
         outer = covered[loop.axis]
-        again = loop.axis in looped
         if loop.tile is None:
-            _check_whole(nest, loop, title, outside, again=again)
+            _check_whole(nest, loop, title, outside, again=loop.axis in looped)
         elif loop.tile < 1:
             raise UserError(
                 f"'{loop.name}' of {title} covers {loop.tile} elements; 1 at least",
                 where=loop.where,
             )
-        elif loop.tile > outer or (loop.tile == outer and (again or loop.axis not in outside.axes)):
-            raise UserError(
+        elif loop.tile > outer:
+            error = UserError if loop.tile > nest.space.size(loop.axis) else IncompleteError
+            raise error(
                 f"'{loop.name}' of {title} covers {loop.tile} elements of {outer}: this is no tile",
-                hints=[f"choose a size from 1 to {outer - 1}" if outer > 1 else "leave it away"],
+                hints=[f"choose a size from 1 to {outer}"],
                 where=loop.where,
             )
         covered[loop.axis] = outer if loop.tile is None else loop.tile
@@ -142,14 +144,15 @@ def _tiles_shrink(nest: Nest, title: str, outside: Outside) -> None:
 
 def _check_whole(nest: Nest, loop: NestLoop, title: str, outside: Outside, *, again: bool) -> None:
     if again:
-        raise UserError(
+        raise IncompleteError(
             f"the loop over all of '{loop.axis}' of {title} is inside a tile of it",
             hints=[f"put '{loop.axis}' before its tiles"],
+            where=loop.where,
         )
     if loop.axis in outside.axes and nest.space.size(loop.axis) == 1:
         raise UserError(
             f"'{loop.name}' of {title} is looped over outside of the segment already",
-            hints=["leave it away in the segment, or outside of it"],
+            hints=["leave it out in the segment, or outside of it"],
             where=loop.where,
         )
 
@@ -162,11 +165,6 @@ def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
         if not loop.vectorize:
             continue
         _check_vector(nest, position, title)
-        if extent.size == 1:
-            raise UserError(
-                f"'{loop.name}' of {title} has one element; nothing to vectorize",
-                where=loop.where,
-            )
         if loop.axis in vectorized:
             raise UserError(
                 f"'{loop.name}' of {title} is inside '{vectorized[loop.axis].name}', "
@@ -186,24 +184,22 @@ def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
 
 def _check_vector(nest: Nest, position: int, title: str) -> None:
     loop = nest.loops[position]
-    inner = next((one for one in nest.loops[position + 1 :] if not one.vectorize), None)
-    if inner is not None or nest.segments:
-        inside = inner.name if inner else nest.segments[0].name
-        raise UserError(
-            f"'{loop.name}' of {title} cannot be vectorized: '{inside}' is inside it",
+    inner = [extent for extent in nest.extents()[position + 1 :] if not extent.loop.vectorize]
+    inside = [extent.loop.name for extent in inner if extent.size > 1]
+    inside += [segment.name for segment in nest.segments[:1]]
+    if inside:
+        raise IncompleteError(
+            f"'{loop.name}' of {title} cannot be vectorized: '{inside[0]}' is inside it",
             hints=["interchange the loops so that vectorized ones are innermost"],
             where=loop.where,
         )
+    for extent in inner:
+        check_not_vectorized(extent.loop, loop, title)
     if _is_reduction(nest, loop) and not _is_grouped(nest, loop):
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
             notes=["the sum's order would change"],
             hints=["vectorize a parallel axis"],
-            where=loop.where,
-        )
-    if loop.unroll:
-        raise UserError(
-            f"'{loop.name}' of {title} is both vectorized and unrolled",
             where=loop.where,
         )
 
@@ -246,16 +242,22 @@ def _parallel_outermost(nest: Nest, title: str, outside: Outside) -> None:
 
 
 def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Outside) -> None:
-    """The first parallel loops are outermost; others need a machine with as many levels."""
-    before = nest.loops[: nest.loops.index(loop)]
-    around = [one for one in before if not one.parallelize]
+    """Where blocks run threads, the first parallel loops are outermost, and there are two levels.
+
+    Threads that are alike share the outermost parallel loop; one of them does those inside.
+    """
+    levels = nest.space.levels
+    if levels == 1:
+        return
+    before = nest.extents()[: nest.loops.index(loop)]
+    around = [extent.loop for extent in before if not extent.loop.parallelize and extent.trips > 1]
     around += [outside.loop] if outside.loop else []
-    if level < nest.space.levels and not outside.loop and (level or not around):
+    if level < levels and not outside.loop and (level or not around):
         return
     hint = "interchange the loops so that parallel ones are outermost"
-    if nest.space.levels > 1 and level:
+    if level:
         hint = "two levels at most: blocks, and the threads of each"
-    raise UserError(
+    raise IncompleteError(
         f"'{loop.name}' of {title} cannot be parallelized inside "
         f"'{around[0].name if around else loop.axis}'",
         hints=[hint],
@@ -265,15 +267,9 @@ def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Ou
 
 def _check_together(nest: Nest, group: tuple[NestLoop, ...], title: str) -> None:
     """Loops that run as one parallel loop."""
-    for extent in nest.extents():
-        if extent.loop in group and extent.trips == 1:
-            raise UserError(
-                f"'{extent.loop.name}' of {title} runs once; nothing to parallelize",
-                where=extent.loop.where,
-            )
     for loop in group[:-1]:
         if loop.pack or loop.fuse or loop.buffer:
-            raise UserError(
+            raise IncompleteError(
                 f"'{loop.name}' and '{group[-1].name}' of {title} run as one parallel "
                 "loop; nothing can be put between them",
                 hints=[f"put it inside '{group[-1].name}'"],
@@ -283,20 +279,14 @@ def _check_together(nest: Nest, group: tuple[NestLoop, ...], title: str) -> None
 
 def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
     copies = 1
-    for extent in nest.extents():
-        loop, trips = extent.loop, extent.trips
-        if not loop.unroll:
-            continue
-        if not 2 <= loop.unroll <= trips:
-            times = "once" if trips == 1 else f"{trips} times"
+    for loop in nest.loops:
+        if loop.unroll < 0:
             raise UserError(
-                f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}: it runs {times}",
-                hints=[f"a factor from 2 to {trips}" if trips > 1 else "leave it away"],
-                where=loop.where,
+                f"'{loop.name}' of {title} cannot be unrolled by {loop.unroll}", where=loop.where
             )
-        copies *= loop.unroll
+        copies *= max(1, loop.unroll)
     if copies > MAX_UNROLLED:
-        raise UserError(
+        raise IncompleteError(
             f"unrolling makes {copies} copies of {title}; {MAX_UNROLLED} at most",
             hints=["unroll fewer loops, or by smaller factors"],
         )

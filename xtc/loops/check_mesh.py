@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from xtc.core.errors import UserError, did_you_mean
+from xtc.loops.incomplete import IncompleteError
 from xtc.loops.mesh import Mesh
 from xtc.loops.nest import Nest, NestLoop
 
@@ -97,7 +98,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
     leading, trailing = leading_loops(nest), trailing_loops(nest)
     for loop, around in zip(leading, nest.loops, strict=False):
         if around not in leading:
-            raise UserError(
+            raise IncompleteError(
                 f"'{loop.name}' of {title} cannot be distributed over '{loop.distribute}' inside "
                 f"'{around.name}'",
                 notes=[f"'{loop.distribute}' runs over memories: nothing is around it"],
@@ -106,7 +107,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
     first = nest.loops.index(trailing[0]) if trailing else 0
     for loop, place in zip(trailing, nest.loops[first:], strict=False):
         if loop != place:
-            raise UserError(
+            raise IncompleteError(
                 f"'{trailing[0].name}' and '{loop.name}' of {title} cannot be distributed over "
                 f"processors of one memory with '{place.name}' between them",
                 hints=["interchange the loops so that they are neighbours"],
@@ -115,7 +116,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
         axes = [loop.axis for loop in group]
         twice = next((axis for axis in axes if axes.count(axis) > 1), None)
         if twice is not None:
-            raise UserError(
+            raise IncompleteError(
                 f"axis '{twice}' of {title} is distributed twice, over "
                 + " and ".join(f"'{one.distribute}'" for one in group if one.axis == twice),
                 hints=["distribute another axis, or only the outer of the two loops"],
@@ -128,7 +129,7 @@ def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:
         for loop in group[:-1]:
             packed = loop.pack if group is leading_loops(nest) else ()
             if packed or loop.buffer or loop.fuse:
-                raise UserError(
+                raise IncompleteError(
                     f"'{loop.name}' and '{group[-1].name}' of {title} are distributed as one "
                     "loop; nothing can be put between them",
                     hints=[f"put it inside '{group[-1].name}'"],
@@ -139,7 +140,7 @@ def _check_spread(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
     if loop in trailing_loops(nest) or any(
         one in trailing_loops(nest) for one in nest.loops[: nest.loops.index(loop)]
     ):
-        raise UserError(
+        raise IncompleteError(
             f"'{loop.name}' of {title} runs on the processors of one memory; nothing can be "
             "distributed over memories there",
             hints=["name a loop that is outside of them"],
@@ -150,7 +151,7 @@ def _check_spread(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
             _check_memory_axis(nest, loop, operand, axis, mesh, title)
         named = [axis for axis in axes if axis != "*"]
         if len(set(named)) < len(named):
-            raise UserError(f"operand {operand} of {title} is distributed over an axis twice")
+            raise IncompleteError(f"operand {operand} of {title} is distributed over an axis twice")
 
 
 def _check_operand(nest: Nest, loop: NestLoop, operand: int, mesh: Mesh, title: str) -> None:
@@ -183,7 +184,7 @@ def _check_memory_axis(
         )
     over = mesh.names[memory.names.index(axis)]
     if memory.size(axis) > 1 and over not in {one.distribute for one in nest.loops}:
-        raise UserError(
+        raise IncompleteError(
             f"operand {operand} of {title} is distributed over '{axis}', but no loop over '{over}'",
             notes=["a processor would read another one's memory"],
             hints=[f"distribute the loop that indexes it over '{over}'"],

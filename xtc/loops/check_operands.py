@@ -5,44 +5,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xtc.core.errors import UserError
-from xtc.loops.nest import Nest, NestLoop
+from xtc.core.errors import UserError, located
+from xtc.loops.incomplete import IncompleteError
+from xtc.loops.nest import Nest, NestLoop, Space
 
 Places = Mapping[int, tuple[str, str]]
 """By operand, what was done to it further out and at which loop: `{1: ("pack", "i")}`."""
 
 
-def check_operands(nest: Nest, title: str, outer: Places | None = None, trips: int = 1) -> None:
+def check_operands(nest: Nest, title: str, outer: Places | None = None) -> None:
     """Raise UserError where an operand is not there, or was dealt with at an outer loop already.
 
-    `outer` and `trips` tell what is around a segment; they are for the recursion.
+    `outer` tells what is around a segment; it is for the recursion.
     """
     places = dict(outer or {})
     for extent in nest.extents():
-        trips *= extent.trips
         loop = extent.loop
         _check_numbers(nest, loop, title)
-        _check_not_vectorized(loop, title)
+        check_not_vectorized(loop, loop, title)
         for operand in loop.fuse:
             _check_computed(nest, loop, operand, title)
-            _check_fuse(loop, operand, title, places, trips)
+            _check_fuse(loop, operand, title, places)
             places[operand] = ("fuse", loop.name)
         for operand in loop.pack:
             places[operand] = ("pack", loop.name)
     for segment in nest.segments:
-        check_operands(segment.nest, title, places, trips)
+        check_operands(segment.nest, title, places)
+
+
+def check_number(space: Space, operand: int, word: str, loop: str, title: str) -> None:
+    """Raise UserError unless the operation reads an operand of this number."""
+    if not 0 <= operand < space.operands:
+        raise UserError(
+            f"{word} at '{loop}': {title} has no operand {operand}",
+            notes=[f"it reads {space.operands} operands, counted from 0"],
+        )
 
 
 def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
-    count = nest.space.operands
     for word, operands in (("pack", loop.pack), ("fuse", loop.fuse)):
         for operand in operands:
-            if not 0 <= operand < count:
-                raise UserError(
-                    f"{word} at '{loop.name}': {title} has no operand {operand}",
-                    notes=[f"it reads {count} operands, counted from 0"],
-                    where=loop.where,
-                )
+            with located(loop.where):
+                check_number(nest.space, operand, word, loop.name, title)
         if len(set(operands)) < len(operands):
             raise UserError(
                 f"{word} at '{loop.name}' of {title} names an operand twice",
@@ -50,10 +54,11 @@ def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
             )
 
 
-def _check_not_vectorized(loop: NestLoop, title: str) -> None:
-    if loop.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread):
+def check_not_vectorized(loop: NestLoop, vector: NestLoop, title: str) -> None:
+    """Raise UserError where something is to be put into a loop that is, or is in, a vector."""
+    if vector.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread):
         raise UserError(
-            f"'{loop.name}' of {title} is vectorized; nothing can be put inside it",
+            f"'{vector.name}' of {title} is vectorized; nothing can be put inside it",
             hints=["use the loop around it"],
             where=loop.where,
         )
@@ -69,18 +74,12 @@ def _check_computed(nest: Nest, loop: NestLoop, operand: int, title: str) -> Non
         )
 
 
-def _check_fuse(loop: NestLoop, operand: int, title: str, places: Places, trips: int) -> None:
+def _check_fuse(loop: NestLoop, operand: int, title: str, places: Places) -> None:
     if operand in places:
         word, name = places[operand]
-        raise UserError(
+        raise IncompleteError(
             f"fuse at '{loop.name}': operand {operand} of {title} is computed before '{loop.name}' "
             f"is reached, by its {word} at '{name}'",
             hints=[f"leave out one of the two, or fuse at '{name}' or outside of it"],
-            where=loop.where,
-        )
-    if trips == 1:
-        raise UserError(
-            f"fuse at '{loop.name}' of {title} changes nothing: '{loop.name}' runs once",
-            hints=["fuse at a loop that repeats"],
             where=loop.where,
         )

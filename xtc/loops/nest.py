@@ -80,7 +80,7 @@ class Space:
         """The same space with other names of axes."""
         axes = tuple(replace(axis, name=names[axis.name]) for axis in self.axes)
         subscripts = tuple(
-            tuple((names[axis], factor) for axis, factor in one) for one in self.subscripts
+            tuple((names[axis], factor) for axis, factor in index) for index in self.subscripts
         )
         return replace(self, axes=axes, subscripts=subscripts)
 
@@ -172,11 +172,13 @@ class Nest:
         space: the iteration space; inside a segment, what the loops around it leave of it.
         loops: outermost first; every axis has its whole-axis loop unless the segments have.
         segments: what the innermost loop runs one after the other, in place of the body.
+        notes: requests that came to nothing, or to less than was written, for people.
     """
 
     space: Space
     loops: tuple[NestLoop, ...] = ()
     segments: tuple[Segment, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -202,22 +204,13 @@ class Nest:
         parts = (replace(s, nest=s.nest.fitted(given.inside(s))) for s in self.segments)
         return replace(given, segments=tuple(parts))
 
-    def with_factors(self) -> Nest:
-        """This nest with numbers in place of unroll factors that stand for all iterations."""
-        loops = tuple(
-            replace(extent.loop, unroll=extent.trips) if extent.loop.unroll == ALL else extent.loop
-            for extent in self.extents()
-        )
-        segments = tuple(replace(s, nest=s.nest.with_factors()) for s in self.segments)
-        return replace(self, loops=loops, segments=segments)
-
     def inside(self, segment: Segment) -> Space:
         """What the loops here leave to a segment."""
-        left = self._left()
+        left = self.left()
         cut = {segment.axis: segment.stop - segment.start}
         return self.space.resized(lambda axis: cut.get(axis.name, left[axis.name]))
 
-    def _left(self) -> dict[str, int]:
+    def left(self) -> dict[str, int]:
         """Elements of each axis that one iteration of the innermost loop covers."""
         left = {axis.name: axis.size for axis in self.axes}
         return left | {extent.loop.axis: extent.step for extent in self.extents()}
@@ -235,10 +228,15 @@ class Nest:
         return result
 
     def step(self, position: int, size: int) -> int:
-        """Elements that one iteration of the loop at `position` covers, of `size` it runs over."""
+        """Elements that one iteration of the loop at `position` covers, of `size` it runs over.
+
+        The innermost loop over an axis that segments divide leaves them all that it covers.
+        """
         axis = self.loops[position].axis
-        tiles = (one.tile or 1 for one in self.loops[position + 1 :] if one.axis == axis)
-        return max(1, min(next(tiles, self._first_tile(axis)), size))
+        tiles = [loop.tile or 1 for loop in self.loops[position + 1 :] if loop.axis == axis]
+        if not tiles and self.segments and self.segments[0].axis == axis:
+            return max(1, size)
+        return max(1, min(tiles[0] if tiles else self._first_tile(axis), size))
 
     def _first_tile(self, axis: str) -> int:
         """The largest tile of `axis` that a segment begins with."""
@@ -250,9 +248,10 @@ class Nest:
             self.space.renamed(names),
             tuple(replace(loop, axis=names[loop.axis]) for loop in self.loops),
             tuple(
-                replace(one, axis=names[one.axis], nest=one.nest.renamed(names))
-                for one in self.segments
+                replace(segment, axis=names[segment.axis], nest=segment.nest.renamed(names))
+                for segment in self.segments
             ),
+            self.notes,
         )
 
     def walk(self) -> Iterator[Nest]:
@@ -264,7 +263,8 @@ class Nest:
 
 def _outer_tile(nest: Nest, axis: str) -> int:
     tiles = (loop.tile or 1 for loop in nest.loops if loop.axis == axis)
-    return next(tiles, nest._first_tile(axis))
+    divided = bool(nest.segments) and nest.segments[0].axis == axis
+    return next(tiles, nest.segments[-1].stop if divided else nest._first_tile(axis))
 
 
 def words_of(loop: NestLoop) -> list[str]:
@@ -291,7 +291,8 @@ def nest_text(nest: Nest, title: str) -> str:
     space = ", ".join(
         f"{axis.name}: {axis.size}{' reduced' if axis.reduction else ''}" for axis in nest.axes
     )
-    return "\n".join([f"{title} ({space})", *_lines(nest, title, 1)])
+    notes = [f"  note: {note}" for note in nest.notes]
+    return "\n".join([f"{title} ({space})", *_lines(nest, title, 1), *notes])
 
 
 def _lines(nest: Nest, title: str, depth: int) -> list[str]:

@@ -210,9 +210,11 @@ class _Planner:
         return Loops(outer, extents, shares, inner, "processors", places, before)
 
     def _segments(self, nest: Nest, sizes: Mapping[str, int]) -> Plan:
-        first = nest.segments[0]
-        bounds = (first.start, *(segment.stop for segment in nest.segments))
-        return self._split(first.axis, bounds, [(s.nest, 0) for s in nest.segments], sizes)
+        """The segments; where a remainder has fewer elements than they divide, the first ones."""
+        axis = nest.segments[0].axis
+        parts = [part for part in nest.segments if part.start < sizes[axis]]
+        bounds = (0, *(min(part.stop, sizes[axis]) for part in parts))
+        return self._split(axis, bounds, [(part.nest, 0) for part in parts], sizes)
 
     def _split(
         self,
@@ -286,7 +288,7 @@ def parallel_groups(nest: Nest) -> list[tuple[NestLoop, ...]]:
 
 def _level(nest: Nest, position: int) -> Level:
     """What shares the parallel loops at `position`, where the machine has blocks of threads."""
-    groups = parallel_groups(nest)
+    groups = parallel_groups(nest) if nest.space.levels > 1 else []
     if len(groups) < 2 or not nest.loops[position].parallelize:
         return ""
     return "blocks" if nest.loops[position] in groups[0] else "threads"

@@ -64,7 +64,7 @@ def _plain(data: object, depth: int, count: Iterator[int]) -> Located:
     if isinstance(data, SupportsIndex):
         return Located(_bounded(operator.index(data)))
     if isinstance(data, Mapping):
-        items = ((Located(_key(k)), _plain(v, depth + 1, count)) for k, v in data.items())
+        items = ((Located(_key(k, depth)), _plain(v, depth + 1, count)) for k, v in data.items())
         return Located(dict(items))
     if isinstance(data, list | tuple):
         return Located([_plain(item, depth + 1, count) for item in data])
@@ -77,7 +77,10 @@ def _bounded(number: int) -> int:
     return number
 
 
-def _key(key: object) -> str:
+def _key(key: object, depth: int) -> str:
+    """A name; inside of what is done to a loop, numbers of operands are, too."""
+    if depth > 1 and isinstance(key, int) and not isinstance(key, bool):
+        return str(_bounded(key))
     if not isinstance(key, str):
         raise UserError(f"a key is a name, not {shown(key)}")
     return key

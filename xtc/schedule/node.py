@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the loops of one operator run: the scheduling primitives, each with its before and after.
 
-Every call is checked at once against the nest as it then stands, and a call that would change
-nothing is refused.
+Calls come in any order: tiles, their order and what is done to loops are a set. A mistake that no
+other call can mend is refused at once; the rest is checked when the schedule is used.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,11 +15,29 @@ from functools import partial
 from typing_extensions import Self
 
 from xtc.core.errors import UserError, about, did_you_mean, located, shown
-from xtc.core.location import user_location
+from xtc.core.location import SourceLocation, user_location
 from xtc.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_data, nest_text
+from xtc.loops.check_operands import check_number
+from xtc.loops.incomplete import IncompleteError
+from xtc.loops.normalize import normalized
 from xtc.schedule.values import integer, integers, text, texts
 
 MAX_NAME = 64
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A call that names loops which are not there yet.
+
+    Attributes:
+        names: loops that it needs.
+        what: does it.
+        where: the call, for messages.
+    """
+
+    names: tuple[str, ...]
+    what: Callable[[], None]
+    where: SourceLocation | None
 
 
 @dataclass(eq=False)
@@ -36,6 +55,8 @@ class NodeSchedule:
     _parts: list[tuple[str, int, int, NodeSchedule]] = field(default_factory=list)
     _parent: NodeSchedule | None = None
     _own: dict[str, str] = field(default_factory=dict)
+    _waiting: list[_Waiting] = field(default_factory=list)
+    _notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._own = self._own or {name: name for name in self.dims}
@@ -67,11 +88,28 @@ class NodeSchedule:
 
     @property
     def nest(self) -> Nest:
-        """The loop nest as it stands."""
+        """The legal loop nest, with notes on what came to nothing. Raises UserError."""
+        root = self._root()
+        with located(user_location()), about(self.node):
+            root._check_settled()
+            check_nest(normalized(root._written()), root.node)
+        return normalized(self._written())
+
+    def _written(self) -> Nest:
+        """The nest as it was asked for."""
         segments = tuple(
-            Segment(axis, start, stop, child.nest) for axis, start, stop, child in self._parts
+            Segment(axis, start, stop, child._written()) for axis, start, stop, child in self._parts
         )
-        return Nest(self.space, tuple(self._loops), segments)
+        return Nest(self.space, tuple(self._loops), segments, self._notes)
+
+    def _check_settled(self) -> None:
+        """Raise UserError where a call names a loop that never came."""
+        for waiting in self._waiting:
+            with located(waiting.where):
+                for name in waiting.names:
+                    self._loop(name)
+        for *_, child in self._parts:
+            child._check_settled()
 
     @property
     def data(self) -> str:
@@ -88,17 +126,15 @@ class NodeSchedule:
                     f"set_dims of {self.node} takes {len(self.axes)} different names",
                     notes=[f"its axes are {', '.join(self.dims)}"],
                 )
-            if self._parent or self._parts or any(one.tile is not None for one in self._loops):
+            if self._parent or self._parts or any(loop.tile is not None for loop in self._loops):
                 raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
-            if given == self.dims:
-                raise UserError(f"set_dims of {self.node} changes nothing")
             for name in given:
                 self._check_name(name)
             new = dict(zip(self.dims, given, strict=True))
             self.space = self.space.renamed(new)
             self._own = {new[name]: own for name, own in self._own.items()}
             self._loops = [
-                replace(one, axis=new[one.axis], name=new[one.axis]) for one in self._loops
+                replace(loop, axis=new[loop.axis], name=new[loop.axis]) for loop in self._loops
             ]
 
         return self._checked(change)
@@ -123,30 +159,42 @@ class NodeSchedule:
             for i in 0..512      ->      i[0:500]:   for i in 0..500
               body                       i[500:512]: for i in 0..12
 
-        Loops inside the one over `dim` move into every segment. Returns the schedules by name:
+        Loops inside the one over `dim` move into every segment. Where `dim` is a tile, its elements
+        are divided in each tile. Returns the schedules by name:
         `low, high = op.split("i", {"low": 0, "high": 500}).values()`.
         """
         children: dict[str, NodeSchedule] = {}
 
         def change() -> None:
-            axis = self._axis(dim)
             starts = integers(segments, "split", "starts of segments by name")
             if not starts:
                 raise UserError(f"split of '{dim}' of {self.node} names no segment")
             if self._parts:
                 raise UserError(f"{self.node} is split already", hints=["split its segments"])
-            position = next(i for i, loop in enumerate(self._loops) if loop.axis == axis)
+            loop = self._divided(dim)
+            position = self._loops.index(loop)
             inner, self._loops = self._loops[position:], self._loops[:position]
-            stops = [*list(starts.values())[1:], self.space.size(axis)]
+            if loop.tile is not None:
+                self._loops.append(NestLoop(loop.axis, loop.tile, loop.name))
+                inner[0] = replace(loop, tile=None)
+            stops = [*list(starts.values())[1:], loop.tile or self.space.size(loop.axis)]
             for (name, start), stop in zip(starts.items(), stops, strict=True):
                 child = NodeSchedule(
                     self.node, self.space, list(inner), _parent=self, _own=self._own
                 )
                 children[name] = child
-                self._parts.append((axis, start, stop, child))
+                self._parts.append((loop.axis, start, stop, child))
 
         self._checked(change)
         return children
+
+    def _divided(self, dim: object) -> NestLoop:
+        """The loop that segments are to divide: that over an axis, or over a tile of it."""
+        for loop in self._loops:
+            if loop.name == dim:
+                return loop
+        axis = self._axis(dim)
+        return next(loop for loop in self._loops if loop.axis == axis)
 
     def interchange(self, order: Sequence[str]) -> Self:
         """Order the loops, from the outermost to the innermost; all of them are named.
@@ -157,21 +205,22 @@ class NodeSchedule:
 
         def change() -> None:
             given = texts(order, "interchange", "loops")
-            for name in given:
-                self._loop(name)
-            if sorted(given) != sorted(self.loops):
-                missing = [name for name in self.loops if name not in given]
+            missing = [name for name in self.loops if name not in given]
+            if missing or len(set(given)) < len(given):
                 what = f"'{missing[0]}' is missing" if missing else "a loop is named twice"
                 raise UserError(
                     f"interchange of {self.node}: {what}",
                     hints=[f"name each once: {', '.join(self.loops)}"],
                 )
-            if given == self.loops:
-                raise UserError(f"interchange of {self.node} changes nothing")
-            by_name = {loop.name: loop for loop in self._loops}
-            self._loops = [by_name[name] for name in given]
+            self._when_there(given, lambda: self._reorder(given))
 
         return self._checked(change)
+
+    def _reorder(self, order: tuple[str, ...]) -> None:
+        """Put loops in this order; those that were not there when it was given stay innermost."""
+        by_name = {loop.name: loop for loop in self._loops}
+        later = [loop for loop in self._loops if loop.name not in order]
+        self._loops = [*(by_name[name] for name in order), *later]
 
     def vectorize(self, loops: Sequence[str]) -> Self:
         """Run the innermost `loops` as vector instructions.
@@ -179,14 +228,14 @@ class NodeSchedule:
         for j1 in 0..16              vector over j1
           c[j1] += a * b[j1]   ->      c[0:16] += a * b[0:16]      vectorize(["j1"])
         """
-        return self._annotate(loops, "vectorize", lambda loop: replace(loop, vectorize=True))
+        return self._annotate(loops, "vectorize", partial(replace, vectorize=True))
 
     def parallelize(self, loops: Sequence[str]) -> Self:
         """Run iterations of the outermost `loops` on several threads.
 
         for i in 0..512      ->      parallel for i in 0..512      parallelize(["i"])
         """
-        return self._annotate(loops, "parallelize", lambda loop: replace(loop, parallelize=True))
+        return self._annotate(loops, "parallelize", partial(replace, parallelize=True))
 
     def unroll(self, factors: Mapping[str, int]) -> Self:
         """Write out copies of loop bodies.
@@ -196,13 +245,10 @@ class NodeSchedule:
         """
 
         def change() -> None:
-            numbers = integers(factors, "unroll", "factors by loop")
-            if not numbers:
-                raise UserError(f"unroll of {self.node} names no loop")
-            for name, factor in numbers.items():
+            for name, factor in integers(factors, "unroll", "factors by loop").items():
                 if factor < 1:
                     raise UserError(f"'{name}' of {self.node} cannot be unrolled by {factor}")
-                self._replace(name, "unroll", partial(replace, unroll=factor))
+                self._replace(name, partial(replace, unroll=factor))
 
         return self._checked(change)
 
@@ -215,7 +261,7 @@ class NodeSchedule:
                                          buffer += ...
                                        c[i] = buffer               buffer_at("i")
         """
-        return self._annotate([loop], "buffer", lambda one: replace(one, buffer=True))
+        return self._annotate([loop], "buffer_at", partial(replace, buffer=True))
 
     def pack_at(self, loop: str, operand: int) -> Self:
         """Copy the operand's tile inside `loop` to a dense buffer first; operands count from 0.
@@ -225,11 +271,11 @@ class NodeSchedule:
             ... b[k, j]        ->      for k
                                          ... packed[k]             pack_at("j", 1)
         """
-        return self._annotate(
-            [loop],
-            "pack",
-            lambda one: replace(one, pack=(*one.pack, integer(operand, "the operand of pack_at"))),
-        )
+
+        def packed(old: NestLoop) -> NestLoop:
+            return replace(old, pack=_with(old.pack, self._operand(operand, "pack", old.name)))
+
+        return self._annotate([loop], "pack_at", packed)
 
     def fuse_producer_at(self, loop: str, operand: int) -> Self:
         """Compute the operand inside `loop`, tile by tile, where it was computed whole before.
@@ -238,10 +284,11 @@ class NodeSchedule:
         for i: c[i] = g(p[i])  ->      p = f(i)
                                        c[i] = g(p)                 fuse_producer_at("i", 0)
         """
-        what = "the operand of fuse_producer_at"
-        return self._annotate(
-            [loop], "fuse", lambda one: replace(one, fuse=(*one.fuse, integer(operand, what)))
-        )
+
+        def fused(old: NestLoop) -> NestLoop:
+            return replace(old, fuse=_with(old.fuse, self._operand(operand, "fuse", old.name)))
+
+        return self._annotate([loop], "fuse_producer_at", fused)
 
     def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
         """Share the iterations of loops between processors along axes of the processor mesh.
@@ -263,12 +310,7 @@ class NodeSchedule:
                     hints=['distribute({"i": "px"}) or distribute("i", "px")'],
                 )
             for name, axis in given.items():
-                old = self._loop(name)
-                if old.distribute:
-                    raise UserError(
-                        f"'{name}' of {self.node} is distributed over '{old.distribute}' already"
-                    )
-                self._replace(name, "distribute", partial(replace, distribute=text(axis)))
+                self._replace(text(name), partial(self._distributed, text(axis)))
 
         return self._checked(change)
 
@@ -287,13 +329,23 @@ class NodeSchedule:
         def change() -> None:
             names = texts(axes, "distributed_buffer_at", "axes")
             number = integer(operand, "the operand of distributed_buffer_at")
-            old = self._loop(loop)
-            if any(number == one for one, _ in old.spread):
-                raise UserError(f"operand {number} of {self.node} is distributed at '{loop}' twice")
-            spread = (*old.spread, (number, names))
-            self._replace(loop, "distributed_buffer_at", partial(replace, spread=spread))
+            self._replace(text(loop), partial(self._spread, (number, names)))
 
         return self._checked(change)
+
+    def _distributed(self, axis: str, old: NestLoop) -> NestLoop:
+        if old.distribute not in ("", axis):
+            raise UserError(
+                f"'{old.name}' of {self.node} is distributed over '{old.distribute}' already"
+            )
+        return replace(old, distribute=axis)
+
+    def _spread(self, entry: tuple[int, tuple[str, ...]], old: NestLoop) -> NestLoop:
+        if any(entry[0] == number for number, _ in old.spread):
+            raise UserError(
+                f"operand {entry[0]} of {self.node} is distributed at '{old.name}' twice"
+            )
+        return replace(old, spread=(*old.spread, entry))
 
     def __str__(self) -> str:
         return nest_text(self.nest, self.node)
@@ -304,9 +356,10 @@ class NodeSchedule:
             sizes = integers(tiles, word, "tile sizes by name")
             if not sizes:
                 raise UserError(f"{word} of '{dim}' of {self.node} names no tile")
+            where = user_location()
             for name, size in sizes.items():
                 self._check_new(name)
-                self._loops.append(NestLoop(axis, size, name))
+                self._loops.append(NestLoop(axis, size, name, where=where))
 
         return self._checked(change)
 
@@ -314,32 +367,60 @@ class NodeSchedule:
         self, names: Sequence[str], what: str, change: Callable[[NestLoop], NestLoop]
     ) -> Self:
         def change_all() -> None:
-            given = texts([names] if isinstance(names, str) else names, what, "loops")
-            if not given:
-                raise UserError(f"{what} of {self.node} names no loop")
-            for name in given:
-                self._replace(name, what, change)
+            for name in texts([names] if isinstance(names, str) else names, what, "loops"):
+                self._replace(name, change)
 
         return self._checked(change_all)
 
-    def _replace(self, name: str, what: str, change: Callable[[NestLoop], NestLoop]) -> None:
-        old = self._loop(name)
-        new = change(old)
-        if new == old:
-            raise UserError(f"{what} of '{name}' of {self.node} is there already")
-        self._loops[self._loops.index(old)] = new
+    def _operand(self, operand: object, word: str, loop: str) -> int:
+        """The number of an operand that is there. Raises UserError."""
+        number = integer(operand, f"the operand of {word}_at")
+        check_number(self.space, number, word, loop, self.node)
+        return number
+
+    def _replace(self, name: str, change: Callable[[NestLoop], NestLoop]) -> None:
+        """Put another loop in the place of that called `name`, when it is there."""
+        where = user_location()
+
+        def apply() -> None:
+            old = self._loop(name)
+            self._loops[self._loops.index(old)] = replace(change(old), where=where)
+
+        self._when_there((name,), apply)
+
+    def _when_there(self, names: tuple[str, ...], what: Callable[[], None]) -> None:
+        """Do it now where these loops are there, else when they are."""
+        for name in names:
+            if not _is_name(name):
+                self._loop(name)
+        if all(name in self.loops for name in names):
+            what()
+        else:
+            self._waiting.append(_Waiting(names, what, user_location()))
+
+    def _settle(self) -> None:
+        """Do what waited for loops that are there now."""
+        waiting, self._waiting = self._waiting, []
+        for request in waiting:
+            if all(name in self.loops for name in request.names):
+                request.what()
+            else:
+                self._waiting.append(request)
 
     def _checked(self, change: Callable[[], None]) -> Self:
-        """Apply `change`; where the nest is not legal afterwards, nothing has changed."""
+        """Apply `change`; where no other call can make that legal, nothing has changed."""
         root = self._root()
-        before = list(self._loops), list(self._parts), self.space, self._own
+        before = list(self._loops), list(self._parts), self.space, self._own, list(self._waiting)
         with located(user_location()), about(self.node):
             try:
                 change()
+                self._settle()
                 root._refit()
-                check_nest(root.nest, root.node)
+                check_nest(normalized(root._written()), root.node)
+            except IncompleteError:
+                pass
             except BaseException:
-                self._loops, self._parts, self.space, self._own = before
+                self._loops, self._parts, self.space, self._own, self._waiting = before
                 root._refit()
                 raise
         return self
@@ -349,7 +430,7 @@ class NodeSchedule:
 
     def _refit(self) -> None:
         """Tell the segments what the loops around them leave."""
-        nest = self.nest
+        nest = self._written()
         for segment, (*_, child) in zip(nest.segments, self._parts, strict=True):
             child.space = nest.inside(segment)
             child._refit()
@@ -385,3 +466,13 @@ class NodeSchedule:
                 f"{shown(name)} cannot be the name of a loop of {self.node}",
                 hints=[f"letters, digits and _, at most {MAX_NAME}"],
             )
+
+
+def _with(numbers: tuple[int, ...], number: int) -> tuple[int, ...]:
+    """The numbers with one more, or as they are where it is among them."""
+    return numbers if number in numbers else (*numbers, number)
+
+
+def _is_name(name: str) -> bool:
+    """Whether a loop can be called that; loops of data also have `#` and `.` in their names."""
+    return len(name) <= MAX_NAME and re.sub(r"#[0-9]+(\.[0-9]+)?$", "", name).isidentifier()

@@ -15,9 +15,11 @@ from xtc.emit.module import main_operations
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
-from xtc.loops import Axis, Mesh, Space, check_nest, parse_nest
+from xtc.loops import Axis, Mesh, Space, check_nest
+from xtc.loops.descript import written_nest
 from xtc.loops.mesh import is_head, memory_mesh, parse_head, processor_mesh
 from xtc.loops.nest import Nest
+from xtc.loops.normalize import normalized
 from xtc.loops.yaml_text import Located, parse_yaml, plain
 from xtc.schedule.node import NodeSchedule
 from xtc.schedule.values import integers, text
@@ -162,8 +164,8 @@ class Schedule:
         if is_head(name):
             self._load_mesh(name, data)
             return
-        nest = parse_nest(data, self._space(name), name)
-        check_nest(nest, name)
+        nest = written_nest(data, self._space(name), name)
+        check_nest(normalized(nest), name)
         self._nodes[name] = _from_nest(name, nest)
 
     def _load_mesh(self, key: str, data: Located) -> None:
@@ -219,6 +221,7 @@ def _entry(name: object, nest: object) -> tuple[Located, Located]:
 def _from_nest(name: str, nest: Nest, parent: NodeSchedule | None = None) -> NodeSchedule:
     node = NodeSchedule(name, nest.space, _parent=parent)
     node._loops = list(nest.loops)
+    node._notes = nest.notes
     node._parts = [
         (part.axis, part.start, part.stop, _from_nest(name, part.nest, node))
         for part in nest.segments

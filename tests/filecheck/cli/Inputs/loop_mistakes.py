@@ -32,7 +32,7 @@ ATTRIBUTES = {
     "unclosed": f'{DIMS}, loop.schedule = {{"i", "j"',
     "none": DIMS,
     "nameless": 'loop.schedule = {"i"}',
-    "names": 'loop.dims = ["i", "j"], loop.schedule = {"i"}',
+    "names": 'loop.dims = ["i", "j", "k", "l"], loop.schedule = {"i"}',
     "same": 'loop.dims = ["i", "i", "k"], loop.schedule = {"i"}',
 }
 FILES = {

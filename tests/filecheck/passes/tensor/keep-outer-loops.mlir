@@ -26,3 +26,28 @@ func.func @loops(%m: memref<8x8xf32>, %x: f32, %c0: index, %c1: index, %c8: inde
   } {"./i"}
   return
 }
+
+// Of many copies of a loop none is written out once more.
+
+// CHECK-LABEL: func.func @copies
+// CHECK-COUNT-17: } {"./j", loop_annotation = #[[KEEP]]}
+func.func @copies(%m: memref<8xf32>, %x: f32, %c0: index, %c1: index, %c8: index) {
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  scf.for %j = %c0 to %c8 step %c1 { memref.store %x, %m[%j] : memref<8xf32> } {"./j"}
+  return
+}

@@ -14,5 +14,3 @@ refused(lambda: new().interchange(["i", "k", "j"]).vectorize(["j"]).buffer_at("j
 # CHECK-NEXT:   hint: use the loop around it
 refused_data({"i": {"buffer": 1}})
 # CHECK:      C: buffer of 'i' takes no value, not 1
-refused_data({"i": {"buffer": False}})
-# CHECK:      C: buffer of 'i' takes no value, not False

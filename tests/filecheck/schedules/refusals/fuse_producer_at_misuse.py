@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""What is fused is computed, nowhere further out, and by a loop that repeats."""
+"""What is fused is computed, and nowhere further out."""
 
 from Inputs.refusal import new, product, refused, refused_data
 
@@ -21,16 +21,11 @@ refused(lambda: new().fuse_producer_at("i", 0).fuse_producer_at("j", 0))
 refused(lambda: new().pack_at("i", 0).fuse_producer_at("j", 0))
 # CHECK:      fuse at 'j': operand 0 of C is computed before 'j' is reached, by its pack at 'i'
 # CHECK-NEXT:   hint: leave out one of the two, or fuse at 'i' or outside of it
-refused(lambda: new().fuse_producer_at("i", 0).fuse_producer_at("i", 0))
-# CHECK:      fuse at 'i' of C names an operand twice
-refused_data({"i[:1]": {"i": {"fuse": 0}, "j": {}, "k": {}}, "i[1:]": {}})
-# CHECK:      fuse at 'i' of C changes nothing: 'i' runs once
-# CHECK-NEXT:   hint: fuse at a loop that repeats
 refused_data({"k": {}, "i": {}, "j": {"vectorize": True, "fuse": 0}})
 # CHECK:      'j' of C is vectorized; nothing can be put inside it
 # CHECK-NEXT:   hint: use the loop around it
 refused_data({"i": {"fuse": True}})
-# CHECK:      C: fuse of 'i' takes operand numbers, not True
+# CHECK:      C: fuse of 'i' takes the number of an operand or a list of them, not True
 # CHECK-NEXT:   hint: {fuse: 1} means the second operand
 # The producer has a schedule of its own; both cannot be.
 both = {"P": {"i": {}, "j": {}}, "C": {"i": {"fuse": 0}}}

@@ -11,6 +11,9 @@ refused(lambda: new().interchange(["j", "j", "i", "k"]))
 # CHECK:      interchange of C: a loop is named twice
 # CHECK-NEXT:   hint: name each once: i, j, k
 refused(lambda: new().interchange(["j", "i", "m"]))
+# CHECK:      interchange of C: 'k' is missing
+# CHECK-NEXT:   hint: name each once: i, j, k
+refused(lambda: new().interchange(["j", "i", "k", "m"]))
 # CHECK:      C has no loop 'm'
 # CHECK-NEXT:   hint: one of: i, j, k
 refused(lambda: new().interchange("jik"))

@@ -20,19 +20,17 @@ refused(lambda: new().pack_at("i", None))
 refused(lambda: new().pack_at("m", 0))
 # CHECK:      C has no loop 'm'
 # CHECK-NEXT:   hint: one of: i, j, k
-refused(lambda: new().pack_at("i", 1).pack_at("i", 1))
-# CHECK:      pack at 'i' of C names an operand twice
 refused(lambda: new().interchange(["i", "k", "j"]).vectorize(["j"]).pack_at("j", 1))
 # CHECK:      'j' of C is vectorized; nothing can be put inside it
 # CHECK-NEXT:   hint: use the loop around it
 refused_data({"i": "pack"})
-# CHECK:      C: pack of 'i' takes operand numbers, not None
+# CHECK:      C: pack of 'i' takes the number of an operand or a list of them, not None
 # CHECK-NEXT:   hint: {pack: 1} means the second operand
 refused_data({"i": {"pack": []}})
-# CHECK:      C: pack of 'i' takes operand numbers, not a list
+# CHECK:      C: pack of 'i' takes the number of an operand or a list of them, not []
 # CHECK-NEXT:   hint: {pack: 1} means the second operand
 refused_data({"i": {"pack": {"B": 1}}})
-# CHECK:      C: pack of 'i' takes operand numbers, not a mapping
+# CHECK:      C: pack of 'i' takes the number of an operand or a list of them, not a mapping
 # CHECK-NEXT:   hint: {pack: 1} means the second operand
 refused_data({"i": {"pack": [0, 0]}})
 # CHECK:      pack at 'i' of C names an operand twice

@@ -43,18 +43,18 @@ refused_data({"i[0:16]": {}, "i[16:30]": {}})
 refused_data({"i[:16]": {}, "i[16:]": {}, "j": {}})
 # CHECK:      'j' follows a segment of C
 # CHECK-NEXT:   hint: put it inside the segments, or before them
-# An axis is cut before it is looped over, and once.
+# A split is made once, of what the loops around leave.
 refused_data({"i": {"i[:16]": {}}})
 # CHECK:      C: 'i' cannot be 'i[:16]'
 # CHECK-NEXT:   hint: one of: buffer, distribute, fuse, pack, parallelize, spread, unroll, vectorize
-refused_data({"i": {}, "i[:16]": {}, "i[16:]": {}})
-# CHECK:      axis 'i' of C is split after it was looped over
-# CHECK-NEXT:   hint: split it before any loop over it
+refused_data({"i": {}, "i#8": {}, "i[:4]": {}, "i[4:16]": {}})
+# CHECK:      the split of 'i' of C ends at 16, not at 8
+# CHECK-NEXT:   note: the loops around leave 8 of 32 elements of 'i'
 C = new()
 C.split("i", {"low": 0, "high": 16})
 refused(lambda: C.split("i", {"low": 0, "high": 8}))
-# CHECK:      axis 'i' of C has no loop here
-# CHECK-NEXT:   note: the loops here: none
+# CHECK:      C is split already
+# CHECK-NEXT:   hint: split its segments
 C = new()
 C.split("j", {"low": 0, "high": 16})
 refused(lambda: C.split("i", {"low": 0, "high": 8}))
@@ -62,4 +62,4 @@ refused(lambda: C.split("i", {"low": 0, "high": 8}))
 # CHECK-NEXT:   hint: split its segments
 refused_data({"i#8": {}, "j[:16]": {"i": {}}, "j[16:]": {}})
 # CHECK:      'i' of C is looped over outside of the segment already
-# CHECK-NEXT:   hint: leave it away in the segment, or outside of it
+# CHECK-NEXT:   hint: leave it out in the segment, or outside of it

@@ -22,10 +22,9 @@ refused_text("C:\n  i:\n  j:\n  k: vectorize")
 # CHECK-NEXT:   hint: vectorize a parallel axis
 refused_text("C: [i, j, k, i#40]")
 # CHECK:      <schedule>:1:14: 'i#40' of C covers 40 elements of 32: this is no tile
-# CHECK-NEXT:   hint: choose a size from 1 to 31
-refused_text("C: {'i[:16]': {i: {unroll: 20}}, 'i[16:]': {}}")
-# CHECK:      <schedule>:1:16: 'i' of C cannot be unrolled by 20: it runs 16 times
-# CHECK-NEXT:   hint: a factor from 2 to 16
+# CHECK-NEXT:   hint: choose a size from 1 to 32
+refused_text("C: {'i[:16]': {i: {unroll: -20}}, 'i[16:]': {}}")
+# CHECK:      <schedule>:1:[[#]]: C: 'i' cannot be unrolled by -20
 refused_text("C: {i: {}, i: {}}")
 # CHECK:      <schedule>:1:12: the key 'i' is given twice
 # CHECK-NEXT:   note: first at <schedule>:1:5

@@ -24,9 +24,9 @@ def new() -> NodeSchedule:
 
 
 def refused(call: Callable[[], object]) -> None:
-    """Print why `call` is refused."""
+    """Print why `call`, or else the schedule that it returns, is refused."""
     try:
-        call()
+        str(call())
     except xtc.UserError as error:
         print(error)
     else:

@@ -2,7 +2,7 @@
 // RUN: xtc-opt %s --dispatch-parallel-calls | FileCheck %s
 
 // The marked call goes to a function that stores the arguments and hands the range to the table's;
-// other calls stay.
+// other calls stay. A body that two calls run has the function once.
 
 // CHECK-LABEL: llvm.func internal @f.parallel.0(
 // CHECK-SAME: !llvm.ptr {llvm.noalias}
@@ -13,10 +13,12 @@ llvm.func internal @f.parallel.0(%a: !llvm.ptr {llvm.noalias}, %s: f32, %first: 
 
 // CHECK-LABEL: llvm.func @f(
 // CHECK: llvm.call @f.parallel.0.start(%arg0, %arg1, %{{.*}}, %{{.*}}) : (!llvm.ptr, f32, i64, i64)
+// CHECK: llvm.call @f.parallel.0.start(%arg0, %arg1, %{{.*}}, %{{.*}}) : (!llvm.ptr, f32, i64, i64)
 // CHECK: llvm.call @f.parallel.0(
 llvm.func @f(%a: !llvm.ptr {llvm.noalias}, %s: f32) {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %count = llvm.mlir.constant(8 : i64) : i64
+  llvm.call @f.parallel.0(%a, %s, %zero, %count) {xtc.parallel} : (!llvm.ptr, f32, i64, i64) -> ()
   llvm.call @f.parallel.0(%a, %s, %zero, %count) {xtc.parallel} : (!llvm.ptr, f32, i64, i64) -> ()
   llvm.call @f.parallel.0(%a, %s, %zero, %count) : (!llvm.ptr, f32, i64, i64) -> ()
   llvm.return

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s | FileCheck %s
+"""The ends of a parameter space are no mistakes: what changes nothing is said in a note."""
+
+from Inputs.small import new, of
+
+print(new().tile("i", {"i1": 32, "i2": 8, "i3": 8}).unroll({"i2": 1, "i3": 64}))
+# CHECK:      for i in 0..32 step 32
+# CHECK-NEXT:   for j in 0..48
+# CHECK-NEXT:     for k in 0..16
+# CHECK-NEXT:       for i1 in 0..32 step 8
+# CHECK-NEXT:         for i2 in 0..8 step 8
+# CHECK-NEXT:           for i3 in 0..8  // unroll 8
+# CHECK-NEXT:             C
+# CHECK-NEXT: note: 'i1' covers all of 'i', which runs once
+# CHECK-NEXT: note: 'i3' covers all of 'i2', which runs once
+# CHECK-NEXT: note: 'i2' runs once: unroll changes nothing
+# CHECK-NEXT: note: 'i3' is unrolled by 8, all of its iterations
+print(new().tile("j", {"j1": 16}).vectorize(["j1"]).unroll({"j1": 16, "k": 1}))
+# CHECK:      for k in 0..16
+# CHECK-NEXT:   for j1 in 0..16  // vectorize
+# CHECK-NEXT:     C
+# CHECK-NEXT: note: unroll of 'k' by 1 changes nothing
+# CHECK-NEXT: note: 'j1' is vectorized, so unrolled: unroll changes nothing
+print(new().tile("j", {"j1": 1}).vectorize(["j1"]))
+# CHECK:        for j1 in 0..1
+# CHECK-NEXT:     C
+# CHECK-NEXT: note: 'j1' has one element: vectorize changes nothing
+print(new().tile("i", {"i1": 32}).parallelize(["i"]))
+# CHECK:      for i in 0..32 step 32
+# CHECK:        'i' runs once: parallelize changes nothing
+# Loops of one iteration are in nobody's way.
+print(of({"i": {}, "k": {}, "j": {}, "j#16": "vectorize", "k#1": {}, "i#1": {}}))
+# CHECK:        for j#16 in 0..16  // vectorize
+# CHECK-NEXT:     for k#1 in 0..1
+# CHECK-NEXT:       for i#1 in 0..1
+# CHECK-NEXT:         C
+print(of({"i[0:32]": {"i": {"fuse": 0}, "i#32": {}, "j": {}, "k": {}}}))
+# CHECK:      i[0:32]:
+# CHECK:        for i in 0..32 step 32
+# CHECK:      note: the split of 'i' has one segment, which changes nothing
+# CHECK-NEXT: note: 'i#32' covers all of 'i', which runs once
+# CHECK-NEXT: note: 'i' runs once: fuse changes nothing
+# What asks for nothing is nothing, and what is asked for twice is asked for once.
+print(new().vectorize([]).parallelize([]).unroll({}).interchange(["i", "j", "k"]))
+# CHECK:      C (i: 32, j: 48, k: 16 reduced)
+# CHECK-NEXT:   for i in 0..32
+# CHECK-NEXT:     for j in 0..48
+# CHECK-NEXT:       for k in 0..16
+# CHECK-NEXT:         C
+# CHECK-NOT:  note
+print(new().pack_at("i", 1).pack_at("i", 1).buffer_at("i").buffer_at("i").data)
+# CHECK:      {i: {buffer: true, pack: [1]}, j: {}, k: {}}
+# Tiles of one size need a list.
+print(new().tile("i", {"i1": 4, "i2": 4}).unroll({"i2": 4}).data)
+# CHECK:      [i: {}, j: {}, k: {}, i#4: {}, i#4: {unroll: 4}]
+print(of(["i", "j", "k", "i#4", "i#4=unroll"]).data)
+# CHECK:      [i: {}, j: {}, k: {}, i#4: {}, i#4: {unroll: 4}]

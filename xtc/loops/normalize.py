@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ends of a parameter space: requests that come to nothing, or to less than was written.
+
+A search draws tiles, factors and words from grids, so a tile may be as large as its loop and an
+unroll factor may be 1. Such a nest means what is left of it, and says so in a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xtc.loops.nest import ALL, Extent, Nest, NestLoop
+
+
+def normalized(nest: Nest) -> Nest:
+    """A complete nest without requests that change nothing, with a note for each of them.
+
+    Unroll factors are at most the iterations there are, and none stands on a vectorized loop; what
+    needs several iterations is taken off loops that run once.
+    """
+    return _normalized(nest, 1)
+
+
+def _normalized(nest: Nest, around: int) -> Nest:
+    """`around` is how often the loops around run."""
+    notes = [*nest.notes, *_whole_tiles(nest), *_single_segments(nest)]
+    loops = []
+    for extent in nest.extents():
+        around *= extent.trips
+        loop, found = _loop(extent, around)
+        loops.append(loop)
+        notes += found
+    segments = tuple(replace(s, nest=_normalized(s.nest, around)) for s in nest.segments)
+    for segment in segments:
+        notes += segment.nest.notes
+    return replace(nest, loops=tuple(loops), segments=segments, notes=tuple(dict.fromkeys(notes)))
+
+
+def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
+    """The loop without what changes nothing, and notes that say so."""
+    loop, notes = extent.loop, []
+    if loop.vectorize and extent.size == 1:
+        notes.append(f"'{loop.name}' has one element: vectorize changes nothing")
+        loop = replace(loop, vectorize=False)
+    if loop.parallelize and extent.trips == 1:
+        notes.append(f"'{loop.name}' runs once: parallelize changes nothing")
+        loop = replace(loop, parallelize=False)
+    if loop.fuse and around == 1:
+        notes.append(f"'{loop.name}' runs once: fuse changes nothing")
+        loop = replace(loop, fuse=())
+    factor, note = _factor(loop, extent.trips)
+    return replace(loop, unroll=factor), [*notes, *note]
+
+
+def _factor(loop: NestLoop, trips: int) -> tuple[int, list[str]]:
+    """How many copies of the body there are, and a note where another number was asked for."""
+    factor = loop.unroll
+    if not factor or (factor < 1 and factor != ALL):
+        return factor, []
+    if loop.vectorize:
+        return 0, [f"'{loop.name}' is vectorized, so unrolled: unroll changes nothing"]
+    if trips == 1:
+        return 0, [f"'{loop.name}' runs once: unroll changes nothing"]
+    if factor == 1:
+        return 0, [f"unroll of '{loop.name}' by 1 changes nothing"]
+    if factor > trips:
+        return trips, [f"'{loop.name}' is unrolled by {trips}, all of its iterations"]
+    return trips if factor == ALL else factor, []
+
+
+def _whole_tiles(nest: Nest) -> Iterator[str]:
+    """Loops that cover all of what they are to be tiles of."""
+    around: dict[str, NestLoop] = {}
+    for extent in nest.extents():
+        loop = extent.loop
+        outer = around.get(loop.axis)
+        size = nest.space.size(loop.axis) if outer is None else outer.tile
+        size = nest.space.size(loop.axis) if size is None else size
+        if loop.tile is not None and loop.tile == size and size > 1 and outer is not None:
+            yield f"'{loop.name}' covers all of '{outer.name}', which runs once"
+        around[loop.axis] = loop
+
+
+def _single_segments(nest: Nest) -> Iterator[str]:
+    if len(nest.segments) == 1:
+        yield f"the split of '{nest.segments[0].axis}' has one segment, which changes nothing"
