@@ -12,6 +12,7 @@ module.check()
 """
 
 from xtc.core.errors import UserError, XtcError
+from xtc.core.extensions import extend
 from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
@@ -29,6 +30,7 @@ __all__ = [
     "__version__",
     "compile",
     "devices",
+    "extend",
     "from_onnx",
     "from_torch",
     "load",

@@ -8,13 +8,14 @@ import os
 import runpy
 import sys
 import tempfile
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
+from xtc.core.extensions import extend, failure_of
+from xtc.driver import IrOptions
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.importers import from_onnx
@@ -91,13 +92,7 @@ def _run(path: Path) -> dict[str, Any]:
     except XtcError:
         raise
     except Exception as error:
-        calls = traceback.extract_tb(error.__traceback__)
-        inside = (number for number, call in enumerate(calls) if call.filename == str(path))
-        first = next(inside, len(calls))
-        raise UserError(
-            f"{path} failed: {type(error).__name__}: {error}",
-            notes=[f"{call.filename}:{call.lineno} in {call.name}" for call in calls[first:]],
-        ) from None
+        raise failure_of(path, error) from None
 
 
 def _is_file(path: Path) -> bool:
@@ -143,6 +138,13 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "--schedule",
         help="YAML of loop nests by operator name, or @FILE that holds it",
     )
+    parser.add_argument(
+        "--add-pass",
+        action="append",
+        default=[],
+        metavar="STAGE:PASS",
+        help="run a pass at the end of a stage, such as scheduled:my-pass{size=4}; may be repeated",
+    )
     add_target_options(parser)
     add_ir_options(parser)
 
@@ -159,9 +161,59 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class _Load(argparse.Action):
+    def __call__(self, parser: object, namespace: object, values: Any, option: object = "") -> None:
+        extend(values)
+
+
+def add_load_option(parser: argparse.ArgumentParser) -> None:
+    """Files of the user's own passes and operators."""
+    parser.add_argument(
+        "--load",
+        action=_Load,
+        metavar="FILE",
+        help="a Python file with passes and operators of yours; may be repeated",
+    )
+
+
+def ir_options(args: argparse.Namespace) -> IrOptions:
+    """What the options of `add_ir_options` ask for."""
+    return IrOptions(
+        dump_dir=args.dump_dir,
+        print_after_all=args.print_ir_after_all,
+        time_passes=args.time_passes,
+        print_after=tuple(args.print_ir_after),
+        print_after_change=args.print_ir_after_change,
+    )
+
+
+def parse_passes(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`STAGE:PASS` texts as passes by stage. Raises UserError."""
+    passes: dict[str, list[str]] = {}
+    for text in texts:
+        stage, colon, step = text.partition(":")
+        if not colon or not stage or not step:
+            raise UserError(f"{text!r} is not of the form STAGE:PASS")
+        passes.setdefault(stage, []).append(step)
+    return passes
+
+
 def add_ir_options(parser: argparse.ArgumentParser) -> None:
     """Options that show the IR on its way."""
+    add_load_option(parser)
     parser.add_argument("--print-ir-after-all", action="store_true", help="IR after every pass")
+    parser.add_argument(
+        "--print-ir-after",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="IR after the passes of this name; may be repeated",
+    )
+    parser.add_argument(
+        "--print-ir-after-change",
+        action="store_true",
+        help="IR after every pass that changes it, of those to be printed",
+    )
     parser.add_argument(
         "--dump-dir", type=Path, help="folder for the IR after every pass, one file per pass"
     )
