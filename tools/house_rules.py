@@ -31,15 +31,21 @@ OPS_INFRASTRUCTURE = {
     "__init__.py",
     "attributes.py",
     "border.py",
+    "comparison.py",
     "contraction.py",
     "elementwise.py",
+    "gathering.py",
     "pooling.py",
+    "prefix.py",
     "reduction.py",
+    "scattering.py",
+    "selection.py",
     "window.py",
 }
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
+    ("xtc/loops/words.py", "null"): "the data form's word for nothing",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}

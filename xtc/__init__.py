@@ -15,6 +15,7 @@ from xtc.core.errors import UserError, XtcError
 from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
+from xtc.importers import from_onnx, from_torch
 from xtc.schedule import Schedule
 
 __version__ = VERSION
@@ -28,5 +29,7 @@ __all__ = [
     "__version__",
     "compile",
     "devices",
+    "from_onnx",
+    "from_torch",
     "load",
 ]

@@ -9,7 +9,7 @@ import runpy
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.importers import from_onnx
 from xtc.interfaces.target import DEFAULT_TARGET
 
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
@@ -63,14 +64,23 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def read_graph(path: Path) -> Graph:
-    """The graph in a YAML file, or the one a Python file defines. Raises UserError."""
+def read_graph(path: Path, dims: Mapping[str, int]) -> Graph:
+    """The graph in a YAML or ONNX file, or of a Python file, its sizes fixed by `dims`.
+
+    Raises UserError.
+    """
     if not _is_file(path):
         raise UserError(f"there is no file {path}")
+    if path.suffix == ".onnx":
+        return from_onnx(path).bind(dims)
+    return _written_graph(path).bind(dims)
+
+
+def _written_graph(path: Path) -> Graph:
     if path.suffix in (".yaml", ".yml"):
         return Graph.load(path)
     if path.suffix != ".py":
-        raise UserError(f"{path} is neither a .py nor a .yaml file")
+        raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx file")
     return _graph_of(_run(path), path)
 
 
@@ -116,7 +126,9 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what to compile and for what."""
-    parser.add_argument("graph", type=Path, help="a .py file that defines `graph`, or a .yaml file")
+    parser.add_argument(
+        "graph", type=Path, help="an .onnx or .yaml file, or a .py that defines `graph`"
+    )
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
     )

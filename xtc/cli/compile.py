@@ -46,9 +46,8 @@ def run(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     ir = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes)
     compilation = prepare(
-        read_graph(args.graph),
+        read_graph(args.graph, parse_dims(args.dim)),
         args.target,
-        dims=parse_dims(args.dim),
         schedule=parse_schedule(args.schedule),
         ir=ir,
         **parse_options(args.option, args.target),

@@ -41,9 +41,8 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     with compile(
-        read_graph(args.graph),
+        read_graph(args.graph, parse_dims(args.dim)),
         args.target,
-        dims=parse_dims(args.dim),
         schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,
         print_ir_after_all=args.print_ir_after_all,

@@ -72,7 +72,7 @@ def run(argv: Sequence[str]) -> int:
     if args.graph is None:
         return _look(args)
     settings, options = _settings(args), parse_options(args.option, args.target)
-    graph = read_graph(args.graph).bind(parse_dims(args.dim))
+    graph = read_graph(args.graph, parse_dims(args.dim))
     if args.resume or args.replay is not None:
         _check_kept(args)
     if args.show:

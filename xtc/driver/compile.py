@@ -7,8 +7,9 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -21,9 +22,11 @@ from xtc.driver.module import Module
 from xtc.driver.partition import DeviceCode, parts_of
 from xtc.driver.pipelines import whole_pipeline
 from xtc.driver.placements import accelerator, live_devices, require_used
+from xtc.driver.specialised import SpecialisedModule, specialised
 from xtc.driver.tuned import TUNED, tuned_schedule
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
+from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
@@ -163,8 +166,20 @@ class Compilation:
         }
 
 
+@overload
 def compile(
-    graph: Graph | GraphBuilder,
+    graph: Graph | GraphBuilder, target: object = DEFAULT_TARGET, **options: Any
+) -> Module: ...
+
+
+@overload
+def compile(
+    graph: GraphFamily, target: object = DEFAULT_TARGET, **options: Any
+) -> Module | SpecialisedModule: ...
+
+
+def compile(
+    graph: Graph | GraphBuilder | GraphFamily,
     target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
@@ -175,11 +190,12 @@ def compile(
     in_memory: bool = False,
     cache: bool = True,
     **options: Any,
-) -> Module:
+) -> Module | SpecialisedModule:
     """Compile a graph and load it, ready to be called on arrays.
 
     Args:
-        graph: what `O.graph` made, or the builder itself.
+        graph: what `O.graph` made, or the builder itself; or a model from a file, which is compiled
+            for the sizes that calls bring where some of its sizes are free.
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
@@ -198,6 +214,19 @@ def compile(
         CompileError: a pass or the code generator failed; says how to reproduce it.
         DeviceNotFound: the code was built but nothing here can run it.
     """
+    if isinstance(graph, GraphFamily):
+        build = partial(
+            compile,
+            target=target,
+            schedule=schedule,
+            dump_dir=dump_dir,
+            print_ir_after_all=print_ir_after_all,
+            time_passes=time_passes,
+            in_memory=in_memory,
+            cache=cache,
+            **options,
+        )
+        return specialised(graph, dims or {}, build)
     ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
     compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
     with ExitStack() as resources:
