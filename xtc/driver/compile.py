@@ -19,7 +19,7 @@ from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.chosen import chosen_schedules
 from xtc.driver.images import build_devices, device_texts
 from xtc.driver.module import Module
-from xtc.driver.parts import DeviceCode, parts_of
+from xtc.driver.partition import DeviceCode, parts_of
 from xtc.driver.pipelines import whole_pipeline
 from xtc.driver.placements import accelerator, live_devices, require_used
 from xtc.driver.specialised import SpecialisedModule, specialised

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uses under way: closing waits for those of other threads, and for nothing else."""
+"""In-flight calls: closing waits for those of other threads, and for nothing else."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from xtc.core.errors import UserError
-from xtc.driver.uses import Uses
+from xtc.driver.in_flight_calls import InFlightCalls
 
 
-def in_a_use(uses: Uses, until: threading.Event) -> threading.Thread:
+def in_a_use(uses: InFlightCalls, until: threading.Event) -> threading.Thread:
     """A thread that is in the midst of a use until the event."""
     begun = threading.Event()
 
@@ -28,7 +28,7 @@ def in_a_use(uses: Uses, until: threading.Event) -> threading.Thread:
 
 
 def test_closing_waits_for_other_threads_and_refuses_new_uses() -> None:
-    uses, until = Uses("the thing"), threading.Event()
+    uses, until = InFlightCalls("the thing"), threading.Event()
     user = in_a_use(uses, until)
     closer = threading.Thread(target=uses.close)
     closer.start()
@@ -44,7 +44,7 @@ def test_closing_waits_for_other_threads_and_refuses_new_uses() -> None:
 
 
 def test_a_thread_cannot_wait_for_itself() -> None:
-    uses = Uses("the thing")
+    uses = InFlightCalls("the thing")
     with uses, pytest.raises(UserError, match="the thing cannot be closed while it runs"):
         uses.close()
     assert not uses.closed
@@ -52,14 +52,14 @@ def test_a_thread_cannot_wait_for_itself() -> None:
 
 
 def test_a_use_that_fails_is_over() -> None:
-    uses = Uses("the thing")
+    uses = InFlightCalls("the thing")
     with pytest.raises(ZeroDivisionError), uses:
         raise ZeroDivisionError
     uses.close()
 
 
 def test_a_child_process_waits_for_no_thread_of_its_parent() -> None:
-    uses, until = Uses("the thing"), threading.Event()
+    uses, until = InFlightCalls("the thing"), threading.Event()
     user = in_a_use(uses, until)
     child = os.fork()
     if child == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that are under way, so that code is not unmapped below them."""
+"""In-flight calls, so that code is not unmapped while it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import TracebackType
 from xtc.core.errors import UserError
 
 
-class Uses:
+class InFlightCalls:
     """A context manager around each use of what `close` ends; `name` is what errors call it.
 
     Any thread may use it, and close it: that waits for the uses of other threads. Those that a
