@@ -32,6 +32,7 @@ from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._meshes import check_spread, erase_meshes
+from xtc_passes.tensor._moved_data import look_up, moves_data
 from xtc_passes.tensor._scheduled import (
     Scheduled,
     check_producers,
@@ -113,6 +114,7 @@ def apply_schedules(
     for one in found:
         if group_loops(one.nest):
             raise refusal(one)
+    _compute_moved_data(found)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else space)
     _vectorize(module)
@@ -158,6 +160,15 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
     for mark, op in linalg.marked(module, SCHEDULED_PREFIX).items():
         kept = {k: v for k, v in before.get(mark, {}).items() if k.startswith(NAMESPACES)}
         linalg.restore(op, kept)
+
+
+def _compute_moved_data(found: Sequence[Scheduled]) -> None:
+    """Write data movement that is to be fused as operations that can be tiled."""
+    for entry in found:
+        fused = {n for nest in entry.nest.walk() for loop in nest.loops for n in loop.fuse}
+        for operand in sorted(fused):
+            if moves_data(entry.op.operands[operand]):
+                look_up(entry.op, operand)
 
 
 def _write_script(found: Sequence[Scheduled], distribution: Distribution | None) -> ScriptWriter:

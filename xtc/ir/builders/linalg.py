@@ -18,6 +18,15 @@ from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 Body = Callable[..., Scalar]
 IndexMap = Sequence[str]
 
+_FUSABLE = (
+    "linalg.",
+    "tensor.insert_slice",
+    "tensor.extract_slice",
+    "tensor.collapse_shape",
+    "tensor.expand_shape",
+)
+"""How operations begin that a schedule may compute in the loops of what reads their results."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -65,7 +74,7 @@ class MainOperation:
         loops: its loops, in its own order.
         sizes: their trip counts.
         inputs: how many operands it reads.
-        computed: which of them linalg operations compute, by number.
+        computed: which of them are computed, or moved, by operations that can be fused, by number.
         subscripts: indices of operands that are more than one loop alone, as loops with factors:
             `w * 2 + s` is `(("w", 2), ("s", 1))`.
         ranks: how many dimensions each operand has.
@@ -124,7 +133,7 @@ class LinalgBuilder:
     def _emit(self, text: str, type: TensorType) -> Value:
         ssa = self._name()
         self.lines.append(f"{ssa} = {text}{self.location}")
-        if text.startswith("linalg."):
+        if text.startswith(_FUSABLE):
             self._computed.add(ssa)
         return Value(ssa, type)
 
