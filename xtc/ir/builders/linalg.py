@@ -18,13 +18,7 @@ from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 Body = Callable[..., Scalar]
 IndexMap = Sequence[str]
 
-_FUSABLE = (
-    "linalg.",
-    "tensor.insert_slice",
-    "tensor.extract_slice",
-    "tensor.collapse_shape",
-    "tensor.expand_shape",
-)
+_FUSABLE = ("linalg.", "tensor.insert_slice", "tensor.extract_slice")
 """How operations begin that a schedule may compute in the loops of what reads their results."""
 
 
@@ -130,10 +124,11 @@ class LinalgBuilder:
                 tuple(value.type.rank for value in inputs),
             )
 
-    def _emit(self, text: str, type: TensorType) -> Value:
+    def _emit(self, text: str, type: TensorType, viewed: Value | None = None) -> Value:
+        """A value by an operation; it is computed where what it is a view of is."""
         ssa = self._name()
         self.lines.append(f"{ssa} = {text}{self.location}")
-        if text.startswith(_FUSABLE):
+        if text.startswith(_FUSABLE) or (viewed is not None and viewed.ssa in self._computed):
             self._computed.add(ssa)
         return Value(ssa, type)
 
@@ -269,7 +264,7 @@ class LinalgBuilder:
         if type == value.type or value.type.rank == 0:
             return value
         text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
-        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type, value)
 
     def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
         if value.type == target:
@@ -277,7 +272,7 @@ class LinalgBuilder:
         sizes = ", ".join(map(str, target.sizes))
         text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
         types = f"{value.type.mlir()} into {target.mlir()}"
-        return self._emit(f"{text}{self._placed} : {types}", target)
+        return self._emit(f"{text}{self._placed} : {types}", target, value)
 
     def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
         """`into` with `source` written at `offsets`, step 1."""
