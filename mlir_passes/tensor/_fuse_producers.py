@@ -153,8 +153,8 @@ def _root(value: Value) -> Value:
 
 def _merged(op: Operation, source: Value, slices: Sequence[Operation]) -> Value:
     """One slice, before `op`, in place of slices of slices; all are of full rank and stride 1."""
-    statics = [DenseI64ArrayAttr(one.attributes["static_offsets"]) for one in slices]
-    dynamics = [iter(list(one.operands)[1:]) for one in slices]
+    statics = [DenseI64ArrayAttr(slice_op.attributes["static_offsets"]) for slice_op in slices]
+    dynamics = [iter(list(slice_op.operands)[1:]) for slice_op in slices]
     with op.context, op.location, InsertionPoint(op):
         offsets: list[int] = []
         operands: list[Value] = []

@@ -86,7 +86,7 @@ class Bench:
         compilation = replace(self._compilation, schedules=texts, runner=PassRunner())
         artifact = compilation.build(None, self._context)
         return {
-            "objects": [base64.b64encode(one).decode() for one in artifact.objects],
+            "objects": [base64.b64encode(code).decode() for code in artifact.objects],
             "manifest": artifact.manifest.to_json(),
             "seconds": time.perf_counter() - start,
         }
@@ -99,7 +99,7 @@ class Bench:
         """
         manifest = replace(Manifest.from_json(compiled["manifest"], Path("manifest")), flops=0)
         artifact = Artifact(
-            manifest, objects=tuple(base64.b64decode(one) for one in compiled["objects"])
+            manifest, objects=tuple(base64.b64decode(code) for code in compiled["objects"])
         )
         with ExitStack() as resources:
             target, options = self._compilation.target, self._compilation.options
@@ -182,7 +182,7 @@ class Bench:
 
     @functools.cached_property
     def _expected(self) -> list[_Expected]:
-        precise, rounded = (self._reference(precise=one) for one in (True, False))
+        precise, rounded = (self._reference(precise=exact) for exact in (True, False))
         return [
             _Expected(name, values, rounding_noise(rounded[name], values))
             for name, values in precise.items()

@@ -48,16 +48,18 @@ class Domain:
     def names(self) -> frozenset[str]:
         """Names of axes and facts in it."""
         parts = (*self.numbers, self.low, self.high)
-        return frozenset(name for one in parts if one is not None for name in one.names)
+        return frozenset(name for part in parts if part is not None for name in part.names)
 
     def values(self, known: Values) -> tuple[int, ...]:
         """The values, ascending, each once, all 1 or more. Raises UserError where there is none."""
-        numbers = [_bounded(one, known) for one in self.numbers]
+        numbers = [_bounded(expression, known) for expression in self.numbers]
         low = 1 if self.low is None else _bounded(self.low, known)
         high = None if self.high is None else _bounded(self.high, known)
         found = sorted(set(_KINDS[self.kind](numbers, low, high)))
         if self.kind != "list":
-            found = [one for one in found if low <= one and (high is None or one <= high)]
+            found = [
+                number for number in found if low <= number and (high is None or number <= high)
+            ]
         if not found and self.kind != "list" and high is not None:
             found = [high]
         if not found or found[0] < 1 or len(found) > MAX_VALUES:
@@ -73,7 +75,7 @@ class Domain:
 def read_domain(data: Located) -> Domain:
     """The domain that `data` describes. Raises UserError."""
     if isinstance(data.value, list):
-        numbers = tuple(parse_expression(one.value, one.where) for one in data.value)
+        numbers = tuple(parse_expression(item.value, item.where) for item in data.value)
         return Domain("list", numbers, where=data.where)
     if not isinstance(data.value, dict):
         only = parse_expression(data.value, data.where)
@@ -94,7 +96,7 @@ def read_domain(data: Located) -> Domain:
             hints=[f"one of: {', '.join(list(_KINDS)[1:])}"],
         )
     bounds = {name: fields[name][1] for name in ("from", "to") if name in fields}
-    ends = {name: parse_expression(one.value, one.where) for name, one in bounds.items()}
+    ends = {name: parse_expression(item.value, item.where) for name, item in bounds.items()}
     numbers = _numbers(kinds[0], fields[kinds[0]][1])
     return Domain(kinds[0], numbers, ends.get("from"), ends.get("to"), data.where)
 
@@ -104,13 +106,13 @@ def _numbers(kind: str, data: Located) -> tuple[Expression, ...]:
         return (parse_expression(data.value, data.where),)
     if not isinstance(data.value, list) or len(data.value) != 2:
         raise UserError("a range is [first, last]", where=data.where)
-    return tuple(parse_expression(one.value, one.where) for one in data.value)
+    return tuple(parse_expression(item.value, item.where) for item in data.value)
 
 
-def _bounded(one: Expression, known: Values) -> int:
-    value = one.value(known)
+def _bounded(expression: Expression, known: Values) -> int:
+    value = expression.value(known)
     if abs(value) > _MAX_NUMBER:
-        raise UserError(f"'{one.text}' is {value}, beyond any tile", where=one.where)
+        raise UserError(f"'{expression.text}' is {value}, beyond any tile", where=expression.where)
     return value
 
 
@@ -121,11 +123,11 @@ def _range(numbers: list[int], low: int, high: int | None) -> list[int]:
 
 
 def _divisors(numbers: list[int], low: int, high: int | None) -> list[int]:
-    number, found, one = numbers[0], [], 1
-    while one * one <= number:
-        if number % one == 0:
-            found += [one, number // one]
-        one += 1
+    number, found, divisor = numbers[0], [], 1
+    while divisor * divisor <= number:
+        if number % divisor == 0:
+            found += [divisor, number // divisor]
+        divisor += 1
     return found
 
 

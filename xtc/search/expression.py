@@ -135,7 +135,9 @@ class _Parser:
             return lambda values: function(inner(values))
         if isinstance(node, ast.BoolOp):
             return self._boolean(node)
-        if isinstance(node, ast.Compare) and all(type(one) in _COMPARE for one in node.ops):
+        if isinstance(node, ast.Compare) and all(
+            type(operator) in _COMPARE for operator in node.ops
+        ):
             return self._compare(node)
         if isinstance(node, ast.Call):
             return self._call(node)
@@ -161,13 +163,13 @@ class _Parser:
         return evaluate
 
     def _boolean(self, node: ast.BoolOp) -> _Evaluate:
-        parts = [self._node(one) for one in node.values]
+        parts = [self._node(operand) for operand in node.values]
         test = all if isinstance(node.op, ast.And) else any
         return lambda values: int(test(part(values) for part in parts))
 
     def _compare(self, node: ast.Compare) -> _Evaluate:
-        tests = [_COMPARE[type(one)] for one in node.ops]
-        parts = [self._node(one) for one in (node.left, *node.comparators)]
+        tests = [_COMPARE[type(operator)] for operator in node.ops]
+        parts = [self._node(operand) for operand in (node.left, *node.comparators)]
 
         def evaluate(values: Values) -> int:
             numbers = [part(values) for part in parts]
@@ -179,11 +181,13 @@ class _Parser:
     def _call(self, node: ast.Call) -> _Evaluate:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         enough = len(node.args) == 1 if name == "abs" else len(node.args) >= 2
-        plain = not node.keywords and not any(isinstance(one, ast.Starred) for one in node.args)
+        plain = not node.keywords and not any(
+            isinstance(argument, ast.Starred) for argument in node.args
+        )
         if name not in _CALLS or not enough or not plain:
             called = ast.get_source_segment(self._text, node) or self._text
             raise self._error(
                 f"'{called}' is no call that an expression can make", node.col_offset + 1
             )
-        function, parts = _CALLS[name], [self._node(one) for one in node.args]
+        function, parts = _CALLS[name], [self._node(argument) for argument in node.args]
         return lambda values: function(*(part(values) for part in parts))

@@ -27,7 +27,9 @@ class Item:
     def parameters(self) -> set[str]:
         """Names in it that stand for numbers."""
         factors = (word.partition(":")[2] for word in self.words if _is_unroll(word))
-        return {one for one in (self.size or "", *factors) if one and not one.isdecimal()}
+        return {
+            factor for factor in (self.size or "", *factors) if factor and not factor.isdecimal()
+        }
 
     @property
     def text(self) -> str:
@@ -59,7 +61,7 @@ def nest_items(
     operand is one block altogether, and is not copied. What would be unrolled by one is not
     unrolled.
     """
-    return [item.text for item in _merged([_with_numbers(one, values) for one in items], sizes)]
+    return [item.text for item in _merged([_with_numbers(item, values) for item in items], sizes)]
 
 
 def _merged(items: Sequence[Item], sizes: Mapping[str, int]) -> list[Item]:

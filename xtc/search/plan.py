@@ -41,13 +41,13 @@ def make_space(
         )
     chosen = _chosen(graph, schedule, strategy, operator)
     parts = []
-    for name, one in chosen:
+    for name, given in chosen:
         space = schedule[name].space
         known = _facts(graph, name, facts)
-        if not isinstance(one, Strategy):
-            one = builtin(one, graph.node(name).op.name, space, known, graph.node(name).flops)
+        if not isinstance(given, Strategy):
+            given = builtin(given, graph.node(name).op.name, space, known, graph.node(name).flops)
         prefix = f"{name}." if len(chosen) > 1 else ""
-        parts.append(Part.of(one, name, space, known, prefix))
+        parts.append(Part.of(given, name, space, known, prefix))
     return SearchSpace(parts)
 
 
@@ -60,13 +60,13 @@ def _chosen(
         return [(name, strategy) for name in names]
     read = Strategy.several(strategy) if isinstance(strategy, Path) else strategy
     if len(read) > 1:
-        return [(str(one.operator), one) for one in read]
+        return [(str(part.operator), part) for part in read]
     return [(operator or read[0].operator or _fitting(graph, schedule, read[0]), read[0])]
 
 
 def _fitting(graph: Graph, schedule: Schedule, strategy: Strategy) -> str:
     """The operator with most work that has the axes of a strategy."""
-    fitting = [one for one in schedule.names if strategy.axes <= set(schedule[one].dims)]
+    fitting = [name for name in schedule.names if strategy.axes <= set(schedule[name].dims)]
     if not fitting:
         raise UserError(
             f"no operator of '{graph.name}' has the axes of strategy '{strategy.name}'",

@@ -67,9 +67,9 @@ class Part:
         if len(strategy.nests) > 1:
             values[NEST] = tuple(range(len(strategy.nests)))
         for name, domain in strategy.parameters.items():
-            for one in (*domain.numbers, domain.low, domain.high):
-                if one is not None:
-                    one.check_names(known)
+            for bound in (*domain.numbers, domain.low, domain.high):
+                if bound is not None:
+                    bound.check_names(known)
             values[name] = domain.values(known)
         for constraint in strategy.constraints:
             constraint.check_names({*known, *values})
@@ -117,9 +117,9 @@ class SearchSpace:
         if not self.values:
             raise UserError("the strategy has no parameters: there is nothing to choose")
         self._rules = [
-            _Rule(part, one, one.names & set(part.values))
+            _Rule(part, rule, rule.names & set(part.values))
             for part in parts
-            for one in part.strategy.constraints
+            for rule in part.strategy.constraints
         ]
         self._order = list(self.values)
         self._due = self._rules_by_step()
@@ -203,7 +203,11 @@ class SearchSpace:
             yield dict(point)
             return
         name = self._order[step]
-        fixed = any(name == part.prefix + one for part in self.parts for one in part.unused(point))
+        fixed = any(
+            name == part.prefix + parameter
+            for part in self.parts
+            for parameter in part.unused(point)
+        )
         for value in self.values[name][: 1 if fixed else None]:
             point[name] = value
             if all(rule.holds(point) for rule in self._due[step]):

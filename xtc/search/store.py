@@ -123,9 +123,9 @@ class Store:
     def best(self, run: int, count: int = 1) -> list[Result]:
         """The fastest right results of a run, each schedule once, the fastest first."""
         fastest: dict[str, Result] = {}
-        right = [one for one in self.results(run) if one.seconds is not None]
-        for one in sorted(right, key=lambda one: one.seconds or 0.0):
-            fastest.setdefault(one.schedule, one)
+        right = [result for result in self.results(run) if result.seconds is not None]
+        for result in sorted(right, key=lambda result: result.seconds or 0.0):
+            fastest.setdefault(result.schedule, result)
         return list(fastest.values())[:count]
 
     def close(self) -> None:

@@ -75,14 +75,14 @@ class Strategy:
     def several(data: object) -> list[Strategy]:
         """The strategies in a list of mappings, or in one mapping; as `of` otherwise."""
         tree = _tree(data)
-        found = [_read(one) for one in (tree.value if isinstance(tree.value, list) else [tree])]
+        found = [_read(item) for item in (tree.value if isinstance(tree.value, list) else [tree])]
         if not found:
             raise UserError("there is no strategy", where=tree.where)
-        for one in found:
-            if one.operator is None and len(found) > 1:
+        for item in found:
+            if item.operator is None and len(found) > 1:
                 raise UserError(
-                    f"strategy '{one.name}' is one of several and names no operator",
-                    where=one.where,
+                    f"strategy '{item.name}' is one of several and names no operator",
+                    where=item.where,
                     hints=["operator: C"],
                 )
         return found
@@ -95,7 +95,7 @@ class Strategy:
     @functools.cached_property
     def _unused(self) -> tuple[frozenset[str], ...]:
         used = ({name for item in nest for name in item.parameters} for nest in self.nests)
-        return tuple(frozenset(self.parameters) - one for one in used)
+        return tuple(frozenset(self.parameters) - names for names in used)
 
     def unused(self, nest: int) -> frozenset[str]:
         """Names of the parameters that a nest does not have; constraints on them play no part."""
@@ -104,7 +104,7 @@ class Strategy:
     def data(self, operator: str) -> dict[str, Any]:
         """The strategy as plain data, for an operator."""
         first = {"name": self.name, "operator": operator}
-        return first | {key: one for key, one in self._data.items() if key not in first}
+        return first | {key: value for key, value in self._data.items() if key not in first}
 
     def nest(self, values: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
         """The nest that values of the parameters make, as `xtc.Schedule.of` takes it."""
@@ -158,8 +158,8 @@ def _strategy(tree: Located, fields: Mapping[str, Located]) -> Strategy:
         name=_text(fields.get("name"), "user"),
         operator=_text(fields["operator"], "") if "operator" in fields else None,
         parameters=domains,
-        constraints=tuple(parse_expression(one.value, one.where) for one in constraints),
-        nests=tuple(_nest(one) for one in nests),
+        constraints=tuple(parse_expression(item.value, item.where) for item in constraints),
+        nests=tuple(_nest(item) for item in nests),
         where=tree.where,
         _data=_unlocated(tree),
     )
@@ -185,7 +185,7 @@ def _nest(data: Located) -> tuple[Item, ...]:
     items = _list(data, "nest")
     if not items:
         raise UserError("a nest has loops", where=data.where)
-    return tuple(read_item(one) for one in items)
+    return tuple(read_item(item) for item in items)
 
 
 def _mapping(data: Located | None, what: str, most: int) -> dict[Located, Located]:
@@ -216,5 +216,5 @@ def _unlocated(data: Located) -> Any:
     if isinstance(data.value, dict):
         return {str(key.value): _unlocated(value) for key, value in data.value.items()}
     if isinstance(data.value, list):
-        return [_unlocated(one) for one in data.value]
+        return [_unlocated(item) for item in data.value]
     return data.value

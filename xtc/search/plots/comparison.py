@@ -26,17 +26,17 @@ def shares(measured: Measured) -> list[tuple[float, float]]:
 
 def comparison(first: Measured, second: Measured) -> Picture:
     """The plot of two runs. Raises UserError where they are one, or searched different graphs."""
-    one, other = first.run, second.run
-    if one.number == other.number:
-        raise UserError(f"run {one.number} is compared with itself", hints=["name another run"])
-    if (one.graph, one.flops) != (other.graph, other.flops):
+    run, other = first.run, second.run
+    if run.number == other.number:
+        raise UserError(f"run {run.number} is compared with itself", hints=["name another run"])
+    if (run.graph, run.flops) != (other.graph, other.flops):
         raise UserError(
-            f"runs {one.number} and {other.number} searched different graphs",
-            notes=[f"{label(one.name)} and {label(other.name)}"],
+            f"runs {run.number} and {other.number} searched different graphs",
+            notes=[f"{label(run.name)} and {label(other.name)}"],
         )
     return Picture(
         "comparison",
-        f"Runs {one.number} and {other.number} of {label(one.name)}",
+        f"Runs {run.number} and {other.number} of {label(run.name)}",
         "On the left the best speed so far, on the right how many of the candidates are at least "
         f"so fast. {_differences(first, second)}",
         [partial(_draw_best, (first, second)), partial(_draw_shares, (first, second))],
@@ -57,10 +57,10 @@ def _name(measured: Measured) -> str:
 
 def _draw_best(runs: Sequence[Measured], axes: Any) -> None:
     for measured, colour, line in zip(runs, _COLOURS, _LINES, strict=True):
-        taken = [one for one in steps(measured) if one.best is not None]
+        taken = [step for step in steps(measured) if step.best is not None]
         axes.step(
-            [one.at for one in taken] + [max(measured.run.seconds, taken[-1].at)],
-            [one.best for one in taken] + [taken[-1].best],
+            [step.at for step in taken] + [max(measured.run.seconds, taken[-1].at)],
+            [step.best for step in taken] + [taken[-1].best],
             where="post",
             color=colour,
             linestyle=line,

@@ -33,10 +33,10 @@ def steps(measured: Measured) -> list[Step]:
     """Every measurement in order."""
     found: list[Step] = []
     best: float | None = None
-    for number, one in enumerate(measured.results, 1):
-        speed = measured.speed(one.seconds) if one.seconds else None
+    for number, result in enumerate(measured.results, 1):
+        speed = measured.speed(result.seconds) if result.seconds else None
         best = max((value for value in (best, speed) if value is not None), default=None)
-        found.append(Step(number, one.at, speed, best))
+        found.append(Step(number, result.at, speed, best))
     return found
 
 
@@ -49,17 +49,17 @@ def convergence(measured: Measured) -> Picture:
         "The line is the best speed so far, each dot a candidate that was right, and each cross at "
         "the bottom one that was not.",
         [
-            partial(_draw, measured, [float(one.number) for one in taken], "measurement"),
-            partial(_draw, measured, [one.at for one in taken], "time of the search (s)"),
+            partial(_draw, measured, [float(step.number) for step in taken], "measurement"),
+            partial(_draw, measured, [step.at for step in taken], "time of the search (s)"),
         ],
     )
 
 
 def _draw(measured: Measured, places: Sequence[float], what: str, axes: Any) -> None:
     taken = list(zip(places, steps(measured), strict=True))
-    right = [(x, one.speed) for x, one in taken if one.speed is not None]
-    best = [(x, one.best) for x, one in taken if one.best is not None]
-    failed = [x for x, one in taken if one.speed is None]
+    right = [(x, step.speed) for x, step in taken if step.speed is not None]
+    best = [(x, step.best) for x, step in taken if step.best is not None]
+    failed = [x for x, step in taken if step.speed is None]
     axes.plot(*_columns(right), ".", color=TEAL, markersize=4, alpha=0.6, label="right")
     axes.step(*_columns(best), where="post", color=BLUE, linewidth=1.8, label="best so far")
     if failed:

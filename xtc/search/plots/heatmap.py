@@ -45,7 +45,7 @@ def parameters_by_effect(measured: Measured) -> list[str]:
 
     How much one explains is the part of the variance of speeds that lies between its values.
     """
-    names = sorted({name for one in measured.results for name in one.parameters})
+    names = sorted({name for result in measured.results for name in result.parameters})
     varied = [name for name in names if 1 < len(_values(measured, name)) <= _MOST_VALUES]
     return sorted(varied, key=lambda name: (-_explained(measured, name), name))
 
@@ -65,7 +65,7 @@ def heat_map_of(measured: Measured, x: str | None = None, y: str | None = None) 
     chosen = [name if name is not None else (rest.pop(0) if rest else None) for name in (x, y)]
     if chosen[0] is None or chosen[1] is None:
         raise UserError(
-            f"run {measured.run.number} varied {'one parameter' if there else 'no parameter'}",
+            f"run {measured.run.number} varied {'result parameter' if there else 'no parameter'}",
             notes=[f"it is {label(there[0])!r}"] if there else [],
             hints=["a heat map shows two"],
         )
@@ -82,16 +82,16 @@ def _refuse(measured: Measured, name: str, there: list[str]) -> None:
         )
     raise UserError(
         f"run {number} has no parameter {name!r}",
-        hints=did_you_mean(name, [label(one) for one in there]),
+        hints=did_you_mean(name, [label(entry) for entry in there]),
     )
 
 
 def _map(measured: Measured, x: str, y: str) -> HeatMap:
     best: dict[tuple[int, int], float | None] = {}
-    for one in measured.results:
-        if x in one.parameters and y in one.parameters:
-            place = (one.parameters[x], one.parameters[y])
-            speed = measured.speed(one.seconds) if one.seconds else None
+    for result in measured.results:
+        if x in result.parameters and y in result.parameters:
+            place = (result.parameters[x], result.parameters[y])
+            speed = measured.speed(result.seconds) if result.seconds else None
             before = best.get(place)
             best[place] = max((v for v in (before, speed) if v is not None), default=None)
     columns, rows = (tuple(sorted({place[at] for place in best})) for at in (0, 1))
@@ -99,14 +99,14 @@ def _map(measured: Measured, x: str, y: str) -> HeatMap:
 
 
 def _values(measured: Measured, name: str) -> set[int]:
-    return {one.parameters[name] for one in measured.results if name in one.parameters}
+    return {result.parameters[name] for result in measured.results if name in result.parameters}
 
 
 def _explained(measured: Measured, name: str) -> float:
     groups: dict[int | None, list[float]] = defaultdict(list)
-    for one, speed in measured.right:
-        if one.parameters:
-            groups[one.parameters.get(name)].append(speed)
+    for result, speed in measured.right:
+        if result.parameters:
+            groups[result.parameters.get(name)].append(speed)
     every = [speed for group in groups.values() for speed in group]
     if not every or (total := statistics.pvariance(every) * len(every)) == 0:
         return 0.0

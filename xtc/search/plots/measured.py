@@ -40,32 +40,32 @@ class Measured:
         if wrong is not None:
             which = "the newest run" if number is None else f"run {number}"
             raise UserError(f"{which} of {store.path} is damaged: {wrong}")
-        if not any(one.seconds for one in results):
+        if not any(result.seconds for result in results):
             raise _nothing_right(run, results)
         return Measured(run, tuple(results))
 
     @property
     def right(self) -> list[tuple[Result, float]]:
         """Right results, each with its speed."""
-        return [(one, self.speed(one.seconds)) for one in self.results if one.seconds]
+        return [(result, self.speed(result.seconds)) for result in self.results if result.seconds]
 
     @property
     def best(self) -> list[tuple[Result, float]]:
         """The fastest result of each schedule with its speed, the fastest first."""
         fastest: dict[str, tuple[Result, float]] = {}
-        for one in sorted(self.right, key=lambda one: -one[1]):
-            fastest.setdefault(one[0].schedule, one)
+        for pair in sorted(self.right, key=lambda pair: -pair[1]):
+            fastest.setdefault(pair[0].schedule, pair)
         return list(fastest.values())
 
     @property
     def default(self) -> float | None:
         """The speed of the default schedule, None where it was not measured."""
-        return max((speed for one, speed in self.right if not one.schedule), default=None)
+        return max((speed for result, speed in self.right if not result.schedule), default=None)
 
     @property
     def statuses(self) -> dict[str, int]:
         """How many results ended in each way, those that did not happen left out."""
-        counts = Counter(one.status for one in self.results)
+        counts = Counter(result.status for result in self.results)
         return {status: counts[status] for status in STATUSES if counts[status]}
 
     @property
@@ -84,7 +84,7 @@ class Measured:
 
 
 def _nothing_right(run: Run, results: Sequence[Result]) -> UserError:
-    counts = Counter(one.status for one in results)
+    counts = Counter(result.status for result in results)
     ended = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     return UserError(
         f"run {run.number} has no right result",
@@ -106,21 +106,22 @@ def _nonsense(run: Run, results: Sequence[Result]) -> Iterator[str]:
     for name in ("peak", "bandwidth"):
         if (value := getattr(run, name)) is not None and not _is_number(value, 1.0):
             yield f"its {name} is {value!r:.40}"
-    for one in results:
-        yield from (f"result {one.number} has {what}" for what in _nonsense_of(one))
+    for result in results:
+        yield from (f"result {result.number} has {what}" for what in _nonsense_of(result))
 
 
-def _nonsense_of(one: Result) -> Iterator[str]:
-    if one.status not in STATUSES:
-        yield f"the status {one.status!r:.40}"
-    if not all(isinstance(text, str) for text in (one.schedule, one.message, one.worker)):
+def _nonsense_of(result: Result) -> Iterator[str]:
+    if result.status not in STATUSES:
+        yield f"the status {result.status!r:.40}"
+    if not all(isinstance(text, str) for text in (result.schedule, result.message, result.worker)):
         yield "a text that is none"
-    if not _is_number(one.at, 0.0):
-        yield f"the time {one.at!r:.40}"
-    if not all(_is_number(value, _SHORTEST) for value in one.samples):
+    if not _is_number(result.at, 0.0):
+        yield f"the time {result.at!r:.40}"
+    if not all(_is_number(value, _SHORTEST) for value in result.samples):
         yield "a sample that is no time"
     if not all(
-        isinstance(value, int) and abs(value) < _MOST_INTEGER for value in one.parameters.values()
+        isinstance(value, int) and abs(value) < _MOST_INTEGER
+        for value in result.parameters.values()
     ):
         yield "a parameter that is no integer"
 

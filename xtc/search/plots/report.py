@@ -56,10 +56,10 @@ def report_text(
     """
     if x is not None or y is not None:
         heat_map_of(measured, x, y)  # what was asked for and is not there is an error
-    plots: list[Draw] = [convergence, distribution, roofline, lambda one: heat_map(one, x, y)]
+    plots: list[Draw] = [convergence, distribution, roofline, lambda page: heat_map(page, x, y)]
     if other is not None:
         picture = comparison(measured, other)
-        plots.append(lambda one: picture)
+        plots.append(lambda page: picture)
     parts = [*_head(measured), *_best(measured), *_failures(measured)]
     for draw in plots:
         parts += _plot(measured, draw)
@@ -101,23 +101,23 @@ def _best(measured: Measured) -> Iterator[str]:
     heads += ["of the measured peak"] if peak else []
     heads += ["of the default's speed"] if measured.default else []
     rows = []
-    for one, speed in measured.best[:_BEST]:
-        cells = [seconds_text(one.seconds or 0.0), f"{speed:.4g}"]
+    for result, speed in measured.best[:_BEST]:
+        cells = [seconds_text(result.seconds or 0.0), f"{speed:.4g}"]
         cells += [f"{speed / peak:.2f}"] if peak else []
         cells += [f"{speed / measured.default:.2f}"] if measured.default else []
-        rows.append([*map(escaped, cells), _code(one.schedule or "the default schedule")])
+        rows.append([*map(escaped, cells), _code(result.schedule or "the default schedule")])
     yield from _table([*heads, "schedule"], rows)
 
 
 def _failures(measured: Measured) -> Iterator[str]:
     """How many failed in each way, with the message of the first."""
-    failed = [one for one in measured.results if one.status != "ok"]
+    failed = [result for result in measured.results if result.status != "ok"]
     yield "<h2>What was not right</h2>"
     if not failed:
         yield "<p>Nothing.</p>"
         return
-    counts = Counter(one.status for one in failed)
-    first = {one.status: one for one in reversed(failed)}
+    counts = Counter(result.status for result in failed)
+    first = {result.status: result for result in reversed(failed)}
     rows = [
         [escaped(status), str(count), _code(first[status].message), _code(first[status].schedule)]
         for status, count in sorted(counts.items())

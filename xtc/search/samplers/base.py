@@ -71,4 +71,4 @@ class Sampler(ABC):
                 break
             if self._is_new(point):
                 return point
-        return next((one for one in self.space.points() if self._is_new(one)), None)
+        return next((point for point in self.space.points() if self._is_new(point)), None)

@@ -55,7 +55,7 @@ class ModelSampler(Sampler):
         self._seconds.append(seconds)
 
     def _choose(self) -> Point | None:
-        good = sum(one is not None for one in self._seconds)
+        good = sum(seconds is not None for seconds in self._seconds)
         if good < _FIRST or self.rng.random() < _FRESH:
             return self._random_new()
         if self._trees is None or len(self._points) - self._fitted >= _EVERY:
@@ -66,8 +66,8 @@ class ModelSampler(Sampler):
         return self._queue.pop(0) if self._queue else self._random_new()
 
     def _fit(self) -> None:
-        slowest = max(one for one in self._seconds if one is not None)
-        times = [slowest * _FAILED if one is None else one for one in self._seconds]
+        slowest = max(seconds for seconds in self._seconds if seconds is not None)
+        times = [slowest * _FAILED if seconds is None else seconds for seconds in self._seconds]
         features = np.array([self._features(point) for point in self._points])
         self._trees = self._make(_TREES, random_state=self._seed, min_samples_leaf=1)
         self._trees.fit(features, np.log(times))
@@ -105,7 +105,7 @@ class ModelSampler(Sampler):
         features: list[float] = []
         for name, value in point.items():
             if name.rpartition(".")[2] == NEST:
-                features += [float(value == one) for one in self.space.values[name]]
+                features += [float(value == choice) for choice in self.space.values[name]]
             else:
                 features.append(math.log2(value))
         return features
