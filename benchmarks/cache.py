@@ -131,11 +131,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XTC_CACHE_DIR"] = str(Path(folder, "artifacts"))  # noqa: TID251
         os.environ["XTC_CACHE"] = "1"  # noqa: TID251
-        one = graph()
-        xtc.compile(one).close()
-        candidates = {name: without_result(part) for name, part in phases(one).items()}
+        sample = graph()
+        xtc.compile(sample).close()
+        candidates = {name: without_result(part) for name, part in phases(sample).items()}
         report = run_interleaved("warm hit", candidates, rounds=ROUNDS, baseline="hit")
-        compile_anew = without_result(lambda: xtc.compile(one, cache=False).close())
+        compile_anew = without_result(lambda: xtc.compile(sample, cache=False).close())
         both = {"compile": compile_anew, "hit": candidates["hit"]}
         compared = run_interleaved("hit or compile", both, rounds=7, baseline="compile")
         print_table(report)

@@ -145,7 +145,7 @@ def main() -> None:
     print_phases("shared library", linked)
     print_phases("scheduled, in memory", scheduled)
     save(report, Path("out/bench-compile.json"))
-    graphs = {name: compiling(one) for name, one in operators().items()}
+    graphs = {name: compiling(operator) for name, operator in operators().items()}
     kinds = run_interleaved(
         "operators", {BARE: process("pass"), **graphs}, rounds=OPERATOR_ROUNDS, baseline=BARE
     )

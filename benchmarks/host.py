@@ -109,18 +109,19 @@ def _counts(text: str) -> list[int]:
 def _selected(options: argparse.Namespace) -> tuple[list[Workload], list[Library]]:
     """What the options choose. Raises UserError where that is nothing that exists."""
     parts = options.only.split(",")
-    chosen = [one for one in workloads() if any(part.strip() in one.name for part in parts)]
+    texts = [part.strip() for part in parts]
+    chosen = [found for found in workloads() if any(text in found.name for text in texts)]
     if not chosen:
         raise UserError(
             f"no workload's name contains '{options.only}'",
             hints=["`make bench-host ARGS=--list` prints the names"],
         )
     peers = [library for library in LIBRARIES if not library.is_ours]
-    wanted = {one.name for one in peers} if options.peers is None else _words(options.peers)
+    wanted = {peer.name for peer in peers} if options.peers is None else _words(options.peers)
     for name in wanted - {library.name for library in LIBRARIES}:
         known = [library.name for library in peers]
         raise UserError(f"no library '{name}' is measured", hints=did_you_mean(name, known))
-    return chosen, [one for one in LIBRARIES if one.is_ours or one.name in wanted]
+    return chosen, [library for library in LIBRARIES if library.is_ours or library.name in wanted]
 
 
 def _words(text: str) -> set[str]:
@@ -158,8 +159,9 @@ def _measure_all(
                 report.rows.append(row)
                 left -= 1
                 console.print(_progress(row, left), markup=False)
-        started = [one for team in teams for one in team.candidates if one.versions]
-        report.versions = {one.library.name: one.versions for one in started}
+        candidates = (candidate for team in teams for candidate in team.candidates)
+        started = [candidate for candidate in candidates if candidate.versions]
+        report.versions = {runner.library.name: runner.versions for runner in started}
 
 
 def _progress(row: Row, left: int) -> str:

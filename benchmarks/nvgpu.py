@@ -68,7 +68,8 @@ def bandwidth(device: NvgpuDevice) -> None:
     with ExitStack() as stack:
         there, out = (stack.enter_context(device.zeros((ROWS, COLUMNS), "float32")) for _ in "xy")
         total = stack.enter_context(device.zeros(ROWS, "float32"))
-        relu, rows = (stack.enter_context(xtc.compile(one, device)) for one in (elementwise, sums))
+        modules = (xtc.compile(graph, device) for graph in (elementwise, sums))
+        relu, rows = map(stack.enter_context, modules)
         queue = device.queue()
 
         def copy() -> None:
@@ -110,7 +111,7 @@ def matmul(dtype: str, device: NvgpuDevice) -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     kind = getattr(torch, dtype)
     random = [torch.randn(SIZE, SIZE, device="cuda").to(kind) for _ in range(PRODUCTS + 1)]
-    expected, results = ([torch.empty_like(one) for one in random[1:]] for _ in "et")
+    expected, results = ([torch.empty_like(tensor) for tensor in random[1:]] for _ in "et")
 
     def by_torch() -> None:
         for b, c in zip(random[1:], expected, strict=True):
@@ -119,7 +120,7 @@ def matmul(dtype: str, device: NvgpuDevice) -> None:
 
     with xtc.compile(products(dtype, device), device) as module, ExitStack() as stack:
         # PyTorch's memory, used where it is.
-        arrays: Any = [[device.borrowed(one) for one in part] for part in (random, results)]
+        arrays: Any = [[device.borrowed(tensor) for tensor in part] for part in (random, results)]
         call = stack.enter_context(module._bound(*arrays))
         report = run(f"nvgpu matmul {dtype} {SIZE}", {"cuBLAS": by_torch, "xtc": call})
     pairs = zip(results, expected, strict=True)
@@ -144,7 +145,7 @@ def simulator() -> None:
     """Launches and copies of the simulated GPU; they say nothing of a real one."""
     with NvgpuDevice() as device:
         module = device.load_module(simulator_image())
-        empty, threads = (device.get_module_function(module, one) for one in ("empty", "threads"))
+        empty, threads = (device.get_module_function(module, name) for name in ("empty", "threads"))
         launches = {
             "question to the driver": lambda: device.memory_info(),
             "empty kernel": lambda: device.launch(empty),

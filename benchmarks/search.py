@@ -57,7 +57,7 @@ def search(graph: xtc.Graph, store: Store, settings: Settings, options: dict[str
     """One search; the time until the first result is the start of its processes."""
     session = Session(graph, store, settings, options=options)
     run, progress = session.search()
-    times = [one.at for one in store.results(run.number) if one.kind == "search"]
+    times = [result.at for result in store.results(run.number) if result.kind == "search"]
     rate = (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else 0.0
     schedule = progress.best.schedule if progress.best else ""
     label = f"{settings.sampler}, {settings.budget:g} s"
@@ -68,8 +68,8 @@ def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, Any]) ->
     """The best time of each schedule in seconds, in rounds that measure all of them."""
     with ExitStack() as stack:
         modules = [
-            stack.enter_context(xtc.compile(graph, schedule=one or None, **options))
-            for one in schedules
+            stack.enter_context(xtc.compile(graph, schedule=schedule or None, **options))
+            for schedule in schedules
         ]
         best = [float("inf")] * len(modules)
         for _ in range(ROUNDS):
@@ -81,19 +81,19 @@ def measured(graph: xtc.Graph, schedules: list[str], options: dict[str, Any]) ->
 
 def table(graph: xtc.Graph, found: list[Found], options: dict[str, Any]) -> Table:
     """One row for each search, and one for the default schedule."""
-    default, *times = measured(graph, ["", *(one.schedule for one in found)], options)
+    default, *times = measured(graph, ["", *(result.schedule for result in found)], options)
     shown = Table(title=f"{graph.flops / 1e6:.0f} MFLOP: best of {ROUNDS} interleaved rounds")
     for column in ("search", "tried/s", "failed", "GFLOP/s", "of the longest", "schedule"):
         shown.add_column(column, justify="left" if column in ("search", "schedule") else "right")
     shown.add_row("default", "", "", f"{graph.flops / default / 1e9:.1f}", "", "")
-    for one, seconds in zip(found, times, strict=True):
+    for result, seconds in zip(found, times, strict=True):
         shown.add_row(
-            one.label,
-            f"{one.rate:.1f}",
-            str(one.failures),
+            result.label,
+            f"{result.rate:.1f}",
+            str(result.failures),
             f"{graph.flops / seconds / 1e9:.1f}",
             f"{times[-1] / seconds:.3f}",
-            one.schedule,
+            result.schedule,
         )
     return shown
 
@@ -108,7 +108,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     graph, options, found = product(*args.size), {"threads": args.threads}, []
-    searches = [Settings(sampler=one, budget=args.budget, seed=args.seed) for one in SAMPLERS]
+    limits = {"budget": args.budget, "seed": args.seed}
+    searches = [Settings(sampler=sampler, **limits) for sampler in SAMPLERS]
     if args.long is not None:
         searches.append(Settings(sampler="random", budget=args.long, seed=args.seed + 1))
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder, "tuning.db")) as store:

@@ -55,16 +55,16 @@ def passes_page() -> str:
     )
 
 
-def pass_section(one: type[Pass]) -> str:
+def pass_section(kind: type[Pass]) -> str:
     """The part of the page about one pass."""
-    package, _, rest = one.__module__.partition(".")
+    package, _, rest = kind.__module__.partition(".")
     path = f"{FOLDER_OF[package]}/{rest.replace('.', '/')}.py"
     options = [
         (f"`{field.name.replace('_', '-')}`", f"`{field.type}`", default_text(field))
-        for field in dataclasses.fields(one)
+        for field in dataclasses.fields(kind)
     ]
     rows = f"\n{table(('option', 'type', 'default'), options)}" if options else ""
-    return f"\n## {one.name}\n\n{inspect.getdoc(one)}\n{rows}\nIn `{path}`.\n"
+    return f"\n## {kind.name}\n\n{inspect.getdoc(kind)}\n{rows}\nIn `{path}`.\n"
 
 
 def default_text(field: dataclasses.Field[Any]) -> str:

@@ -121,11 +121,11 @@ def _order(title: str, schedule: NodeSchedule) -> Panel:
 def _colours(nest: Nest, found: Sequence[Block]) -> list[int | None]:
     """One for each tile where there are few; vectors take turns; else none."""
     step = {extent.loop.axis: extent.step for extent in nest.extents() if not extent.loop.tile}
-    tiles = [(one.row // step["i"], one.column // step["j"]) for one in found]
+    tiles = [(tile.row // step["i"], tile.column // step["j"]) for tile in found]
     different = list(dict.fromkeys(tiles))
     if len(different) <= len(_COLOURS):
         return [different.index(tile) for tile in tiles]
-    vectors = any(one.columns > 1 for one in found)
+    vectors = any(tile.columns > 1 for tile in found)
     return [place % 2 if vectors else None for place in range(len(found))]
 
 
@@ -190,7 +190,8 @@ def _panel(panel: Panel) -> Iterator[str]:
 def _path(found: Sequence[Block]) -> str:
     """A line through the middles of the blocks, with a tip at its end."""
     middles = (
-        f"{number((one.column + one.columns / 2) * CELL)} {number((one.row + one.rows / 2) * CELL)}"
-        for one in found
+        f"{number((block.column + block.columns / 2) * CELL)} "
+        f"{number((block.row + block.rows / 2) * CELL)}"
+        for block in found
     )
     return f'<path class="order" d="M{"L".join(middles)}" marker-end="url(#arrow)"/>'

@@ -170,9 +170,9 @@ def _visit_all(row: Row, runners: dict[str, _Ready], settings: Settings, deadlin
     row.quiet = (sum(moments), len(moments))
 
 
-def _visit(one: _Ready, settings: Settings) -> None:
-    request = {"do": "run", "number": one.number, "repeat": one.repeat}
-    one.samples.extend(one.candidate.ask(request, settings.build_seconds)["samples"])
+def _visit(runner: _Ready, settings: Settings) -> None:
+    request = {"do": "run", "number": runner.number, "repeat": runner.repeat}
+    runner.samples.extend(runner.candidate.ask(request, settings.build_seconds)["samples"])
 
 
 @contextmanager

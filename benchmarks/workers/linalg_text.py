@@ -52,8 +52,8 @@ class _Text:
         """A tensor of one number."""
         type = tensor_type(shape, element)
         empty = self.value(f"tensor.empty() : {type}", type)[0]
-        one = self.scalar(number, element)
-        fill = f"linalg.fill ins({one} : {element}) outs({empty} : {type}) -> {type}"
+        unit = self.scalar(number, element)
+        fill = f"linalg.fill ins({unit} : {element}) outs({empty} : {type}) -> {type}"
         return self.value(fill, type)
 
     def named(
@@ -79,7 +79,7 @@ class _Text:
         The body is lines that use %x0, %x1 ... and %out, and define %y.
         """
         dims = ", ".join(f"d{place}" for place in range(len(kinds)))
-        affine = ", ".join(f"affine_map<({dims}) -> ({one})>" for one in maps)
+        affine = ", ".join(f"affine_map<({dims}) -> ({index_map})>" for index_map in maps)
         words = ", ".join({"p": '"parallel"', "r": '"reduction"'}[kind] for kind in kinds)
         values = ", ".join(value for value, _ in operands)
         types = ", ".join(type for _, type in operands)

@@ -61,10 +61,10 @@ def _draw(axis: Any, rows: list[dict[str, Any]], names: list[str]) -> None:
             for at, row in enumerate(rows)
             if name in row["candidates"]
         ]
-        middles = [one["median"] for _, one in ran]
+        middles = [timing["median"] for _, timing in ran]
         ranges = [
-            [max(0.0, one["median"] - one["p10"]) for _, one in ran],
-            [max(0.0, one["p90"] - one["median"]) for _, one in ran],
+            [max(0.0, timing["median"] - timing["p10"]) for _, timing in ran],
+            [max(0.0, timing["p90"] - timing["median"]) for _, timing in ran],
         ]
         axis.errorbar(
             middles,

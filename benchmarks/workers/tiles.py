@@ -16,13 +16,13 @@ _TRIALS = 3
 
 def tiles_of(rows: int, columns: int) -> list[Tile]:
     """The tiles, smaller where they do not divide the sizes, each once."""
-    fitted = [(divisor(rows, one[0]), vector_divisor(columns, one[1])) for one in TILES]
+    fitted = [(divisor(rows, tile[0]), vector_divisor(columns, tile[1])) for tile in TILES]
     return list(dict.fromkeys(fitted))
 
 
 def divisor(size: int, wanted: int) -> int:
     """The largest divisor of `size` that is not above `wanted`."""
-    return max(one for one in range(1, min(size, wanted) + 1) if size % one == 0)
+    return max(part for part in range(1, min(size, wanted) + 1) if size % part == 0)
 
 
 def vector_divisor(size: int, wanted: int) -> int:

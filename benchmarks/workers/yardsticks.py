@@ -35,8 +35,8 @@ def prepare(workload: Workload, arrays: list[Array], threads: int) -> Call:
     def run() -> None:
         work: list[Future[None]] = [pool.submit(part, thread) for thread in range(1, threads)]
         part(0)
-        for one in work:
-            one.result()
+        for future in work:
+            future.result()
 
     return Call(run, lambda: np.zeros(0, np.float32), close)
 

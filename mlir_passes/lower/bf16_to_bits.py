@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bf16-to-bits: bfloat16 values that are only moved become 16-bit integers."""
+"""bf16-to-bits: bfloat16 values without arithmetic become 16-bit integers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from xtc.ir.passes import Pass
 class Bf16ToBits(Pass):
     """Replace the type bf16 by i16 everywhere, once `expand-bf16` has left no arithmetic on it.
 
-    LLVM 22 for x86-64 takes vectors of bfloat16 for legal on processors with AVX512-BF16, but not
-    scalars, and stops on what lies between ("Unexpected illegal type!"); elsewhere it makes of a
-    select a call that libgcc 12 does not have. Integers of the same bits meet neither.
+    On processors with AVX512-BF16, LLVM 22 for x86-64 treats vectors of bfloat16 as legal but
+    scalars as illegal, and aborts between the two ("Unexpected illegal type!"). On others it lowers
+    a select to a call that libgcc 12 lacks. Integers with the same bits avoid both.
 
         %x = memref.load %a[%i] : memref<8xbf16>        %x = memref.load %a[%i] : memref<8xi16>
         %b = arith.bitcast %x : bf16 to i16         ->  %b = arith.bitcast %x : i16 to i16

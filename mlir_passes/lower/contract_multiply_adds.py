@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contract-multiply-adds: lets a product and the sum that takes it become one instruction."""
+"""contract-multiply-adds: a multiplication and its addition may become one instruction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class ContractMultiplyAdds(Pass):
-    """Mark `mulf` and the `addf` that is its only use as contractible.
+    """Mark a `mulf` and the `addf` that is its only user as contractible.
 
     Before:
         %p = arith.mulf %a, %b : f32
@@ -22,7 +22,7 @@ class ContractMultiplyAdds(Pass):
         %p = arith.mulf %a, %b fastmath<contract> : f32
         %s = arith.addf %t, %p fastmath<contract> : f32
 
-    A fused multiply-add rounds once where the pair rounds twice; no other freedom is given.
+    A fused multiply-add rounds once, the pair rounds twice. The flag allows nothing else.
     """
 
     name: ClassVar[str] = "contract-multiply-adds"

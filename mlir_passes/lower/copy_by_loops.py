@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy-by-loops: copies of strided memory become linalg.copy, so that loops are made of them."""
+"""copy-by-loops: copies of strided memory become linalg.copy, which is lowered to loops."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CopyByLoops(Pass):
-    """Rewrites each `memref.copy` that one `memcpy` cannot do.
+    """Rewrite each `memref.copy` that is more than one `memcpy` as `linalg.copy`.
 
-    MLIR lowers such a copy to a call of `memrefCopy`, a function of its own runtime library that
-    generated code does not link against.
+    MLIR lowers such a copy to a call of `memrefCopy` in its runtime library, against which
+    generated code is not linked.
 
         memref.copy %a, %b : memref<4xf32> to memref<4xf32, strided<[2]>>
         -> linalg.copy ins(%a : memref<4xf32>) outs(%b : memref<4xf32, strided<[2]>>)
 
     Attributes:
-        parts: whether copies of a part of a buffer are rewritten too, dense or not.
-        whole: whether all copies are, also those of whole buffers.
+        parts: whether to rewrite copies of a part of a buffer even where the part is dense.
+        whole: whether to rewrite all copies, those of whole buffers included.
     """
 
     name: ClassVar[str] = "copy-by-loops"

@@ -12,7 +12,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class DropMemorySpaces(Pass):
-    """Leave memory spaces out of all types, once nothing has to be decided by them.
+    """Remove memory spaces from all types, after the last pass that reads them.
 
     Before:
         %v = memref.load %a[%i] : memref<8xf32, 2>

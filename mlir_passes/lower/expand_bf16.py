@@ -26,9 +26,9 @@ _QUIET_NAN = 0x7FC0
 class ExpandBf16(Pass):
     """Widen bfloat16 by a shift; round to it by an addition where the machine has no instruction.
 
-    A bfloat16 is the upper half of a float32. LLVM takes its own conversion for dear and so chooses
-    narrow vectors. `arith-expand` does the same, but also replaces maxima by comparisons, whose
-    reductions are not vectorised.
+    A bfloat16 is the upper half of a float32. LLVM's cost model overrates its own conversion and
+    therefore chooses narrow vectors. `arith-expand` expands conversions in the same way, but also
+    replaces maxima by comparisons, whose reductions LLVM does not vectorize.
 
     Before:
         %y = arith.extf %x : bf16 to f32
@@ -37,7 +37,8 @@ class ExpandBf16(Pass):
         %y = arith.bitcast (arith.shli %w, 16) : i32 to f32
 
     Attributes:
-        roundings: expand float32 to bfloat16 too, to the nearest, ties to even; a NaN stays one.
+        roundings: whether to expand the rounding of float32 to bfloat16 too: to nearest, ties to
+            even, NaN to NaN.
     """
 
     name: ClassVar[str] = "expand-bf16"

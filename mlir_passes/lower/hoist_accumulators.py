@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hoist-accumulators: what a loop adds up in memory is kept in registers while the loop runs."""
+"""hoist-accumulators: accumulators in memory stay in registers while a loop runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HARMLESS = (
 
 @dataclass(frozen=True)
 class HoistAccumulators(Pass):
-    """Move the read and the write of one unchanging place out of the loop around them.
+    """Move the load and the store of a loop-invariant address out of the loop around them.
 
     Before:
         scf.for %k = ... { %s = memref.load %c[%i]; ...; memref.store %t, %c[%i] }
@@ -46,8 +46,9 @@ class HoistAccumulators(Pass):
         %last = scf.for %k = ... iter_args(%s = %first) { ...; scf.yield %t }
         memref.store %last, %c[%i]
 
-    Nothing else in the loop may touch the place: other buffers, and elements of the same buffer at
-    a constant distance, do not. Inner loops come first, so that accumulators move out all the way.
+    Nothing else in the loop may access that address; accesses to other buffers, and to elements of
+    the same buffer at a constant distance, are known not to. Inner loops come first, so that an
+    accumulator moves out of all its loops.
     """
 
     name: ClassVar[str] = "hoist-accumulators"

@@ -28,7 +28,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class SplitVectors(Pass):
-    """Cut vectors into pieces of rank 1 and of a power of two lanes, `bits` wide at most.
+    """Split vectors into vectors of rank 1 with a power of two lanes and at most `bits` bits.
 
     Before (bits=256):
         %v = vector.transfer_read %a[%i, %j], %p : memref<8x64xf32>, vector<12xf32>
@@ -39,8 +39,8 @@ class SplitVectors(Pass):
         %w0 = arith.addf %v0, %v0 : vector<8xf32>
         %w1 = arith.addf %v1, %v1 : vector<4xf32>
 
-    Vectors that are computed from each other are cut alike, by the widest element among them. What
-    is not contiguous in memory is read and written element by element.
+    Vectors that are computed from each other are split alike, by the widest element among them.
+    Strided memory is read and written element by element.
     """
 
     name: ClassVar[str] = "split-vectors"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computing an operand inside a loop, tile by tile, where it was computed whole before."""
+"""Computes an operand tile by tile inside a loop, where it was computed whole before."""
 
 from __future__ import annotations
 

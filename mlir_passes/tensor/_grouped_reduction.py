@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules whose vectors hold several terms of a sum, which an instruction adds up."""
+"""Schedules whose vectors hold several iterations of K, which an instruction adds up."""
 
 from __future__ import annotations
 

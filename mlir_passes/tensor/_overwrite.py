@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets operations that are computed together write over what none of them reads any more."""
+"""Lets fused operations overwrite operands that none of them reads any more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def overwrite_inputs(view: FunctionView, members: Sequence[Member]) -> None:
         if nest.reductions or nest.op.name != "linalg.generic" or nest.reads_destination:
             continue
         destination = nest.op.operands[nest.destination]
-        if view.is_made_by(destination, "tensor.empty"):
+        if view.is_produced_by(destination, "tensor.empty"):
             for value in list(nest.op.operands)[: nest.destination]:
                 if value in made and value.type == destination.type and _ends_in(view, value, nest):
                     nest.op.operands[nest.destination] = value

@@ -70,9 +70,9 @@ class TileGroup:
     @cached_property
     def first_writer(self) -> Structured:
         """The member whose initial value is the root's: the root, or what it accumulates onto."""
-        makers = {member.nest.result: member.nest for member in self.members}
+        producers = {member.nest.result: member.nest for member in self.members}
         writer = self.root
-        while (before := makers.get(writer.op.operands[writer.destination])) is not None:
+        while (before := producers.get(writer.op.operands[writer.destination])) is not None:
             writer = before
         return writer
 
@@ -186,7 +186,7 @@ class _Emission:
         if number == nest.destination:
             if nest is self.group.first_writer:
                 value = self.destination
-            elif self.group.view.is_made_by(value, "tensor.empty"):
+            elif self.group.view.is_produced_by(value, "tensor.empty"):
                 return empty(sizes, value, ip)
         return extract_slice(value, self._offsets(member, number, ip), sizes, ip)
 

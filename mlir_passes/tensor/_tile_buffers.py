@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers of their own for the tiles that one operation reads and writes."""
+"""Separate buffers for the tiles that one operation reads and writes."""
 
 from __future__ import annotations
 

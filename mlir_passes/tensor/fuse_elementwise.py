@@ -31,10 +31,10 @@ Place = tuple[Structured, int]
 class FuseElementwise(Pass):
     """Inline an elementwise operation into the only operation that reads its result.
 
-    The reader must read every element once, so nothing is computed twice: a row's factor that is
-    broadcast over the row stays where it is. Both must run on the same device and have no schedule
-    of the user's. Constants whose elements are all equal are written into the bodies. The fused
-    operation has the ids of all its parts, and the loop names of the last one.
+    The reader must read each element exactly once, so that nothing is computed twice: a value that
+    is broadcast over a row stays a separate operation. Both operations must run on the same device
+    and have no schedule from the user. A constant with equal elements becomes a scalar in the body.
+    The fused operation keeps the node ids of all its parts and the loop names of the last.
 
     Before:
         %a = linalg.generic ins(%x) { math.exp }
@@ -141,9 +141,11 @@ class _Cluster:
 
     def _splat(self, nest: Structured, value: Value) -> Attribute | None:
         """The one value of a constant's elements; named operations keep their tensors."""
-        if nest.op.name != "linalg.generic" or not self.view.is_made_by(value, "arith.constant"):
+        if nest.op.name != "linalg.generic" or not self.view.is_produced_by(
+            value, "arith.constant"
+        ):
             return None
-        content = self.view.makers[value].attributes["value"]
+        content = self.view.producers[value].attributes["value"]
         if not isinstance(content, DenseElementsAttr) or not content.is_splat:
             return None
         return content.get_splat_value()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keep-outer-loops: LLVM does not unroll loops that have loops inside, nor one of many copies."""
+"""keep-outer-loops: LLVM must not unroll loops that contain loops, nor copies of a loop."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MANY_COPIES = 16  # loops side by side, of more of which LLVM makes none longer
 
 @dataclass(frozen=True)
 class KeepOuterLoops(Pass):
-    """Ask LLVM to leave alone each loop that has a loop inside, unless a user's schedule made it.
+    """Forbid LLVM to unroll a loop that contains another loop, unless a user's schedule made it.
 
-    LLVM unrolls loops of few iterations before it vectorises: a loop over eight rows becomes eight
-    copies of all that is in it, each vectorised anew, which costs most of the compilation and gains
-    nothing. `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
+    LLVM unrolls loops of few iterations before it vectorizes: a loop over eight rows becomes eight
+    copies of its body, each vectorized anew. This takes most of the compile time and gains nothing.
+    `convert-scf-to-cf` hands the attribute on to the branch that closes the loop.
 
-    The same holds for loops that a schedule has made many copies of, by unrolling what is around:
-    written out once more, they are one block, in which LLVM's time grows with the square of its
+    The same holds for loops that a schedule has copied many times by unrolling the loops around
+    them: unrolled once more, they form a single block, and LLVM's time grows with the square of its
     length.
 
     Before:

@@ -18,15 +18,15 @@ _ANY = "!transform.any_op"
 
 @dataclass(frozen=True)
 class LinalgToNamedLoops(Pass):
-    """Make loops of every linalg operation, with the path that scheduled loops have.
+    """Lower every linalg operation to loops that carry their path, as scheduled loops do.
 
     Before:
         linalg.fill {__xtc_id_c_, loop.dims = ["i"]} ins(%zero) outs(%c : memref<8xf32>)
     After:
         scf.for %i = %c0 to %c8 step %c1 { memref.store %zero, %c[%i] } {"./i", xtc.node = "c"}
 
-    Operations without `loop.dims` get loops without a name. `xtc.node` on the outermost loop says
-    which node, or which step of one, the loops compute.
+    Without `loop.dims` the loops have no path. `xtc.node` on the outermost loop names the graph
+    node that the loops compute, or the step of a node.
     """
 
     name: ClassVar[str] = "linalg-to-named-loops"

@@ -34,7 +34,7 @@ _TEMPORARY = ("memref.alloc", "memref.alloca")
 
 @dataclass(frozen=True)
 class MemrefSignature(Pass):
-    """Give a function of one block the form of the stage `source`.
+    """Bring a function with a single block into the form of the stage `source`.
 
     Before:
         func.func @f(%a: memref<4xf32>, %c: memref<4xf32>) {
@@ -45,8 +45,8 @@ class MemrefSignature(Pass):
           %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(...) -> tensor<4xf32>
           bufferization.materialize_in_destination %1 in restrict writable %c ... }
 
-    Arguments that are tensors become buffers that are read; results become buffers that are
-    written, after the arguments. The function assumes that its arguments do not overlap.
+    Tensor arguments become buffers that the function reads; results become buffers that it writes,
+    after the other arguments. The function assumes that its arguments do not overlap.
     """
 
     name: ClassVar[str] = "memref-signature"

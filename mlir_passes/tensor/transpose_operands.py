@@ -32,8 +32,8 @@ _MAPS = "indexing_maps"
 class TransposeOperands(Pass):
     """Read a transposed copy where a contraction would cross the rows of an operand.
 
-    The loop along the rows of the result cannot be vectorised where it crosses the rows of an
-    operand. Making the copy costs about as much as reading the operand so once.
+    The loop along the rows of the result cannot be vectorized where it crosses the rows of an
+    operand. The copy costs about as much as one strided read of the operand.
 
     Before:
         linalg.matmul indexing_maps = [(i, k), (j, k), (i, j)] ins(%a, %b)

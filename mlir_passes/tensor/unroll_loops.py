@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-loops: writes out the copies of loop bodies that a schedule asked for."""
+"""unroll-loops: loops are unrolled as their schedule asks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from xtc.ir.transform import apply_script
 
 @dataclass(frozen=True)
 class UnrollLoops(Pass):
-    """Unroll loops that carry `xtc.unroll`, inner ones first.
+    """Unroll the loops that carry `xtc.unroll`, inner loops first.
 
     Before:
         scf.for %i = %c0 to %c4 step %c1 { body(%i) } {xtc.unroll = 4}
     After:
         body(0); body(1); body(2); body(3)
 
-    It runs on memrefs: copies of a body on tensors would only burden bufferization.
+    The pass runs on memrefs: bufferization would analyze each copy of a body on tensors.
     """
 
     name: ClassVar[str] = "unroll-loops"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unroll-reductions: several steps of a sum in one body, which stores the total once."""
+"""unroll-reductions: several iterations of a reduction share one body and one store."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class UnrollReductions(Pass):
-    """Do several steps of the innermost reduction in the body of a linalg operation on buffers.
+    """Do several iterations of the innermost reduction in one body of an operation on buffers.
 
-    The innermost loop has to be parallel and of unit stride. An element of the result is then
-    loaded and stored once for all the steps. They keep their order, so no result changes. Every
-    step reads a strided view of its own.
+    The innermost loop must be parallel and have unit stride. Each element of the result is then
+    loaded and stored once for these iterations. Their order stays, so no result changes. Every
+    iteration reads its own strided view of the operand.
 
     Before:
         linalg.generic ins(%a) outs(%c) { c + a }                                    // 64 steps
@@ -39,7 +39,7 @@ class UnrollReductions(Pass):
         linalg.generic ins(%a[0::8], ..., %a[7::8]) outs(%c) { c + a0 + ... + a7 }    // 8 steps
 
     Attributes:
-        factor: steps in one body at most. What it does not divide is left to a second operation.
+        factor: iterations in one body at most. A second operation does the remainder.
     """
 
     name: ClassVar[str] = "unroll-reductions"

@@ -29,7 +29,7 @@ class DotShape:
     @property
     def flops(self) -> int:
         """Operations of one iteration: a multiply and an add for each term."""
-        return 2 * self.chains * self.width * self.dot.terms
+        return 2 * self.chains * self.width * self.dot.group
 
     @property
     def vector(self) -> str:
@@ -39,7 +39,7 @@ class DotShape:
     @property
     def factors(self) -> str:
         """The type of what is multiplied."""
-        return f"<{self.width * self.dot.terms} x {_LLVM_TYPES[self.dot.element]}>"
+        return f"<{self.width * self.dot.group} x {_LLVM_TYPES[self.dot.element]}>"
 
 
 def dot_shape_for(dtype: str, features: tuple[str, ...]) -> DotShape | None:

@@ -46,9 +46,10 @@ class CoolidgeDescription:
         l1_bytes: data cache of a PE, write-through, coherent within a cluster [B].
         load_bytes_per_cycle: of a PE [M].
         register_bits: of a PE's coprocessor, 48 registers of 256 bits [M].
-        macs_per_cycle: of a PE, by element type of the factors; see `COOLIDGE_V1`.
-        dma_word_bytes: what a DMA thread moves per cycle; the rest of a row goes byte by byte [L:
-            the loops of `mppa_dma_mem2mem_stride2stride`; one turn per cycle is an assumption].
+        macs_per_cycle: of a PE, by element type of operands; see `COOLIDGE_V1`.
+        dma_word_bytes: bytes that a DMA thread copies per cycle; the rest of a row goes byte by
+            byte [L: the loops of `mppa_dma_mem2mem_stride2stride`; one iteration per cycle is an
+            assumption].
         dma_alignment: of addresses, strides and row sizes: the DMA copies single bytes [L].
         dma_in_flight: transfers of a cluster that have not ended (KVX_DMA_MAX_REQUESTS of [L]).
         dma_issue_cycles: to write a descriptor of ten words (`kvx_dma_tx_job_desc` of [L]) to the
@@ -94,11 +95,11 @@ class CoolidgeDescription:
         return self.smem_bytes - self.smem_reserved_bytes
 
     def peak_macs_per_second(self, dtype: str, clusters: int, pes: int, clock_hz: float) -> float:
-        """Multiply-adds per second of so many PEs that do nothing else, modelled."""
+        """Multiply-adds per second of that many PEs that do nothing else, modelled."""
         return self.rate(dtype) * clusters * pes * clock_hz
 
     def rate(self, dtype: str) -> float:
-        """Multiply-adds of a PE per cycle; a type without an instruction of its own is scalar."""
+        """Multiply-adds of a PE per cycle; a type without a vector instruction is scalar."""
         return self.macs_per_cycle.get(dtype, self.macs_per_cycle["other"])
 
 
@@ -107,8 +108,8 @@ COOLIDGE_V1 = CoolidgeDescription(
     macs_per_cycle=MappingProxyType(
         {
             "float32": 4,  # fmma212w [M]
-            "float16": 16,  # fmma242hw, sums in float32 [M]
-            "int8": 128,  # xmma484bw, sums in 32 bits [M]
+            "float16": 16,  # fmma242hw, accumulated in float32 [M]
+            "int8": 128,  # xmma484bw, accumulated in 32 bits [M]
             "other": 1,  # a scalar multiply-add each cycle (assumption)
         }
     ),
@@ -119,8 +120,8 @@ COOLIDGE_V2 = CoolidgeDescription(
     macs_per_cycle=MappingProxyType(
         {
             "float32": 8,  # fmma222w [M]
-            "float16": 128,  # xfmma484hw, sums in float32 [M]
-            "int8": 256,  # xmma4164bw, sums in 32 bits [M]
+            "float16": 128,  # xfmma484hw, accumulated in float32 [M]
+            "int8": 256,  # xmma4164bw, accumulated in 32 bits [M]
             "other": 1,  # a scalar multiply-add each cycle (assumption)
         }
     ),

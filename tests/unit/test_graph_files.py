@@ -17,7 +17,7 @@ import pytest
 import xtc.ops as O
 from tests.unit.graph_support import two_layers
 from xtc.core.errors import UserError
-from xtc.graph import yaml_file
+from xtc.graph import yaml_file, yaml_read
 from xtc.graph.graph import Graph
 
 
@@ -191,7 +191,7 @@ def test_what_is_no_graph_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     load_fails(tmp_path / "latin.yaml", "is not UTF-8 text")
     os.mkfifo(tmp_path / "pipe")
     load_fails(tmp_path / "pipe", "there is no graph file")
-    monkeypatch.setattr(yaml_file, "LIMITS", replace(yaml_file.LIMITS, text=10))
+    monkeypatch.setattr(yaml_file, "LIMITS", replace(yaml_read.LIMITS, text=10))
     (tmp_path / "long.yaml").write_text("# long\n" * 10)
     load_fails(tmp_path / "long.yaml", "is longer than")
 

@@ -117,6 +117,9 @@ KERNELS = {
     "matmul float16 2048": Kernel(
         matmul("float16", 2048), has=("HMMA.16816.F32", "LDSM.16.MT88.4", *TENSOR), lacks=("HFMA2",)
     ),
+    # Rows of no whole 16 bytes: copies of 2 and of 4 bytes, each with its bounds.
+    "matmul float16 4097": Kernel(matmul("float16", 4097), has=("HMMA.16816.F32",)),
+    "matmul float16 4098": Kernel(matmul("float16", 4098), has=("HMMA.16816.F32",)),
     "matmul tf32": Kernel(
         matmul("float32"),
         has=("HMMA.1688.F32.TF32", *TENSOR),

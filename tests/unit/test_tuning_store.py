@@ -15,7 +15,8 @@ from xtc.core.errors import UserError
 from xtc.driver.tuned import TuningKey, graph_hash, options_text, tuned_schedule
 from xtc.graph.graph import Graph
 from xtc.search import Result, Store
-from xtc_targets.host import TARGET, HostOptions
+from xtc_targets.host import TARGET
+from xtc_targets.host.options import HostOptions
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message says of an operation that is at fault: the user's line, and its own text."""
+"""What messages say of an operation: the user's line, and the operation's text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single freedoms of floating-point arithmetic, given to single operations."""
+"""Fast-math flags of single operations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interrupts (Ctrl-C) that wait until code which they would crash is done."""
+"""Delays interrupts (Ctrl-C) during code that they would crash."""
 
 from __future__ import annotations
 

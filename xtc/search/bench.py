@@ -182,7 +182,7 @@ class Bench:
 
     @functools.cached_property
     def _expected(self) -> list[_Expected]:
-        precise, rounded = (self._reference(precise=exact) for exact in (True, False))
+        precise, rounded = (self._reference(precise=precise) for precise in (True, False))
         return [
             _Expected(name, values, rounding_noise(rounded[name], values))
             for name, values in precise.items()

@@ -88,7 +88,7 @@ class _Draft:
             for name in self.parameters
             if any(f"#{name}" in item.replace("=", " ").split(" ")[0] for n in nests for item in n)
         }
-        parameters = {name: value for name, value in self.parameters.items() if name in used}
+        parameters = {name: values for name, values in self.parameters.items() if name in used}
         return {
             "name": name,
             "parameters": parameters,
@@ -213,7 +213,8 @@ def _contraction(axes: Axes) -> _Draft:
     merged = _Draft()
     for draft in drafts:
         merged.parameters |= draft.parameters
-        merged.constraints += [rule for rule in draft.constraints if rule not in merged.constraints]
+        known = merged.constraints
+        merged.constraints += [rule for rule in draft.constraints if rule not in known]
         merged.nests += draft.nests
     return merged
 

@@ -131,8 +131,8 @@ def measure_here(sent: str, candidate: Data, best: float | None) -> Data:
     from distributed import get_worker
 
     lane = _lane(sent)
-    job = Candidate(**candidate)
-    found = lane.compile(job)
+    received = Candidate(**candidate)
+    found = lane.compile(received)
     if not isinstance(found, Outcome):
         with _measuring():
             found = lane.measure(found, best)

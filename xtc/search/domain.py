@@ -52,14 +52,12 @@ class Domain:
 
     def values(self, known: Values) -> tuple[int, ...]:
         """The values, ascending, each once, all 1 or more. Raises UserError where there is none."""
-        numbers = [_bounded(expression, known) for expression in self.numbers]
+        numbers = [_bounded(number, known) for number in self.numbers]
         low = 1 if self.low is None else _bounded(self.low, known)
         high = None if self.high is None else _bounded(self.high, known)
         found = sorted(set(_KINDS[self.kind](numbers, low, high)))
         if self.kind != "list":
-            found = [
-                number for number in found if low <= number and (high is None or number <= high)
-            ]
+            found = [value for value in found if low <= value and (high is None or value <= high)]
         if not found and self.kind != "list" and high is not None:
             found = [high]
         if not found or found[0] < 1 or len(found) > MAX_VALUES:
@@ -96,7 +94,7 @@ def read_domain(data: Located) -> Domain:
             hints=[f"one of: {', '.join(list(_KINDS)[1:])}"],
         )
     bounds = {name: fields[name][1] for name in ("from", "to") if name in fields}
-    ends = {name: parse_expression(item.value, item.where) for name, item in bounds.items()}
+    ends = {name: parse_expression(bound.value, bound.where) for name, bound in bounds.items()}
     numbers = _numbers(kinds[0], fields[kinds[0]][1])
     return Domain(kinds[0], numbers, ends.get("from"), ends.get("to"), data.where)
 
@@ -123,11 +121,11 @@ def _range(numbers: list[int], low: int, high: int | None) -> list[int]:
 
 
 def _divisors(numbers: list[int], low: int, high: int | None) -> list[int]:
-    number, found, divisor = numbers[0], [], 1
-    while divisor * divisor <= number:
-        if number % divisor == 0:
-            found += [divisor, number // divisor]
-        divisor += 1
+    number, found, factor = numbers[0], [], 1
+    while factor * factor <= number:
+        if number % factor == 0:
+            found += [factor, number // factor]
+        factor += 1
     return found
 
 

@@ -135,9 +135,7 @@ class _Parser:
             return lambda values: function(inner(values))
         if isinstance(node, ast.BoolOp):
             return self._boolean(node)
-        if isinstance(node, ast.Compare) and all(
-            type(operator) in _COMPARE for operator in node.ops
-        ):
+        if isinstance(node, ast.Compare) and all(type(op) in _COMPARE for op in node.ops):
             return self._compare(node)
         if isinstance(node, ast.Call):
             return self._call(node)
@@ -163,12 +161,12 @@ class _Parser:
         return evaluate
 
     def _boolean(self, node: ast.BoolOp) -> _Evaluate:
-        parts = [self._node(operand) for operand in node.values]
+        parts = [self._node(value) for value in node.values]
         test = all if isinstance(node.op, ast.And) else any
         return lambda values: int(test(part(values) for part in parts))
 
     def _compare(self, node: ast.Compare) -> _Evaluate:
-        tests = [_COMPARE[type(operator)] for operator in node.ops]
+        tests = [_COMPARE[type(op)] for op in node.ops]
         parts = [self._node(operand) for operand in (node.left, *node.comparators)]
 
         def evaluate(values: Values) -> int:
@@ -181,13 +179,11 @@ class _Parser:
     def _call(self, node: ast.Call) -> _Evaluate:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         enough = len(node.args) == 1 if name == "abs" else len(node.args) >= 2
-        plain = not node.keywords and not any(
-            isinstance(argument, ast.Starred) for argument in node.args
-        )
+        plain = not node.keywords and not any(isinstance(arg, ast.Starred) for arg in node.args)
         if name not in _CALLS or not enough or not plain:
             called = ast.get_source_segment(self._text, node) or self._text
             raise self._error(
                 f"'{called}' is no call that an expression can make", node.col_offset + 1
             )
-        function, parts = _CALLS[name], [self._node(argument) for argument in node.args]
+        function, parts = _CALLS[name], [self._node(arg) for arg in node.args]
         return lambda values: function(*(part(values) for part in parts))

@@ -27,9 +27,7 @@ class Item:
     def parameters(self) -> set[str]:
         """Names in it that stand for numbers."""
         factors = (word.partition(":")[2] for word in self.words if _is_unroll(word))
-        return {
-            factor for factor in (self.size or "", *factors) if factor and not factor.isdecimal()
-        }
+        return {text for text in (self.size or "", *factors) if text and not text.isdecimal()}
 
     @property
     def text(self) -> str:

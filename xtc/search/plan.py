@@ -41,13 +41,16 @@ def make_space(
         )
     chosen = _chosen(graph, schedule, strategy, operator)
     parts = []
-    for name, given in chosen:
+    for name, wanted in chosen:
         space = schedule[name].space
         known = _facts(graph, name, facts)
-        if not isinstance(given, Strategy):
-            given = builtin(given, graph.node(name).op.name, space, known, graph.node(name).flops)
+        if isinstance(wanted, Strategy):
+            found = wanted
+        else:
+            node = graph.node(name)
+            found = builtin(wanted, node.op.name, space, known, node.flops)
         prefix = f"{name}." if len(chosen) > 1 else ""
-        parts.append(Part.of(given, name, space, known, prefix))
+        parts.append(Part.of(found, name, space, known, prefix))
     return SearchSpace(parts)
 
 
@@ -60,7 +63,7 @@ def _chosen(
         return [(name, strategy) for name in names]
     read = Strategy.several(strategy) if isinstance(strategy, Path) else strategy
     if len(read) > 1:
-        return [(str(part.operator), part) for part in read]
+        return [(str(strategy.operator), strategy) for strategy in read]
     return [(operator or read[0].operator or _fitting(graph, schedule, read[0]), read[0])]
 
 

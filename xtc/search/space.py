@@ -117,9 +117,9 @@ class SearchSpace:
         if not self.values:
             raise UserError("the strategy has no parameters: there is nothing to choose")
         self._rules = [
-            _Rule(part, rule, rule.names & set(part.values))
+            _Rule(part, constraint, constraint.names & set(part.values))
             for part in parts
-            for rule in part.strategy.constraints
+            for constraint in part.strategy.constraints
         ]
         self._order = list(self.values)
         self._due = self._rules_by_step()
@@ -203,11 +203,8 @@ class SearchSpace:
             yield dict(point)
             return
         name = self._order[step]
-        fixed = any(
-            name == part.prefix + parameter
-            for part in self.parts
-            for parameter in part.unused(point)
-        )
+        unused = (part.prefix + key for part in self.parts for key in part.unused(point))
+        fixed = name in unused
         for value in self.values[name][: 1 if fixed else None]:
             point[name] = value
             if all(rule.holds(point) for rule in self._due[step]):

@@ -75,14 +75,14 @@ class Strategy:
     def several(data: object) -> list[Strategy]:
         """The strategies in a list of mappings, or in one mapping; as `of` otherwise."""
         tree = _tree(data)
-        found = [_read(item) for item in (tree.value if isinstance(tree.value, list) else [tree])]
+        found = [_read(entry) for entry in (tree.value if isinstance(tree.value, list) else [tree])]
         if not found:
             raise UserError("there is no strategy", where=tree.where)
-        for item in found:
-            if item.operator is None and len(found) > 1:
+        for entry in found:
+            if entry.operator is None and len(found) > 1:
                 raise UserError(
-                    f"strategy '{item.name}' is one of several and names no operator",
-                    where=item.where,
+                    f"strategy '{entry.name}' is one of several and names no operator",
+                    where=entry.where,
                     hints=["operator: C"],
                 )
         return found
@@ -158,8 +158,8 @@ def _strategy(tree: Located, fields: Mapping[str, Located]) -> Strategy:
         name=_text(fields.get("name"), "user"),
         operator=_text(fields["operator"], "") if "operator" in fields else None,
         parameters=domains,
-        constraints=tuple(parse_expression(item.value, item.where) for item in constraints),
-        nests=tuple(_nest(item) for item in nests),
+        constraints=tuple(parse_expression(rule.value, rule.where) for rule in constraints),
+        nests=tuple(_nest(nest) for nest in nests),
         where=tree.where,
         _data=_unlocated(tree),
     )
@@ -216,5 +216,5 @@ def _unlocated(data: Located) -> Any:
     if isinstance(data.value, dict):
         return {str(key.value): _unlocated(value) for key, value in data.value.items()}
     if isinstance(data.value, list):
-        return [_unlocated(item) for item in data.value]
+        return [_unlocated(entry) for entry in data.value]
     return data.value

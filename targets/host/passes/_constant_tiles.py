@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which elements of a constant in memory a tensor has, as a strided view with places to begin."""
+"""The elements of a constant that a tensor has, as a strided view and its first offsets."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ class Tiles:
 def tiles_of(value: Value, symbols: Collection[str]) -> Tiles | None:
     """What a tensor is of one of these constants, through slices and transposes; else None."""
     links = []
-    while (maker := owner(value)) is not None and maker.name in _LINKS:
-        links.append(maker)
-        value = maker.operands[0]
-    if maker is None or maker.name != "bufferization.to_tensor":
+    while (producer := owner(value)) is not None and producer.name in _LINKS:
+        links.append(producer)
+        value = producer.operands[0]
+    if producer is None or producer.name != "bufferization.to_tensor":
         return None
-    load = owner(maker.operands[0])
+    load = owner(producer.operands[0])
     if load is None or load.name != "memref.get_global":
         return None
     symbol = FlatSymbolRefAttr(load.attributes["name"]).value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies of linalg operations that products are made of."""
+"""Bodies of contractions, and of the operations that prepare their operands."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default schedule of sums of products: matmul in all forms, and convolution.
+"""The default schedule of contractions: matmul in all forms, and convolution.
 
 The register tile is some rows of a few vectors of the result; rows are those of a matmul, and the
 pixels of a convolution, along whichever loop gives enough of them. Around it run blocks of the sum,
@@ -41,7 +41,7 @@ _MANY_PARTS = 8  # parallel iterations that share out well among a few threads
 
 @dataclass(frozen=True)
 class ContractionShape:
-    """One contraction: result[batch, row, column] += panel[batch, term, column] * other.
+    """One contraction: result[batch, row, column] += panel[batch, k, column] * other.
 
     Attributes:
         names: of the loops.
@@ -50,9 +50,9 @@ class ContractionShape:
         rows: loops that the panel does not have, outermost first, without the next.
         row: the one of them along which a register tile has rows; None where there is one row.
         column: the loop along neighbouring elements of the result and of the panel.
-        terms: loops that are summed over.
+        reduction: loops that are summed over, outermost first.
         panel: the number of the operand with the vectors.
-        bytes: of what one column has of it in one term.
+        bytes: of what one column has of it in one iteration of the reduction.
         is_copied: whether the panel is copied in any case, at best where it is read.
         is_constant: whether the panel's values are known, so that copying it costs nothing.
     """
@@ -63,7 +63,7 @@ class ContractionShape:
     rows: tuple[int, ...]
     row: int | None
     column: int
-    terms: tuple[int, ...]
+    reduction: tuple[int, ...]
     panel: int
     bytes: int
     is_copied: bool = False
@@ -87,7 +87,7 @@ class ContractionShape:
     @property
     def held(self) -> int:
         """Bytes of all of the operand with the vectors that rows share."""
-        return self.size((*self.terms, self.column)) * self.bytes
+        return self.size((*self.reduction, self.column)) * self.bytes
 
     def size(self, loops: Sequence[int]) -> int:
         """How many iterations the loops have together."""
@@ -144,12 +144,10 @@ class _Blocks:
     """Sizes of the blocks.
 
     Attributes:
-        rows: of the register tile.
-        width: columns of the register tile.
-        columns: of a panel; 0 where there are no blocks.
-        is_copied: whether the panel is copied.
-        outer: loops of the sum around the panel.
-        terms: of a panel, of the last loop in `outer`; 0 where all loops of the sum are whole.
+        rows: of the register tile. width: columns of the register tile. columns: of a panel; 0
+        where there are no blocks. is_copied: whether the panel is copied. outer: loops of the sum
+        around the panel. depth: iterations of the last loop in `outer` in a panel; 0 where all
+        reduction loops are whole.
     """
 
     rows: int
@@ -157,7 +155,7 @@ class _Blocks:
     columns: int
     is_copied: bool
     outer: tuple[int, ...]
-    terms: int
+    depth: int
 
 
 def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
@@ -172,17 +170,17 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     if _pays_to_copy(shape, rows, width, processor):
         panel = processor.l2_bytes // 4 // shape.bytes
         most = min(_PANEL_VECTORS * lanes, shape.columns // max(parts, 2))
-        # A panel that has all terms leaves sums that are done, in registers.
-        whole = panel // shape.size(shape.terms)
+        # A panel with the whole reduction leaves finished sums in registers.
+        whole = panel // shape.size(shape.reduction)
         columns = max(width, (min(most, whole) if whole >= 2 * width else most) // width * width)
         deepest = max(1, panel // columns)
-        return _Blocks(rows, width, columns, True, *_split_terms(shape, deepest))
+        return _Blocks(rows, width, columns, True, *_split_reduction(shape, deepest))
     if shape.columns <= width or shape.held <= processor.l2_bytes:
         return _Blocks(rows, width, 0, False, (), 0)
     columns = max(width, -(-shape.columns // parts // width) * width)
     while shape.shared == 1 and _can_double(shape, columns):
         columns *= 2
-    return _Blocks(rows, width, columns, False, *_split_terms(shape, _STREAMS))
+    return _Blocks(rows, width, columns, False, *_split_reduction(shape, _STREAMS))
 
 
 def _can_double(shape: ContractionShape, columns: int) -> bool:
@@ -202,15 +200,15 @@ def _pays_to_copy(shape: ContractionShape, rows: int, width: int, processor: Pro
     return shape.held > processor.l1_bytes and far and shape.shared >= _MANY_ROWS
 
 
-def _split_terms(shape: ContractionShape, deepest: int) -> tuple[tuple[int, ...], int]:
-    """The loops of the sum around a panel of so many terms, and the block of the last of them."""
-    outer = list(shape.terms)
-    while outer and shape.size(shape.terms[len(outer) - 1 :]) <= deepest:
+def _split_reduction(shape: ContractionShape, deepest: int) -> tuple[tuple[int, ...], int]:
+    """The reduction loops around a panel of `deepest` iterations, and the block of the last one."""
+    outer = list(shape.reduction)
+    while outer and shape.size(shape.reduction[len(outer) - 1 :]) <= deepest:
         outer.pop()
-    if len(outer) < len(shape.terms):
+    if len(outer) < len(shape.reduction):
         return tuple(outer), 0
-    terms = shape.extents[outer[-1]]
-    return tuple(outer), -(-terms // -(-terms // deepest))
+    extent = shape.extents[outer[-1]]
+    return tuple(outer), -(-extent // -(-extent // deepest))
 
 
 def contraction_items(shape: ContractionShape, processor: Processor) -> list[NestLoop]:
@@ -241,9 +239,9 @@ def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:
     loops = []
     if shape.row is not None and shape.height > blocks.rows:
         loops.append(NestLoop(shape.names[shape.row]))
-    if blocks.terms:
-        loops.append(_tile(shape, blocks.outer[-1], blocks.terms))
-    loops += _whole(shape, shape.terms[len(blocks.outer) :])
+    if blocks.depth:
+        loops.append(_tile(shape, blocks.outer[-1], blocks.depth))
+    loops += _whole(shape, shape.reduction[len(blocks.outer) :])
     if shape.row is not None:
         rows = _tile(shape, shape.row, blocks.rows)
         loops.append(replace(rows, unroll=ALL if blocks.rows > 1 else 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default schedule of products of numbers that are summed in a wider type.
+"""The default schedule of contractions whose operands are widened.
 
 Where an instruction adds up several neighbouring terms, these are to the loops one word: the loops
 are those of a product of words, with the terms of a word innermost. Other floats are widened
@@ -27,21 +27,21 @@ _BYTES = 4  # of a word, and of a sum
 
 def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
     """The loops for a product of narrow numbers, outermost first; None for another one."""
-    product = host_contraction(nest)
-    if product is None or not product.pays or nest.device is not None:
+    contraction = host_contraction(nest)
+    if contraction is None or not contraction.pays or nest.device is not None:
         return None
-    dot = dot_for(processor.dots, product.element)
-    if dot is not None and product.terms > dot.terms and product.suits(dot):
-        return _items(product, dot.terms, processor)
-    return _items(product, 1, processor) if product.total == "f32" else None
+    dot = dot_for(processor.dots, contraction.element)
+    if dot is not None and contraction.k_extent > dot.group and contraction.suits(dot):
+        return _items(contraction, dot.group, processor)
+    return _items(contraction, 1, processor) if contraction.total == "f32" else None
 
 
-def _items(product: NarrowContraction, group: int, processor: Processor) -> list[NestLoop]:
-    """The loops when so many terms are a word."""
-    nest, names = product.nest, loop_names(product.nest)
+def _items(contraction: NarrowContraction, group: int, processor: Processor) -> list[NestLoop]:
+    """The loops when `group` elements of K are a word."""
+    nest, names = contraction.nest, loop_names(contraction.nest)
     extents = list(nest.extents)
-    extents[product.term] = -(-product.terms // group)
-    others = [loop for loop in nest.out if loop != product.column]
+    extents[contraction.k] = -(-contraction.k_extent // group)
+    others = [loop for loop in nest.out if loop != contraction.column]
     rows = [loop for loop in others if not nest.uses_loop(_PANEL, loop)]
     row = max(rows, key=lambda loop: extents[loop])
     words = ContractionShape(
@@ -50,19 +50,19 @@ def _items(product: NarrowContraction, group: int, processor: Processor) -> list
         batch=tuple(loop for loop in others if loop not in rows),
         rows=tuple(loop for loop in rows if loop != row),
         row=row,
-        column=product.column,
-        terms=(product.term,),
+        column=contraction.column,
+        reduction=(contraction.k,),
         panel=_PANEL,
         bytes=_BYTES,
         is_copied=True,
     )
-    term = names[product.term]
-    items = [_in_terms(item, term, group) for item in contraction_items(words, processor)]
-    return [*items, NestLoop(term, group, vectorize=True)] if group > 1 else items
+    k = names[contraction.k]
+    items = [_in_elements(item, k, group) for item in contraction_items(words, processor)]
+    return [*items, NestLoop(k, group, vectorize=True)] if group > 1 else items
 
 
-def _in_terms(loop: NestLoop, axis: str, terms: int) -> NestLoop:
-    """A loop over words of this axis as a loop over its terms."""
+def _in_elements(loop: NestLoop, axis: str, group: int) -> NestLoop:
+    """A loop over words of this axis as a loop over its elements."""
     if loop.axis != axis or loop.tile is None:
         return loop
-    return replace(loop, tile=loop.tile * terms, name="")
+    return replace(loop, tile=loop.tile * group, name="")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default schedule of windows that slide over each channel alone.
+"""The default schedule of poolings and depthwise convolutions.
 
 Those of depthwise convolution and of pooling. Vectors are along the channels, which neighbour each
 other in memory; a register tile has a few of them, as long runs of memory are read faster, and some

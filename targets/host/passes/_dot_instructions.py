@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that add several products of neighbouring narrow numbers to one wide number each.
+"""Instructions that add dot products of short narrow vectors to the lanes of a wide vector.
 
 Lane n of the result is `sum[n] + a[n][0] * b[n][0] + ... + a[n][T-1] * b[n][T-1]`. What each does
 to rounding and to signs: Intel, Architecture Instruction Set Extensions Programming Reference,
@@ -23,7 +23,7 @@ class Dot:
     Attributes:
         element: of both factors, in MLIR's spelling.
         total: the type of the sums.
-        terms: how many products it adds to each sum.
+        group: how many neighbouring iterations of K it adds up.
         offset: whether the first factors are unsigned and the second ones signed.
         intrinsics: LLVM's names, by the number of sums.
         adds: whether it adds to a sum; if not, what it gives is added by another instruction.
@@ -31,7 +31,7 @@ class Dot:
 
     element: str
     total: str
-    terms: int
+    group: int
     offset: bool
     intrinsics: Mapping[int, str]
     adds: bool = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of what number an offset is always a multiple."""
+"""The number that always divides an offset."""
 
 from __future__ import annotations
 

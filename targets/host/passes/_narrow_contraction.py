@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of narrow numbers that are summed in a wider type: which operations are one."""
+"""Contractions of narrow numbers in a wider type, as the host sees them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
 
 @dataclass(frozen=True)
 class NarrowContraction:
-    """result[..., row, column] += wide(factor[..., row, term]) * wide(panel[..., term, column]).
+    """result[..., row, column] += wide(a[..., row, k]) * wide(panel[..., k, column]).
 
     Attributes:
         nest: the operation.
         column: the loop along neighbouring elements of the result.
-        term: the loop that is summed over.
+        k: the loop of the reduction.
     """
 
     nest: Structured
     column: int
-    term: int
+    k: int
 
     @property
     def pays(self) -> bool:
@@ -58,9 +58,9 @@ class NarrowContraction:
         return str(self.nest.op.operands[2].type.element_type)
 
     @property
-    def terms(self) -> int:
-        """How many products each sum has."""
-        return self.nest.extents[self.term]
+    def k_extent(self) -> int:
+        """Iterations of K."""
+        return self.nest.extents[self.k]
 
     @property
     def columns(self) -> int:

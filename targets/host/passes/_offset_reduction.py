@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums to begin with for products whose first factors are moved, to be taken as unsigned.
+"""Initial values of contractions whose operand a is shifted, to be read as unsigned.
 
 With a + 128 in the place of a, each sum is larger by 128 times the sum of the panel's column. All
 of it wraps around at 32 bits as the sums do, so that the results are exact.
@@ -22,14 +22,20 @@ OFFSET = 128
 
 
 def without_offset(
-    product: NarrowContraction, panel: Value, loops: Sequence[int], sums: Value, ip: InsertionPoint
+    contraction: NarrowContraction,
+    panel: Value,
+    loops: Sequence[int],
+    sums: Value,
+    ip: InsertionPoint,
 ) -> Value:
     """`sums` less what the offset adds; `loops` walk the panel's dimensions."""
-    kept = [loop for loop in loops if loop != product.term]
-    column_sums = _column_sums(product, panel, loops, kept, ip)
-    out = product.loops(2)
-    maker = owner(sums)
-    filled = maker.operands[0] if maker is not None and maker.name == "linalg.fill" else None
+    kept = [loop for loop in loops if loop != contraction.k]
+    column_sums = _column_sums(contraction, panel, loops, kept, ip)
+    out = contraction.loops(2)
+    producer = owner(sums)
+    filled = (
+        producer.operands[0] if producer is not None and producer.name == "linalg.fill" else None
+    )
     target = sums if filled is None else empty(shape_of(sums), sums, ip)
     rows = [axis(out.index(loop)) for loop in kept], [axis(n) for n in range(len(out))]
     op = generic(list(zip((column_sums, target), rows, strict=True)), len(out), (), {}, ip)
@@ -42,16 +48,16 @@ def without_offset(
 
 
 def _column_sums(
-    product: NarrowContraction,
+    contraction: NarrowContraction,
     panel: Value,
     loops: Sequence[int],
     kept: Sequence[int],
     ip: InsertionPoint,
 ) -> Value:
-    """What the panel's elements add up to over the terms."""
+    """The sums of the panel's elements over K."""
     sizes = dict(zip(loops, shape_of(panel), strict=True))
-    start = zeros([sizes[loop] for loop in kept], product.nest.op.operands[2], ip)
-    order = [*kept, product.term]
+    start = zeros([sizes[loop] for loop in kept], contraction.nest.op.operands[2], ip)
+    order = [*kept, contraction.k]
     rows = [axis(order.index(loop)) for loop in loops], [axis(n) for n in range(len(kept))]
     operands = list(zip((panel, start), rows, strict=True))
     op = generic(operands, len(order), [len(kept)], {}, ip)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of operands that a product reads in another layout, type or size."""
+"""Copies of operands in another layout, type or size, for a contraction to read."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def zeros(sizes: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
 
 def untransposed(value: Value, loops: Sequence[int]) -> tuple[Value, list[int]]:
     """What a transposed tensor was before, and the loops over its dimensions."""
-    maker = owner(value)
-    if maker is None or maker.name != "linalg.transpose":
+    producer = owner(value)
+    if producer is None or producer.name != "linalg.transpose":
         return value, list(loops)
-    places = list(DenseI64ArrayAttr(maker.attributes["permutation"]))
-    return maker.operands[0], [loops[places.index(d)] for d in range(len(places))]
+    places = list(DenseI64ArrayAttr(producer.attributes["permutation"]))
+    return producer.operands[0], [loops[places.index(d)] for d in range(len(places))]

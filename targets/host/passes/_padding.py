@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Padded tensors: one inserted into a larger one that is filled with a value."""
+"""Padded tensors: a tensor inserted into a larger tensor that is filled with a value."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def filled(
 
 def is_stored(value: Value) -> bool:
     """True for a tensor that is in a buffer already, in this shape or another."""
-    maker = owner(value)
-    while maker is not None and maker.name in _RESHAPES:
-        maker = owner(maker.operands[0])
-    return maker is None or maker.name in _STORED
+    producer = owner(value)
+    while producer is not None and producer.name in _RESHAPES:
+        producer = owner(producer.operands[0])
+    return producer is None or producer.name in _STORED

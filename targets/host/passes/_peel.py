@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the first loops off a nest, and says what is left to do in one iteration of them."""
+"""Splits a nest into its first loops and the nest that is left in one of their iterations."""
 
 from __future__ import annotations
 

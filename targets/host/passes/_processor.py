@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What default schedules need to know of a processor, and the register tile that suits it."""
+"""The processor as default schedules see it, and the register tile that suits it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the loop over rows of a result that reads windows of rows of a padded tensor."""
+"""The loop over rows of a result that reads windows of rows of a padded tensor."""
 
 from __future__ import annotations
 
@@ -105,25 +105,25 @@ def _linear(value: Value) -> tuple[BlockArgument, int, int] | None:
     """A value as a loop's counter, times a factor, plus an offset."""
     if isinstance(value, BlockArgument):
         return value, 1, 0
-    maker = owner(value)
-    operands = [] if maker is None else list(maker.operands)
+    producer = owner(value)
+    operands = [] if producer is None else list(producer.operands)
     counter = operands[0] if operands else None
-    if maker is None or not isinstance(counter, BlockArgument):
+    if producer is None or not isinstance(counter, BlockArgument):
         return None
-    if maker.name == "arith.muli":
+    if producer.name == "arith.muli":
         factor = _number(operands[1])
         return None if factor is None else (counter, factor, 0)
-    if maker.name == "affine.apply" and len(operands) == 1:
-        index = index_of(AffineMapAttr(maker.attributes["map"]).value.results[0])
+    if producer.name == "affine.apply" and len(operands) == 1:
+        index = index_of(AffineMapAttr(producer.attributes["map"]).value.results[0])
         return None if index is None else (counter, index.factor(0), index.offset)
     return None
 
 
 def _number(value: Value) -> int | None:
-    maker = owner(value)
-    if maker is None or maker.name != "arith.constant":
+    producer = owner(value)
+    if producer is None or producer.name != "arith.constant":
         return None
-    return int(IntegerAttr(maker.attributes["value"]).value)
+    return int(IntegerAttr(producer.attributes["value"]).value)
 
 
 def _trips(loop: Operation) -> int:

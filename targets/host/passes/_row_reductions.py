@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums along rows: which operations are such, and the vector code of a block of rows."""
+"""Reductions along rows: how to recognize them, and the vector code of a block of rows."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ _NARROWEST = 32  # bits of elements: narrower ones are not computed with as they
 
 
 @dataclass(frozen=True)
-class RowSum:
-    """result[row] is a sum over terms of what is computed from operands[row, term] and others.
+class RowReduction:
+    """result[row] reduces over k a function of operands[row, k] and of other operands.
 
     Attributes:
         nest: the operation, on buffers.
         rows: the loop over rows.
-        terms: the loop over what is added up.
+        reduction: the loop of the reduction.
         lanes: rows that are summed side by side, a power of two.
     """
 
     nest: Structured
     rows: int
-    terms: int
+    reduction: int
     lanes: int
 
-    def write(self, rows: int, terms: int) -> None:
-        """Write the loops over so many rows and terms, both multiples of `lanes`."""
+    def write(self, rows: int, reduction: int) -> None:
+        """Write the loops over so many rows and iterations of K, both multiples of `lanes`."""
         with loop(0, rows, self.lanes) as body:
             block = _Block(self, body.index)
-            block.store(block.sum(terms, block.load(self.nest.destination)))
+            block.store(block.sum(reduction, block.load(self.nest.destination)))
 
 
-def row_sum(nest: Structured, bits: int) -> RowSum | None:
-    """The operation as sums along rows; None where it is none, or has too few rows or terms."""
+def row_reduction(nest: Structured, bits: int) -> RowReduction | None:
+    """The operation as a reduction along rows; None for others, and with few rows or columns."""
     long = [loop for loop in nest.out if nest.extents[loop] > 1]
     if not nest.crosses_rows or len(long) != 1 or len(nest.reductions) != 1:
         return None
-    (rows,), (terms,) = long, nest.reductions
-    found = RowSum(nest, rows, terms, _lanes(nest, rows, terms, bits))
+    (rows,), (reduction,) = long, nest.reductions
+    found = RowReduction(nest, rows, reduction, _lanes(nest, rows, reduction, bits))
     fits = all(_is_readable(found, number) for number in range(len(nest.indices)))
     return found if fits and found.lanes >= _FEWEST and _runs_on_vectors(nest) else None
 
 
-def _lanes(nest: Structured, rows: int, terms: int, bits: int) -> int:
-    """The largest power of two that a register, the rows and the terms have."""
+def _lanes(nest: Structured, rows: int, reduction: int, bits: int) -> int:
+    """The largest power of two that a register, the rows and the columns have."""
     width = element_bits(nest.op.operands[nest.destination])
-    most = min(bits // width, nest.extents[rows], nest.extents[terms])
+    most = min(bits // width, nest.extents[rows], nest.extents[reduction])
     return 1 << max(most, 1).bit_length() - 1
 
 
-def _is_readable(found: RowSum, number: int) -> bool:
+def _is_readable(found: RowReduction, number: int) -> bool:
     nest, value = found.nest, found.nest.op.operands[number]
     if not isinstance(value.type, MemRefType):
         return not nest.indices[number] and isinstance(value.type, FloatType)
@@ -76,8 +76,8 @@ def _is_readable(found: RowSum, number: int) -> bool:
         return False
     if any(index.loop is None for index in nest.indices[number]):
         return False
-    if nest.uses_loop(number, found.terms):
-        return number != nest.destination and _is_dense(nest, number, found.terms)
+    if nest.uses_loop(number, found.reduction):
+        return number != nest.destination and _is_dense(nest, number, found.reduction)
     return not nest.uses_loop(number, found.rows) or _is_dense(nest, number, found.rows)
 
 
@@ -97,18 +97,18 @@ def _runs_on_vectors(nest: Structured) -> bool:
 class _Block:
     """Writes the code of `lanes` rows, the first of which is `row`."""
 
-    found: RowSum
+    found: RowReduction
     row: Value
 
-    def sum(self, terms: int, totals: Value) -> Value:
-        """The loop over terms; its result."""
+    def sum(self, reduction: int, totals: Value) -> Value:
+        """The loop over K; its results."""
         nest = self.found.nest
         fixed = {
             number: self.load(number)
             for number in range(nest.destination)
-            if not nest.uses_loop(number, self.found.terms)
+            if not nest.uses_loop(number, self.found.reduction)
         }
-        with loop(0, terms, self.found.lanes, [totals]) as body:
+        with loop(0, reduction, self.found.lanes, [totals]) as body:
             moving = {
                 number: self._columns(number, body.index)
                 for number in range(nest.destination)
@@ -135,16 +135,16 @@ class _Block:
         place = self._place(number, self.row, None)
         vector.store(totals, self.found.nest.op.operands[number], place)
 
-    def _columns(self, number: int, term: Value) -> list[Value]:
-        """Terms `term` and those after it, each of all rows."""
+    def _columns(self, number: int, column: Value) -> list[Value]:
+        """Columns from `column` on, each of all rows."""
         lanes = range(self.found.lanes)
         if not self.found.nest.uses_loop(number, self.found.rows):
             return [
-                broadcast(self._scalar(number, shifted(term, lane)), self.found.lanes)
+                broadcast(self._scalar(number, shifted(column, lane)), self.found.lanes)
                 for lane in lanes
             ]
         return _transposed(
-            [self._read(number, self._place(number, shifted(self.row, n), term)) for n in lanes]
+            [self._read(number, self._place(number, shifted(self.row, n), column)) for n in lanes]
         )
 
     def _read(self, number: int, place: list[Value]) -> Value:
@@ -152,12 +152,12 @@ class _Block:
         type = VectorType.get([self.found.lanes], buffer.type.element_type)
         return vector.load(type, buffer, place)
 
-    def _scalar(self, number: int, term: Value | None) -> Value:
+    def _scalar(self, number: int, column: Value | None) -> Value:
         buffer = self.found.nest.op.operands[number]
-        return memref.load(buffer, self._place(number, None, term))
+        return memref.load(buffer, self._place(number, None, column))
 
-    def _place(self, number: int, row: Value | None, term: Value | None) -> list[Value]:
-        counters = {self.found.rows: row, self.found.terms: term}
+    def _place(self, number: int, row: Value | None, column: Value | None) -> list[Value]:
+        counters = {self.found.rows: row, self.found.reduction: column}
         found = [counters.get(index.loop or 0) for index in self.found.nest.indices[number]]
         return [_zero() if counter is None else counter for counter in found]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""add-default-schedules: products, convolutions and pools get schedules that suit the processor."""
+"""add-default-schedules: contractions and poolings get schedules that suit the processor."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _RULES: tuple[Callable[[Structured, Processor], list[NestLoop] | None], ...] = (
 
 @dataclass(frozen=True)
 class AddDefaultSchedules(SchedulingPass):
-    """Write down the schedule of each contraction and pooling that the user left to us.
+    """Give each contraction and pooling without a schedule the host's default schedule.
 
-    Register tile, cache blocks, packing and threads follow from the sizes of the loops and from
-    what is known of the processor; small products are left alone. The schedule is an attribute like
-    that of a user, and legal for the same reasons.
+    Register tile, cache blocks, packing and threads follow from the extents of the loops and from
+    the processor. Small contractions stay as they are. The schedule is the attribute that a user's
+    schedule is, and subject to the same checks.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"]} ...
@@ -47,11 +47,11 @@ class AddDefaultSchedules(SchedulingPass):
 
     Attributes:
         vector_bits: width of a vector register.
-        registers: how many vector registers there are.
-        l1_bytes: first-level data cache of a core.
-        l2_bytes: second-level cache of a core.
-        parallel: whether several threads may share loops.
-        dots: its features with dot-product instructions.
+        registers: number of vector registers.
+        l1_bytes: size of a core's first-level data cache.
+        l2_bytes: size of a core's second-level cache.
+        parallel: whether threads may share loops.
+        dots: the processor's features that have dot-product instructions.
     """
 
     name: ClassVar[str] = "add-default-schedules"

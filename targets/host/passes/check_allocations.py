@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check-allocations: a function that finds no memory frees what it has and returns a status."""
+"""check-allocations: a function that runs out of memory frees its buffers and returns a status."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ Live = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class CheckAllocations(Pass):
-    """Let functions without results that allocate, or call one that does, return a status.
+    """Return a status from functions without results that allocate, or call one that does.
 
     Before:
         func.func @f() { %b = memref.alloc() : memref<8xf32> ... return }
     After:
         func.func @f() -> i32 { %b = memref.alloc() ... cf.cond_br %null, ^failed, ^go_on
           ^go_on: ... return %zero
-          ^failed: (frees of what is allocated here) return %one }
+          ^failed: (frees the buffers that are allocated here) return %one }
 
-    For functions of blocks and branches, after loops are gone. Functions with results stay. What
-    the attribute `xtc.before_failure` of a function names is called before anything is freed.
+    The pass runs on blocks and branches, after loops are lowered. Functions with results stay as
+    they are. A function with the attribute `xtc.before_failure` calls the function that it names
+    before it frees anything.
     """
 
     name: ClassVar[str] = "check-allocations"

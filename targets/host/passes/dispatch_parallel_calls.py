@@ -34,7 +34,7 @@ llvm.func internal @{VARIABLE}.serial(%loop: !llvm.ptr, %context: !llvm.ptr, %co
 
 @dataclass(frozen=True)
 class DispatchParallelCalls(Pass):
-    """Let marked calls, in the llvm dialect, run through the function that a table names.
+    """Run marked calls, in the llvm dialect, through the function that a table names.
 
     Before:
         llvm.call @f.parallel.0(%a, %zero, %count) {xtc.parallel} : (!llvm.ptr, i64, i64) -> ()
@@ -43,9 +43,9 @@ class DispatchParallelCalls(Pass):
         // start calls table.run(@f.parallel.0.chunk, address of {%a}, %count, table.threads)
         // chunk calls @f.parallel.0(%a, %first, %last) for a part of the range
 
-    Where the body returns a status, start returns the `or` of what the chunks return.
-    The table is the global `xtc.pool`, which `csrc/parallel.h` describes. The function with the
-    body is not inlined: what its arguments say of aliasing holds to the last optimisation.
+    Where the body returns a status, `start` returns the `or` of the chunks' statuses. The table is
+    the global `xtc.pool`, described in `csrc/parallel.h`. The function with the body is not
+    inlined, so that the aliasing attributes of its arguments hold through all optimizations.
     """
 
     name: ClassVar[str] = "dispatch-parallel-calls"

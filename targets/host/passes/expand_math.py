@@ -61,9 +61,9 @@ _SIGN = 1 << 31
 class ExpandMath(Pass):
     """Compute exp, tanh and erf of float32 by polynomials, within two units of the last place.
 
-    LLVM calls the C library for each element and vectorises no loop that does. Overflow gives
-    infinity, what is too small 0, and a NaN stays one. Operations that are marked with
-    `xtc.at_most_zero` are not tested for overflow. Other types are left to the library.
+    LLVM calls the C library for each element and vectorizes no loop with such a call. Overflow
+    gives infinity, underflow 0, and NaN gives NaN. Operations marked `xtc.at_most_zero` need no
+    test for overflow. Other types are left to the library.
 
     Before:
         %y = math.exp %x : f32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fill-borders: of a padded tensor only the border is filled; threads share large insides."""
+"""fill-borders: only the border of a padded tensor is filled; threads share large insides."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PARTS = 32  # that share out well among threads
 
 @dataclass(frozen=True)
 class FillBorders(Pass):
-    """Fill what an insertion leaves of a tensor, instead of all of it before.
+    """Fill only the border around an inserted tensor, instead of the whole tensor before.
 
-    Each dimension has a slab before the inside and one after it. Rows of them that are one run of
-    memory stay one: what is above and below an image is as wide as the padded image.
+    Each dimension has a slab before the inside and a slab after it. Contiguous slabs stay in one
+    piece: those above and below an image are as wide as the padded image.
 
     Before:
         %f = linalg.fill ins(%v) outs(%e : tensor<6x10xf32>)
@@ -36,8 +36,8 @@ class FillBorders(Pass):
         %u = tensor.insert_slice %t into %e[0, 0] [1, 10] [1, 1]  (and three more)
         %p = tensor.insert_slice %x into %w[1, 1] [4, 8] [1, 1]
 
-    An inside that nothing computes here is copied. Where it is large, its rows are copied by an
-    `scf.forall`.
+    An inside that no operation here computes is copied; a large one by an `scf.forall` over its
+    rows.
 
     Attributes:
         parallel: whether threads share loops.

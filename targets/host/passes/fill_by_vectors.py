@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fill-by-vectors: buffers are filled with other values than zero one vector at a time."""
+"""fill-by-vectors: buffers are filled with values other than zero one vector at a time."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _ELEMENTS = ("f32", "f64", "i8", "i16", "i32", "i64")
 
 @dataclass(frozen=True)
 class FillByVectors(Pass):
-    """Make loops over runs of memory, and over vectors of them, of a `linalg.fill`.
+    """Lower a `linalg.fill` to loops over contiguous runs of memory, and over vectors in a run.
 
-    LLVM makes a call of `memset` of loops that store zeros, but writes short inner loops that store
-    anything else out, and then scatters elements of the loop around them.
+    LLVM turns loops that store zeros into `memset`. Short inner loops that store other values it
+    unrolls completely, and then scatters elements in the loop around them.
 
     Before:
         linalg.fill ins(%v : f32) outs(%a : memref<4x24xf32, strided<[32, 1]>>)
@@ -47,7 +47,7 @@ class FillByVectors(Pass):
           vector.store %vt, %a[%i, 16] : vector<8xf32> }
 
     Attributes:
-        bits: of a vector.
+        bits: width of a vector.
     """
 
     name: ClassVar[str] = "fill-by-vectors"
@@ -95,10 +95,10 @@ def _is_for_vectors(fill: Operation) -> bool:
 
 def _is_zero(value: Value) -> bool:
     """True for a constant whose bytes are all zero, which minus zero's are not."""
-    maker = owner(value)
-    if maker is None or maker.name != "arith.constant":
+    producer = owner(value)
+    if producer is None or producer.name != "arith.constant":
         return False
-    attribute = maker.attributes["value"]
+    attribute = producer.attributes["value"]
     if isinstance(value.type, IntegerType):
         return bool(IntegerAttr(attribute).value == 0)
     number = FloatAttr(attribute).value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-epilogues: what is before and after a scheduled sum is done in its loops, tile by tile."""
+"""fuse-epilogues: initial values and consumers of a scheduled reduction move into its loops."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ROWS = 16  # of a register tile, which stays in registers where all of it is wr
 
 @dataclass(frozen=True)
 class FuseEpilogues(Pass):
-    """Move what is before and after a scheduled sum into the loops around its terms.
+    """Move initial values and elementwise consumers of a scheduled reduction into its outer loops.
 
-    The schedule begins with loops over axes of the result; one iteration leaves a part that no
-    other changes, so that the initial values come just before, and bias, activation or rounding
-    follow while it is in a cache, or in registers. What is left of the schedule stays with the
-    operation, and its first loops are looked at in the same way. What follows must be elementwise
-    and the only reader, run on the same device, and have no schedule of its own.
+    Where a schedule begins with loops over axes of the result, each iteration finishes a part of
+    it. The initial values of that part are computed just before; bias, activation or rounding
+    follow while the part is in a cache or in registers. The rest of the schedule stays with the
+    operation, and its first loops are treated in the same way. The consumer must be elementwise,
+    the only reader, on the same device, and without a schedule.
 
     Before:
         %m = linalg.matmul {loop.schedule = ["i", "k", "i#4=unroll", "j"]} ins(%a, %b) outs(%zero)
@@ -87,10 +87,10 @@ def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGrou
     names = scheduled.nest.space.names
     loops = tuple(names.index(loop.axis) for loop in peeled)
     places = [writer.out.index(loop) for loop in loops]
-    makers = [_maker(view, writer, operand, loops) for operand in peeled[-1].fuse]
-    before = [*makers, *_first_values(view, writer, places)]
+    producers = [_producer(view, writer, operand, loops) for operand in peeled[-1].fuse]
+    before = [*producers, *_first_values(view, writer, places)]
     members = [*before, Member(writer, loops), *_epilogue(view, writer, places, kept)]
-    if len(members) == 1 + len(makers) or None in makers:
+    if len(members) == 1 + len(producers) or None in producers:
         return None
     return TileGroup(
         view,
@@ -101,20 +101,20 @@ def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGrou
     )
 
 
-def _maker(
+def _producer(
     view: FunctionView, writer: Structured, operand: int, loops: Sequence[int]
 ) -> Member | None:
     """What computes an operand for this operation alone, element by element, in these loops."""
     value = writer.op.operands[operand]
-    maker = view.nest_of(value)
-    if maker is None or maker.reductions or len(view.uses[value]) > 1:
+    producer = view.nest_of(value)
+    if producer is None or producer.reductions or len(view.uses[value]) > 1:
         return None
-    if not view.is_made_by(maker.op.operands[maker.destination], "tensor.empty"):
+    if not view.is_produced_by(producer.op.operands[producer.destination], "tensor.empty"):
         return None
     dimensions = [index.loop for index in writer.indices[operand]]
     if not set(loops) <= set(dimensions):
         return None
-    return Member(maker, tuple(maker.out[dimensions.index(loop)] for loop in loops))
+    return Member(producer, tuple(producer.out[dimensions.index(loop)] for loop in loops))
 
 
 def _epilogue(
@@ -140,10 +140,15 @@ def _epilogue(
 def _first_values(view: FunctionView, writer: Structured, places: Sequence[int]) -> list[Member]:
     """What computes the initial values for this one operation, element by element."""
     value = writer.op.operands[writer.destination]
-    maker = view.nest_of(value)
-    if maker is None or maker.reductions or maker.reads_destination or len(view.uses[value]) > 1:
+    producer = view.nest_of(value)
+    if (
+        producer is None
+        or producer.reductions
+        or producer.reads_destination
+        or len(view.uses[value]) > 1
+    ):
         return []
-    return [Member(maker, tuple(maker.out[place] for place in places))]
+    return [Member(producer, tuple(producer.out[place] for place in places))]
 
 
 def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-reductions: a sum along rows is added up while its terms are computed."""
+"""fuse-reductions: a reduction along rows runs in the loop that computes its operand."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class FuseReductions(Pass):
-    """Make one operation with two results of an elementwise one and a reduction of its result.
+    """Fuse an elementwise operation and a reduction of its result into one with two results.
 
-    For terms that others read too, as the exponentials of a softmax; those that only the sum reads
-    are fused before. The reduction may be done in any order (`relax-reductions`), so that vectors
-    of terms stay vectors.
+    The elementwise result has other readers too, as the exponentials of a softmax have; where the
+    reduction is the only reader, `fuse-elementwise` has fused them before. The reduction's order
+    must be free (`relax-reductions`), so that it works on vectors.
 
     Before:
         %e = linalg.generic ins(%x) outs(%d) { math.exp }
@@ -56,13 +56,13 @@ def _terms(total: Structured) -> Structured | None:
     value = total.op.operands[0]
     if not isinstance(value.type, RankedTensorType) or not _is_whole(total, 0):
         return None
-    maker = value.owner
-    maker = maker.operation if isinstance(maker, OpView) else maker
-    if not isinstance(maker, Operation) or maker.parent != total.op.parent:
+    producer = value.owner
+    producer = producer.operation if isinstance(producer, OpView) else producer
+    if not isinstance(producer, Operation) or producer.parent != total.op.parent:
         return None
-    terms = structured(maker)
+    terms = structured(producer)
     fits = terms is not None and _is_elementwise(terms) and terms.device == total.device
-    return terms if fits and _is_read_later(maker, total.op) else None
+    return terms if fits and _is_read_later(producer, total.op) else None
 
 
 def _is_whole(nest: Structured, number: int) -> bool:
@@ -80,11 +80,11 @@ def _is_elementwise(nest: Structured) -> bool:
     return plain and _is_whole(nest, nest.destination)
 
 
-def _is_read_later(maker: Operation, total: Operation) -> bool:
+def _is_read_later(producer: Operation, total: Operation) -> bool:
     """True where everything else that reads the result comes after the sum, in the same block."""
     block = [op.operation for op in total.block.operations]
     after = block[block.index(total) + 1 :]
-    users = [use.owner for use in maker.results[0].uses]
+    users = [use.owner for use in producer.results[0].uses]
     return all(user == total or user.operation in after for user in users)
 
 

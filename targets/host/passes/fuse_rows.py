@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse-rows: an operation and those that lead to it alone are computed a few rows at a time."""
+"""fuse-rows: an operation and the producers that only it reads run a few rows at a time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from xtc_targets.host.passes._row_groups import Limits, row_groups
 
 @dataclass(frozen=True)
 class FuseRows(Pass):
-    """Tile the leading dimensions of a result and fuse the operations that lead to it.
+    """Tile the leading dimensions of a result and fuse the producers that lead to it.
 
-    An operation joins when only members read it, when they read it along each tiled dimension with
-    the tile loop itself (so every iteration needs rows of its own and nothing is computed twice),
-    when it runs on the same device, and has no schedule of the user's. What was a whole tensor
-    between them shrinks to a tile, or vanishes where the next one can write over it. A single
-    operation is tiled where every row reads the same operand again, as in a matmul, or where it
-    sums along rows.
+    A producer joins where only members read it, and read it along each tiled dimension with the
+    tile loop itself: every iteration then needs its own rows, and nothing is computed twice. It
+    must run on the same device and have no schedule from the user. A tensor between members shrinks
+    to a tile, or vanishes where its consumer can overwrite it. A single operation is tiled where
+    every row reads the same operand again, as in a matmul, or where it reduces along rows.
 
     Before:
         %m = linalg.matmul ins(%a, %b)
@@ -35,11 +34,10 @@ class FuseRows(Pass):
         rows: rows of a tile, unless they are too short to be worth a loop.
         bytes: size of a tile between two members at most; where one row is larger, the next
             dimension is tiled as well.
-        shared: size of what every tile reads in whole, as the weights of several matmuls, at most;
-            they stay in a second-level cache.
-        parallel: whether threads share the tiles of large tensors, those too of an operation on
-            its own.
-        lanes: rows of a tile at least where it sums along them, as each is a lane of a vector.
+        shared: bytes at most of operands that every tile reads in whole, such as the weights of
+            several matmuls; they stay in a second-level cache.
+        parallel: whether threads share the tiles of large tensors, also of a single operation.
+        lanes: rows of a tile at least where it reduces along them: each is a lane of a vector.
     """
 
     name: ClassVar[str] = "fuse-rows"

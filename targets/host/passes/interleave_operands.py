@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""interleave-operands: narrow products get the layout that dot-product instructions read."""
+"""interleave-operands: operands get the layout that dot-product instructions read."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _PANEL = 1  # the operand with the columns
 
 @dataclass(frozen=True)
 class InterleaveOperands(Pass):
-    """Put the terms that one instruction adds up side by side, in a loop of their own.
+    """Put the elements of K that one instruction adds up side by side, with a loop over them.
 
-    For products whose schedule vectorizes some terms of the sum. Those of the first factor are
-    neighbours as they are, or it is copied; the second factor, the panel, is, where the schedule
-    packs it. Sums that do not come out even get terms of zero, and a last column some more beside
-    it. Where the instruction takes the first factor as unsigned, 128 is added to one that is
-    signed, and 128 times the sum of a column taken off the sums to begin with.
+    The pass is for contractions whose schedule vectorizes some iterations of K. Elements of operand
+    a are neighbours already, or a is copied; operand b, the panel, is copied where the schedule
+    packs it. K is padded with zeros to a multiple of the group, and the columns to whole vectors.
+    Where the instruction takes a as unsigned, 128 is added to a signed a, and 128 times the
+    column's sum is subtracted from the initial values.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize", "k#2=vectorize"]}
@@ -48,8 +48,8 @@ class InterleaveOperands(Pass):
           ["j=fuse:1", "i", "k", "j#32=vectorize", "t=vectorize"]} ins(%a : 8x32x2xbf16, %p)
 
     Attributes:
-        features: of the processor, in LLVM's spelling, with instructions of the wanted kind: the
-            first that suits a product is used.
+        features: the processor's features with such instructions, in LLVM's spelling: the first
+            that suits a contraction is used.
     """
 
     name: ClassVar[str] = "interleave-operands"
@@ -64,48 +64,48 @@ class InterleaveOperands(Pass):
         ]
         with module.context:
             for scheduled in found:
-                product, dot = self._product(scheduled)
+                contraction, dot = self._contraction(scheduled)
                 with scheduled.op.location:
-                    _Rewrite(product, dot, scheduled.nest, InsertionPoint(scheduled.op)).run()
+                    _Rewrite(contraction, dot, scheduled.nest, InsertionPoint(scheduled.op)).run()
             remove_attributes(module, SCHEDULED_PREFIX)
 
-    def _product(self, scheduled: Scheduled) -> tuple[NarrowContraction, Dot]:
+    def _contraction(self, scheduled: Scheduled) -> tuple[NarrowContraction, Dot]:
         """What is to be computed, and by what. Raises UserError where it cannot be."""
         nest = structured(scheduled.op)
-        product = host_contraction(nest) if nest is not None else None
-        dot = dot_for(self.features, product.element) if product is not None else None
-        if product is None or dot is None or not _suits(dot, product, scheduled.nest):
+        contraction = host_contraction(nest) if nest is not None else None
+        dot = dot_for(self.features, contraction.element) if contraction is not None else None
+        if contraction is None or dot is None or not _suits(dot, contraction, scheduled.nest):
             raise refusal(scheduled)
-        return product, dot
+        return contraction, dot
 
 
-def _suits(dot: Dot, product: NarrowContraction, loops: Nest) -> bool:
+def _suits(dot: Dot, contraction: NarrowContraction, loops: Nest) -> bool:
     """Whether the schedule asks for what the instruction does."""
     groups = group_loops(loops)
     tiles = [loop.tile or 0 for loop in loops.loops if loop.axis == groups[0].axis]
     return (
         not loops.segments
         and len(groups) == 1
-        and groups[0].tile == dot.terms
-        and all(tile % dot.terms == 0 for tile in tiles)
-        and product.suits(dot)
+        and groups[0].tile == dot.group
+        and all(tile % dot.group == 0 for tile in tiles)
+        and contraction.suits(dot)
     )
 
 
 @dataclass(frozen=True)
 class _Rewrite:
-    product: NarrowContraction
+    contraction: NarrowContraction
     dot: Dot
     loops: Nest
     ip: InsertionPoint
 
     def run(self) -> None:
-        nest = self.product.nest
+        nest = self.contraction.nest
         factor, panel, sums = nest.op.operands
-        panel, loops = untransposed(panel, self.product.loops(_PANEL))
+        panel, loops = untransposed(panel, self.contraction.loops(_PANEL))
         if self._moves:
-            sums = without_offset(self.product, panel, loops, sums, self.ip)
-        sums = padded(sums, self._sizes(self.product.loops(2)), self.ip)
+            sums = without_offset(self.contraction, panel, loops, sums, self.ip)
+        sums = padded(sums, self._sizes(self.contraction.loops(2)), self.ip)
         operands = [self._factor(factor), self._panel(panel, loops), sums]
         result = self._dots(operands)
         whole = shape_of(nest.result)
@@ -115,18 +115,18 @@ class _Rewrite:
 
     def _extent(self, loop: int) -> int:
         """Iterations of a loop when what does not come out even is filled up."""
-        extent = self.product.nest.extents[loop]
-        unit = {self.product.term: self.dot.terms, self.product.column: _LANES}.get(loop, 1)
+        extent = self.contraction.nest.extents[loop]
+        unit = {self.contraction.k: self.dot.group, self.contraction.column: _LANES}.get(loop, 1)
         return -(-extent // unit) * unit
 
     def _sizes(self, loops: Sequence[int]) -> list[int]:
         return [self._extent(loop) for loop in loops]
 
     def _factor(self, value: Value) -> Value:
-        """The first factor with the new loop last, as a view where nothing is to be done."""
-        loops = self.product.loops(0)
-        place = loops.index(self.product.term)
-        value = split(padded(value, self._sizes(loops), self.ip), place, self.dot.terms, self.ip)
+        """Operand a with the new loop last, as a view where that suffices."""
+        loops = self.contraction.loops(0)
+        place = loops.index(self.contraction.k)
+        value = split(padded(value, self._sizes(loops), self.ip), place, self.dot.group, self.ip)
         before = [*loops[: place + 1], self._last, *loops[place + 1 :]]
         wanted = [*loops, self._last]
         if before == wanted and self._body(0) == Body():
@@ -134,42 +134,42 @@ class _Rewrite:
         return copied(value, before, wanted, self._body(0), self.ip)
 
     def _panel(self, value: Value, loops: Sequence[int]) -> Value:
-        """The second factor as [..., terms / t, columns, t]."""
-        place = loops.index(self.product.term)
+        """The panel as [..., k / t, columns, t]."""
+        place = loops.index(self.contraction.k)
         value = padded(value, self._sizes(loops), self.ip)
-        value = split(value, place, self.dot.terms, self.ip)
+        value = split(value, place, self.dot.group, self.ip)
         loops = [*loops[: place + 1], self._last, *loops[place + 1 :]]
         wanted = [*self._panel_loops, self._last]
         return copied(value, loops, wanted, self._body(1), self.ip)
 
     @property
     def _last(self) -> int:
-        """The new loop, over the terms of one instruction."""
-        return len(self.product.nest.extents)
+        """The new loop, over the elements that one instruction adds up."""
+        return len(self.contraction.nest.extents)
 
     @property
     def _moves(self) -> bool:
-        """Whether the first factor is signed, but taken as unsigned."""
-        return self.dot.offset and not self.product.unsigned
+        """Whether operand a is signed, but read as unsigned."""
+        return self.dot.offset and not self.contraction.unsigned
 
     def _body(self, operand: int) -> Body:
         if self._moves and operand == 0:
             return Body(arith.xori, constant=-OFFSET)
-        if self.dot.element != self.product.element:
-            unsigned = self.product.unsigned and operand == 0
+        if self.dot.element != self.contraction.element:
+            unsigned = self.contraction.unsigned and operand == 0
             return Body(arith.extui if unsigned else arith.extsi, element=self.dot.element)
         return Body()
 
     @property
     def _panel_loops(self) -> list[int]:
-        return self.product.inner_last(_PANEL, self.product.term, self.product.column)
+        return self.contraction.inner_last(_PANEL, self.contraction.k, self.contraction.column)
 
     def _dots(self, operands: Sequence[Value]) -> Value:
-        """The product with the loop over the terms of one instruction innermost."""
-        nest, product = self.product.nest, self.product
-        factor = [*product.loops(0), self._last]
+        """The contraction with the new loop innermost."""
+        nest, contraction = self.contraction.nest, self.contraction
+        factor = [*contraction.loops(0), self._last]
         panel = [*self._panel_loops, self._last]
-        rows = [[axis(loop) for loop in row] for row in (factor, panel, product.loops(2))]
+        rows = [[axis(loop) for loop in row] for row in (factor, panel, contraction.loops(2))]
         schedule = with_inner_loop(self.loops, group_loops(self.loops)[0], _PANEL)
         names = [StringAttr.get(name) for name in schedule.space.names]
         attributes = labels(nest.op) | {
@@ -177,7 +177,7 @@ class _Rewrite:
             LOOP_DIMS: ArrayAttr.get(names),
             LOOP_SCHEDULE: nest_attribute(schedule),
         }
-        reductions = (product.term, self._last)
+        reductions = (contraction.k, self._last)
         op = generic(
             list(zip(operands, rows, strict=True)), self._last + 1, reductions, attributes, self.ip
         )

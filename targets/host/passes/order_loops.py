@@ -19,11 +19,11 @@ from xtc.ir.passes import Pass
 class OrderLoops(Pass):
     """Put a parallel loop of unit stride innermost in contractions, convolutions and poolings.
 
-    Neighbouring iterations then write neighbouring elements and read neighbouring or equal ones,
-    and each element is still accumulated in the order it was: vector code needs no leave to
-    reorder sums. The loop before it runs inside of the reductions too, where otherwise a large
-    operand would be read anew for each of its iterations. Sums along rows have no such loop: there
-    a loop over a few rows goes innermost, whose sums do not wait for each other.
+    Neighbouring iterations then write neighbouring elements and read neighbouring or equal
+    elements, and each element is still accumulated in order: vector code needs no freedom to
+    reorder reductions. The parallel loop before it moves into the reductions too, where a large
+    operand would otherwise be read again in each of its iterations. Reductions along rows have no
+    such loop: there a loop over a few rows goes innermost, whose accumulations are independent.
 
     Before:
         linalg.matmul {loop.dims = ["i", "j", "k"]}

@@ -35,7 +35,7 @@ from xtc.ir.passes import Pass
 
 @dataclass(frozen=True)
 class OutlineParallelLoops(Pass):
-    """Give the body of each outermost `scf.forall` on memrefs a function of its own.
+    """Move the body of each outermost `scf.forall` on memrefs into a function.
 
     Before:
         scf.forall (%i) in (8) { body(%a, %i) }
@@ -44,8 +44,9 @@ class OutlineParallelLoops(Pass):
         func.func private @f.parallel.0(%a: .. {llvm.noalias}, %first: index, %last: index) {
           scf.for %i = %first to %last step %c1 { body(%a, %i) } }
 
-    The call does the whole loop as it stands; `dispatch-parallel-calls` makes threads share it.
-    Arguments are the buffers that the body uses, `llvm.noalias` where they are known to be apart.
+    The call runs the whole loop; `dispatch-parallel-calls` then lets threads share it. The
+    arguments are the buffers that the body uses, `llvm.noalias` where they are known not to
+    overlap.
     """
 
     name: ClassVar[str] = "outline-parallel-loops"

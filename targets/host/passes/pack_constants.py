@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pack-constants: packed tiles of constants are in memory as they are read, from the beginning."""
+"""pack-constants: constants that a loop packs are stored packed."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _READS = (
 
 @dataclass(frozen=True)
 class PackConstants(Pass):
-    """Give the tiles that a loop packs of a constant memory of their own, one after the other.
+    """Store a constant in the order in which a loop packs its tiles, so that it is packed once.
 
-    A constant whose tiles are copied before each use, or that is transposed, is written down in
-    that order instead: a new global, of which the module's attribute `xtc.packed` says what it is a
-    copy of, as a strided view of the old one. Who builds the artefact copies it. The old one goes
-    if nothing else reads it.
+    A constant whose tiles are copied before each use, or that is transposed, becomes a new global
+    in that order. The module's attribute `xtc.packed` describes the new global as a strided view of
+    the old one; the copy is made when the artefact is built. The old global goes if nothing else
+    reads it.
 
     Before:
         %0 = memref.get_global @w : memref<256x64xf32>

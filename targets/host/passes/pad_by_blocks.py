@@ -31,10 +31,10 @@ _AGAIN = 1.7  # rows that blocks copy, of those they advance by, at most
 
 @dataclass(frozen=True)
 class PadByBlocks(Pass):
-    """Pad what a block of iterations of a plain loop reads, where all of it exceeds a cache.
+    """Pad a large tensor in blocks of rows, each just before the loop iterations that read it.
 
-    The loop is over the rows of a result, and reads a window of rows of the padded tensor. Blocks
-    overlap by what windows do. What they copy is in a cache when it is read.
+    The loop runs over the rows of a result and reads a window of rows of the padded tensor. Blocks
+    overlap as windows do. A block is still in a cache when it is read.
 
     Before:
         %p = tensor.insert_slice %x into %fill[0, 1, 1, 0]
@@ -46,7 +46,7 @@ class PadByBlocks(Pass):
             tensor.extract_slice %q[0, %h - %b, %w, %c] [1, 3, 10, 16] } }
 
     Attributes:
-        bytes: size of a padded tensor from which on it is padded by blocks, and of a block at most.
+        bytes: least size of a padded tensor that is padded by blocks, and largest size of a block.
     """
 
     name: ClassVar[str] = "pad-by-blocks"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""relax-reductions: long reductions of floats along rows may be done in any order."""
+"""relax-reductions: long contiguous reductions of floats may run in any order."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SHORT_ROW = 32  # terms next to each other, of fewer of which LLVM makes no vec
 
 @dataclass(frozen=True)
 class RelaxReductions(Pass):
-    """Let LLVM keep several vectors of partial results where a reduction runs along rows.
+    """Allow LLVM several vectors of partial results where a reduction is contiguous.
 
-    In order, a sum is one chain of additions, each of which waits for the previous one. Short
+    In order, a sum is one chain of additions, each of which waits for the previous addition. Short
     reductions are left to `transpose-row-reductions`, which needs no freedom. The order depends on
     the extent of the reduction alone, not on the number of rows. The largest or smallest of zeros
-    may be of either sign, and NaN stays NaN. A reduction that has a schedule is left alone.
+    may have either sign, and NaN stays NaN. A reduction with a schedule stays as it is.
 
     Before:
         linalg.generic ins(%a : tensor<4096xf32>) outs(%s : tensor<f32>) { arith.addf %s, %a }

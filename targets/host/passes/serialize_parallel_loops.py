@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serialize-parallel-loops: parallel loops that one thread runs become loops of the same name."""
+"""serialize-parallel-loops: parallel loops become sequential loops with the same path."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 @dataclass(frozen=True)
 class SerializeParallelLoops(Pass):
-    """Make an `scf.for` of each `scf.forall` on memrefs that has one dimension of constant bounds.
+    """Replace each `scf.forall` on memrefs with one dimension and constant bounds by an `scf.for`.
 
     Before:
         scf.forall (%i) in (8) { body(%i) } {"./i"}
     After:
         scf.for %i = %c0 to %c8 step %c1 { body(%i) } {"./i"}
 
-    MLIR's `scf-forall-to-for` does the others, and forgets what loops are called.
+    MLIR's `scf-forall-to-for` does the others, but drops the loops' paths.
     """
 
     name: ClassVar[str] = "serialize-parallel-loops"

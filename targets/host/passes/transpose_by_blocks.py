@@ -31,10 +31,10 @@ _WORD = 32
 
 @dataclass(frozen=True)
 class TransposeByBlocks(Pass):
-    """Copy square blocks, in registers, where neighbours of the source are none of the target.
+    """Transpose square blocks in registers, where source and target differ in their order.
 
-    A word is an element of 32 bits, or several narrower ones that both have as neighbours. What
-    is left of a block at the ends is copied as before.
+    A word is an element of 32 bits, or several narrower elements that are neighbours in both
+    buffers. Remainders at the ends are copied by the original operation.
 
     Before (bits=128):
         linalg.transpose ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transpose-row-reductions: sums along rows of a buffer run on vectors of several rows."""
+"""transpose-row-reductions: reductions along rows of a buffer run on vectors of several rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from xtc.ir.builders.tensors import subview
 from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes._row_reductions import RowSum, row_sum
+from xtc_targets.host.passes._row_reductions import RowReduction, row_reduction
 
 
 @dataclass(frozen=True)
 class TransposeRowReductions(Pass):
-    """Give each lane of a vector a row to sum, and turn square blocks of the rows into columns.
+    """Reduce one row per vector lane, transposing square blocks of the rows in registers.
 
-    The terms of a row are added in their order, so no result changes: rows are what runs side by
-    side. A block is read row by row and transposed in registers, as many rows as a register of
-    `bits` has elements or fewer; then each column is one step of all the sums.
+    Each row is added up in order, so no result changes: different rows run side by side. A block of
+    at most as many rows as a register of `bits` has elements is read row by row and transposed;
+    each of its columns is then one step of all the reductions.
 
     Before:
         linalg.generic ins(%a : memref<8x64xf32>) outs(%s : memref<8xf32>) { s + a }
@@ -32,7 +32,7 @@ class TransposeRowReductions(Pass):
           %row0 = vector.load %a[0, %k] ... ; %column0 = vector.shuffle ... ; arith.addf ...
         }
 
-    What is left of rows or terms stays an operation of its own.
+    Remaining rows and columns stay a separate operation.
     """
 
     name: ClassVar[str] = "transpose-row-reductions"
@@ -44,20 +44,21 @@ class TransposeRowReductions(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for nest in unscheduled_reductions(module):
-                found = row_sum(nest, self.bits)
+                found = row_reduction(nest, self.bits)
                 if found is not None:
                     with nest.op.location:
                         _rewrite(found)
 
 
-def _rewrite(found: RowSum) -> None:
+def _rewrite(found: RowReduction) -> None:
     nest, lanes = found.nest, found.lanes
-    rows, terms = found.rows, found.terms
-    whole_rows, whole_terms = (nest.extents[loop] // lanes * lanes for loop in (rows, terms))
+    rows, reduction = found.rows, found.reduction
+    whole_rows = nest.extents[rows] // lanes * lanes
+    whole_reduction = nest.extents[reduction] // lanes * lanes
     with InsertionPoint(nest.op):
-        found.write(whole_rows, whole_terms)
-    _part(nest, {rows: (0, whole_rows), terms: (whole_terms, nest.extents[terms])})
-    _part(nest, {rows: (whole_rows, nest.extents[rows]), terms: (0, nest.extents[terms])})
+        found.write(whole_rows, whole_reduction)
+    _part(nest, {rows: (0, whole_rows), reduction: (whole_reduction, nest.extents[reduction])})
+    _part(nest, {rows: (whole_rows, nest.extents[rows]), reduction: (0, nest.extents[reduction])})
     nest.op.erase()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""use-dot-products: innermost products of interleaved terms become dot-product instructions."""
+"""use-dot-products: contractions of interleaved operands become dot-product instructions."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class UseDotProducts(Pass):
         %sums = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %terms, %b)
         vector.store %sums, %c[%0] : memref<16xf32>, vector<16xf32>
 
-    What is not dense in memory, or does not come out even, stays as it is, for loops.
+    Operations on strided memory, or with a remainder, stay for loops.
 
     Attributes:
-        features: those that `interleave-operands` was given.
+        features: the features given to `interleave-operands`.
     """
 
     name: ClassVar[str] = "use-dot-products"
@@ -69,7 +69,7 @@ class UseDotProducts(Pass):
 
 
 def _is_innermost(op: Operation, dot: Dot) -> bool:
-    """Whether the loops are one over sums and one over the terms, neighbours in memory."""
+    """Whether the loops are one over results and one over K, both contiguous."""
     nest = structured(op)
     if nest is None or not all(isinstance(value.type, MemRefType) for value in op.operands):
         return False
@@ -77,7 +77,7 @@ def _is_innermost(op: Operation, dot: Dot) -> bool:
     sums = nest.extents[0]
     return (
         rows == [[1], [0, 1], [0]]
-        and nest.extents[1] == dot.terms
+        and nest.extents[1] == dot.group
         and sums % min(dot.intrinsics) == 0
         and all(_is_dense(value) for value in op.operands)
     )
@@ -97,7 +97,7 @@ def _rewrite(op: Operation, dot: Dot) -> None:
     factor, panel, sums = op.operands
     element = factor.type.element_type
     zero = index_constant(0, InsertionPoint(op))
-    terms = vector.load(VectorType.get([dot.terms], element), factor, [zero])
+    terms = vector.load(VectorType.get([dot.group], element), factor, [zero])
     word = vector.extract(vector.bitcast(_words(1), terms), [], [0])
     flat = _flat(panel)
     start, end = 0, MemRefType(sums.type).shape[0]
@@ -112,8 +112,8 @@ def _add(dot: Dot, lanes: int, factors: Value, panel: Value, sums: Value, start:
     """The instruction for the sums from `start` on."""
     here = InsertionPoint.current
     element, total = MemRefType(panel.type).element_type, MemRefType(sums.type).element_type
-    loaded = VectorType.get([lanes * dot.terms], element)
-    first = index_constant(start * dot.terms, here)
+    loaded = VectorType.get([lanes * dot.group], element)
+    first = index_constant(start * dot.group, here)
     words = vector.bitcast(_words(lanes), vector.load(loaded, panel, [first]))
     operands = [factors, _as_factors(words, dot, element)]
     place = index_constant(start, here)
@@ -132,7 +132,7 @@ def _words(lanes: int) -> Type:
 
 def _as_factors(words: Value, dot: Dot, element: Type) -> Value:
     """Words as what the instruction takes; a type of LLVM's dialect stays what it is."""
-    lanes = VectorType(words.type).shape[0] * dot.terms
+    lanes = VectorType(words.type).shape[0] * dot.group
     return llvm.bitcast(VectorType.get([lanes], element), words)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""widen-operands: products of short floats are computed on operands that were widened before."""
+"""widen-operands: operands of short floats are widened once, before the contraction."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _WIDE = "f32"
 
 @dataclass(frozen=True)
 class WidenOperands(Pass):
-    """Convert each operand of a scheduled product once, not each time that it is read.
+    """Convert each operand of a scheduled contraction once, not at each read.
 
-    For float16, and for bfloat16 that no instruction is for, where a schedule makes vectors. An
-    operand is converted where the schedule packs it, or else before all loops.
+    The pass is for float16, and for bfloat16 without an instruction, where a schedule makes
+    vectors. An operand is converted where the schedule packs it, or else before all loops.
 
     Before:
         linalg.matmul {loop.schedule = ["j=pack:1", "i", "k", "j#32=vectorize"]}
@@ -49,18 +49,18 @@ class WidenOperands(Pass):
         with module.context:
             for scheduled in found:
                 nest = structured(scheduled.op)
-                product = host_contraction(nest) if nest is not None else None
-                if product is not None and _suits(product, scheduled):
+                contraction = host_contraction(nest) if nest is not None else None
+                if contraction is not None and _suits(contraction, scheduled):
                     with scheduled.op.location:
-                        _rewrite(product, scheduled.nest, InsertionPoint(scheduled.op))
+                        _rewrite(contraction, scheduled.nest, InsertionPoint(scheduled.op))
             remove_attributes(module, SCHEDULED_PREFIX)
 
 
-def _suits(product: NarrowContraction, scheduled: Scheduled) -> bool:
+def _suits(contraction: NarrowContraction, scheduled: Scheduled) -> bool:
     """Whether floats become vectors, and operands are not what the schedule computes anyway."""
     loops = [loop for nest in scheduled.nest.walk() for loop in nest.loops]
     return (
-        product.total == _WIDE
+        contraction.total == _WIDE
         and any(loop.vectorize for loop in loops)
         and not group_loops(scheduled.nest)
         and not any(loop.fuse or loop.distribute or loop.spread for loop in loops)
@@ -68,18 +68,21 @@ def _suits(product: NarrowContraction, scheduled: Scheduled) -> bool:
     )
 
 
-def _rewrite(product: NarrowContraction, loops: Nest, ip: InsertionPoint) -> None:
-    nest = product.nest
+def _rewrite(contraction: NarrowContraction, loops: Nest, ip: InsertionPoint) -> None:
+    nest = contraction.nest
     factor, panel, sums = nest.op.operands
-    orders = [product.loops(_FACTOR), product.inner_last(_PANEL, product.term, product.column)]
-    panel, before = untransposed(panel, product.loops(_PANEL))
+    orders = [
+        contraction.loops(_FACTOR),
+        contraction.inner_last(_PANEL, contraction.k, contraction.column),
+    ]
+    panel, before = untransposed(panel, contraction.loops(_PANEL))
     widening = Body(arith.extf, element=_WIDE)
     operands = [
         copied(factor, orders[_FACTOR], orders[_FACTOR], widening, ip),
         copied(panel, before, orders[_PANEL], widening, ip),
         sums,
     ]
-    rows = [[axis(loop) for loop in row] for row in (*orders, product.loops(2))]
+    rows = [[axis(loop) for loop in row] for row in (*orders, contraction.loops(2))]
     schedule = nest_attribute(computing(computing(loops, _PANEL), _FACTOR))
     op = generic(
         list(zip(operands, rows, strict=True)),

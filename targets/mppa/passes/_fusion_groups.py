@@ -67,7 +67,7 @@ class Group:
         """True where the contents of an operand from outside of the group are read."""
         nest = member.nest
         value = nest.op.operands[number]
-        if value in self.made or self.view.is_made_by(value, "tensor.empty"):
+        if value in self.made or self.view.is_produced_by(value, "tensor.empty"):
             return False
         return nest.reads_destination if number == nest.destination else True
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 BLOCKS_SM = 2
 """Blocks that share an SM, so that one computes while the other waits."""
 
+WIDEST_COPY = 16
+"""Bytes that a thread copies at a time, at most."""
+
 _WARP = 32
 
 _LINE = 128
@@ -74,17 +77,20 @@ class Tiling:
         return _ELEMENT_BYTES * (for_rows + for_columns) * _MACS_PER_BYTE
 
 
-def choose_tiling(m: int, n: int, batch: int, sms: int, shared_bytes: int) -> Tiling:
+def choose_tiling(
+    m: int, n: int, batch: int, sms: int, shared_bytes: int, copy_bytes: int = WIDEST_COPY
+) -> Tiling:
     """The tiling of the shortest time of the busiest SM; the largest of those.
 
-    A warp of the largest keeps as many sums as registers allow without spilling. Where
-    `shared_bytes` of an SM has no room for two such blocks, rows of shared memory have 64 bytes,
-    with twice as many barriers.
+    A warp of the largest has as many accumulators as registers allow without spilling. Rows of
+    shared memory have 64 bytes, with twice as many barriers, where `shared_bytes` of an SM has no
+    room for two blocks with rows of 128, or where threads copy less than 16 bytes at a time: each
+    copy of a tile takes a register for its bounds, and ptxas would spill.
     """
     wide = Tiling(128, 128, _LINE, 3)
     room = BLOCKS_SM * (wide.shared_bytes + _RESERVED) <= shared_bytes
     candidates = (
-        wide if room else Tiling(128, 128, _LINE // 2, 4),
+        wide if room and copy_bytes == WIDEST_COPY else Tiling(128, 128, _LINE // 2, 4),
         Tiling(128, 64, _LINE, 3),
         Tiling(64, 64, _LINE, 3),
         Tiling(32, 32, _LINE, 3),

@@ -30,7 +30,7 @@ from xtc_targets.nvgpu.passes._kernels import BARRIER, BLOCK_ID, THREAD_ID, set_
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 from xtc_targets.nvgpu.passes._mma_loop import MmaLoop, ThreadPosition
 from xtc_targets.nvgpu.passes._mma_result import Result, store_accumulators, write_result
-from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, Tiling, choose_tiling
+from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, WIDEST_COPY, Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
 from xtc_targets.nvgpu.passes._shared import shared_memory
 from xtc_targets.nvgpu.passes._thread_code import Code, Number
@@ -87,7 +87,8 @@ class UseTensorCores(Pass):
         contraction = work.contraction
         m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
         batch = [contraction.extent(loop) for loop in contraction.batch]
-        tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes)
+        copy_bytes = min(_copy_bytes(contraction, operand) for operand in (0, 1))
+        tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes, copy_bytes)
         block = kernel.regions[0].blocks[0]
         with contraction.nest.op.location:
             code = Code(InsertionPoint(block.operations[len(block.operations) - 1]))
@@ -213,7 +214,7 @@ def _tile(
 def _strided(
     code: Code, contraction: MmaContraction, operand: int, batch: Sequence[Number]
 ) -> Strided:
-    """A factor as this block sees it."""
+    """An operand as this block sees it."""
     memref = contraction.nest.op.operands[operand]
     type = MemRefType(memref.type)
     strides, offset = type.get_strides_and_offset()
@@ -233,20 +234,22 @@ def _strided(
         by_loop[own],
         contraction.extent(contraction.k),
         by_loop[contraction.k],
-        _width(type, strides, offset, nbytes),
+        _copy_bytes(contraction, operand),
     )
 
 
-def _width(type: MemRefType, strides: Sequence[int], offset: int, nbytes: int) -> int:
-    """Bytes that can be copied at a time: aligned, and all inside the factor or all outside.
+def _copy_bytes(contraction: MmaContraction, operand: int) -> int:
+    """Bytes that can be copied at a time: aligned, and all inside the operand or all outside.
 
     Buffers begin at multiples of 16 bytes.
     """
+    type, nbytes = MemRefType(contraction.nest.op.operands[operand].type), contraction.kind.nbytes
+    strides, offset = type.get_strides_and_offset()
     if 1 not in strides:
         return nbytes
-    along = max(place for place, stride in enumerate(strides) if stride == 1)
-    others = [stride for place, stride in enumerate(strides) if place != along]
-    packed = 16 // nbytes
+    along = max(number for number, stride in enumerate(strides) if stride == 1)
+    others = [stride for number, stride in enumerate(strides) if number != along]
+    packed = WIDEST_COPY // nbytes
     while any(number % packed for number in (offset, type.shape[along], *others)):
         packed //= 2
     return packed * nbytes

@@ -128,14 +128,14 @@ def are_distinct(a: Value, b: Value) -> bool:
 def _is_buffer(value: Value) -> bool:
     if isinstance(value, BlockArgument):
         return bool(value.owner.owner.operation.name == "func.func")
-    return _maker(value) in ("memref.alloc", "memref.alloca", "memref.get_global")
+    return _producer(value) in ("memref.alloc", "memref.alloca", "memref.get_global")
 
 
 def _is_global(value: Value) -> bool:
-    return isinstance(value, OpResult) and _maker(value) == "memref.get_global"
+    return isinstance(value, OpResult) and _producer(value) == "memref.get_global"
 
 
-def _maker(value: Value) -> str:
+def _producer(value: Value) -> str:
     """The name of the operation; what a get_global has under `name` is that of its global."""
     return str(value.owner.operation.name)
 

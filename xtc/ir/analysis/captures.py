@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the body of an operation uses from outside, for code that moves it to another function."""
+"""The values that an operation's body uses from outside, for moving it to another function."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operation on buffers reads and writes."""
+"""The buffers that an operation reads and writes."""
 
 from __future__ import annotations
 

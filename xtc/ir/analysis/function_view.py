@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pass over functions asks first: the operations in order, their makers and uses."""
+"""A function as passes see it: its operations in order, their producers and uses."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class FunctionView:
     ops: list[Operation] = field(default_factory=list)
     uses: dict[Value, list[tuple[Operation, int]]] = field(default_factory=dict)
     positions: dict[Operation, int] = field(default_factory=dict)
-    makers: dict[Value, Operation] = field(default_factory=dict)
+    producers: dict[Value, Operation] = field(default_factory=dict)
     nests: dict[Operation, Structured] = field(default_factory=dict)
 
     def nest_of(self, value: Value) -> Structured | None:
         """The loop nest that computes the value."""
-        maker = self.makers.get(value)
-        return None if maker is None else self.nests.get(maker)
+        producer = self.producers.get(value)
+        return None if producer is None else self.nests.get(producer)
 
-    def is_made_by(self, value: Value, name: str) -> bool:
+    def is_produced_by(self, value: Value, name: str) -> bool:
         """True where an operation of this name computes the value."""
-        maker = self.makers.get(value)
-        return maker is not None and maker.name == name
+        producer = self.producers.get(value)
+        return producer is not None and producer.name == name
 
 
 def functions(module: Operation) -> Iterator[FunctionView]:
@@ -106,7 +106,7 @@ def _add(view: FunctionView, op: Operation) -> None:
     view.positions[op] = len(view.ops)
     view.ops.append(op)
     for result in op.results:
-        view.makers[result] = op
+        view.producers[result] = op
     settled = LOOP_SCHEDULE in op.attributes or KERNEL in op.attributes
     if len(op.results) == 1 and not settled:
         nest = structured(op)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at linalg operations and rebuilding them; shared by passes that schedule."""
+"""Queries of linalg operations: node ids, index maps, loops."""
 
 from __future__ import annotations
 

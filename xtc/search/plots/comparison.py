@@ -26,17 +26,17 @@ def shares(measured: Measured) -> list[tuple[float, float]]:
 
 def comparison(first: Measured, second: Measured) -> Picture:
     """The plot of two runs. Raises UserError where they are one, or searched different graphs."""
-    run, other = first.run, second.run
-    if run.number == other.number:
-        raise UserError(f"run {run.number} is compared with itself", hints=["name another run"])
-    if (run.graph, run.flops) != (other.graph, other.flops):
+    earlier, other = first.run, second.run
+    if earlier.number == other.number:
+        raise UserError(f"run {earlier.number} is compared with itself", hints=["name another run"])
+    if (earlier.graph, earlier.flops) != (other.graph, other.flops):
         raise UserError(
-            f"runs {run.number} and {other.number} searched different graphs",
-            notes=[f"{label(run.name)} and {label(other.name)}"],
+            f"runs {earlier.number} and {other.number} searched different graphs",
+            notes=[f"{label(earlier.name)} and {label(other.name)}"],
         )
     return Picture(
         "comparison",
-        f"Runs {run.number} and {other.number} of {label(run.name)}",
+        f"Runs {earlier.number} and {other.number} of {label(earlier.name)}",
         "On the left the best speed so far, on the right how many of the candidates are at least "
         f"so fast. {_differences(first, second)}",
         [partial(_draw_best, (first, second)), partial(_draw_shares, (first, second))],
@@ -59,8 +59,8 @@ def _draw_best(runs: Sequence[Measured], axes: Any) -> None:
     for measured, colour, line in zip(runs, _COLOURS, _LINES, strict=True):
         taken = [step for step in steps(measured) if step.best is not None]
         axes.step(
-            [step.at for step in taken] + [max(measured.run.seconds, taken[-1].at)],
-            [step.best for step in taken] + [taken[-1].best],
+            [trial.at for trial in taken] + [max(measured.run.seconds, taken[-1].at)],
+            [trial.best for trial in taken] + [taken[-1].best],
             where="post",
             color=colour,
             linestyle=line,

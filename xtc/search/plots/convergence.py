@@ -49,17 +49,17 @@ def convergence(measured: Measured) -> Picture:
         "The line is the best speed so far, each dot a candidate that was right, and each cross at "
         "the bottom one that was not.",
         [
-            partial(_draw, measured, [float(step.number) for step in taken], "measurement"),
-            partial(_draw, measured, [step.at for step in taken], "time of the search (s)"),
+            partial(_draw, measured, [float(trial.number) for trial in taken], "measurement"),
+            partial(_draw, measured, [trial.at for trial in taken], "time of the search (s)"),
         ],
     )
 
 
 def _draw(measured: Measured, places: Sequence[float], what: str, axes: Any) -> None:
     taken = list(zip(places, steps(measured), strict=True))
-    right = [(x, step.speed) for x, step in taken if step.speed is not None]
-    best = [(x, step.best) for x, step in taken if step.best is not None]
-    failed = [x for x, step in taken if step.speed is None]
+    right = [(x, trial.speed) for x, trial in taken if trial.speed is not None]
+    best = [(x, trial.best) for x, trial in taken if trial.best is not None]
+    failed = [x for x, trial in taken if trial.speed is None]
     axes.plot(*_columns(right), ".", color=TEAL, markersize=4, alpha=0.6, label="right")
     axes.step(*_columns(best), where="post", color=BLUE, linewidth=1.8, label="best so far")
     if failed:

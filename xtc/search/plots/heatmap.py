@@ -65,7 +65,7 @@ def heat_map_of(measured: Measured, x: str | None = None, y: str | None = None) 
     chosen = [name if name is not None else (rest.pop(0) if rest else None) for name in (x, y)]
     if chosen[0] is None or chosen[1] is None:
         raise UserError(
-            f"run {measured.run.number} varied {'result parameter' if there else 'no parameter'}",
+            f"run {measured.run.number} varied {'one parameter' if there else 'no parameter'}",
             notes=[f"it is {label(there[0])!r}"] if there else [],
             hints=["a heat map shows two"],
         )
@@ -82,7 +82,7 @@ def _refuse(measured: Measured, name: str, there: list[str]) -> None:
         )
     raise UserError(
         f"run {number} has no parameter {name!r}",
-        hints=did_you_mean(name, [label(entry) for entry in there]),
+        hints=did_you_mean(name, [label(parameter) for parameter in there]),
     )
 
 

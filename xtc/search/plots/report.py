@@ -56,10 +56,15 @@ def report_text(
     """
     if x is not None or y is not None:
         heat_map_of(measured, x, y)  # what was asked for and is not there is an error
-    plots: list[Draw] = [convergence, distribution, roofline, lambda page: heat_map(page, x, y)]
+    plots: list[Draw] = [
+        convergence,
+        distribution,
+        roofline,
+        lambda m: heat_map(m, x, y),
+    ]
     if other is not None:
         picture = comparison(measured, other)
-        plots.append(lambda page: picture)
+        plots.append(lambda _: picture)
     parts = [*_head(measured), *_best(measured), *_failures(measured)]
     for draw in plots:
         parts += _plot(measured, draw)

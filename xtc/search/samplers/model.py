@@ -55,7 +55,7 @@ class ModelSampler(Sampler):
         self._seconds.append(seconds)
 
     def _choose(self) -> Point | None:
-        good = sum(seconds is not None for seconds in self._seconds)
+        good = sum(second is not None for second in self._seconds)
         if good < _FIRST or self.rng.random() < _FRESH:
             return self._random_new()
         if self._trees is None or len(self._points) - self._fitted >= _EVERY:
@@ -66,8 +66,8 @@ class ModelSampler(Sampler):
         return self._queue.pop(0) if self._queue else self._random_new()
 
     def _fit(self) -> None:
-        slowest = max(seconds for seconds in self._seconds if seconds is not None)
-        times = [slowest * _FAILED if seconds is None else seconds for seconds in self._seconds]
+        slowest = max(second for second in self._seconds if second is not None)
+        times = [slowest * _FAILED if second is None else second for second in self._seconds]
         features = np.array([self._features(point) for point in self._points])
         self._trees = self._make(_TREES, random_state=self._seed, min_samples_leaf=1)
         self._trees.fit(features, np.log(times))
