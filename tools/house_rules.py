@@ -25,7 +25,6 @@ IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
 DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
 ATTRIBUTES = "xtc/ir/attributes.py"
 BUILDERS = "xtc/ir/builders/"
-ON_BUILDERS = ("xtc", "mlir_passes/lower", "mlir_passes/tensor", "targets/host")
 # Files of xtc/ops that define no operator.
 OPS_INFRASTRUCTURE = {
     "__init__.py",
@@ -198,11 +197,11 @@ def attribute_names(tree: ast.Module) -> set[str]:
     }
 
 
-def operations_made_by_name(root: Path, folders: Sequence[str] = ON_BUILDERS) -> list[str]:
+def operations_made_by_name(root: Path) -> list[str]:
     """Code that makes an operation by its name, which only the room of builders does."""
     return [
         f"{name}:{node.lineno}: makes an operation by its name"
-        for name, path in python_files(root, *folders)
+        for name, path in python_files(root, *CODE)
         if not name.startswith(BUILDERS)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr == "create"

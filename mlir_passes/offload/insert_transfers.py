@@ -10,6 +10,7 @@ from typing import ClassVar
 from xtc.ir.analysis.effects import is_view, memrefs_of, written_memrefs
 from xtc.ir.analysis.views import root
 from xtc.ir.attributes import DEVICE, ON_DEVICE, RESULTS, SHARDS
+from xtc.ir.builders.functions import call
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
@@ -27,7 +28,9 @@ from xtc.ir.mlir import (
     TypeAttr,
     Value,
     all_operations,
+    memref,
 )
+from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import allocate, copy_in, copy_out, in_space, on_device
 
@@ -127,7 +130,7 @@ class _Transfers:
         self._devices = devices
         self._block: Block = function.regions[0].blocks[0]
         self._buffers: list[_Buffer] = []
-        self._allocated: list[tuple[Value, dict[str, Attribute]]] = []
+        self._allocated: list[tuple[Value, str]] = []
 
     def insert(self) -> None:
         _write_results_directly(self._block)
@@ -181,7 +184,7 @@ class _Transfers:
             self._buffers.append(_Buffer(memref))
             return
         symbol = FlatSymbolRefAttr(op.attributes["name"]).value
-        declared = next(one for one in self._globals() if _symbol(one) == symbol)
+        declared = next(op for op in self._globals() if symbol_of(op) == symbol)
         home = _home(declared.attributes, self._only_device)
         if home is None:
             self._buffers.append(_Buffer(memref, valid={None}))
@@ -215,12 +218,7 @@ class _Transfers:
         written = [self._buffer(value, ip) for value in outputs]
         for buffer, memory in zip(written, wrote, strict=True):
             twins.append(self._twin(buffer, memory, ip, read=False))
-        Operation.create(
-            "func.call",
-            operands=twins,
-            attributes={"callee": op.attributes["callee"], DEVICE: StringAttr.get(device)},
-            ip=ip,
-        )
+        call(symbol_of(kernel), twins, attributes={DEVICE: StringAttr.get(device)}, ip=ip)
         for buffer, value, memory in zip(written, outputs, wrote, strict=True):
             buffer.valid = {memory}
             if buffer.host != value:
@@ -238,7 +236,7 @@ class _Transfers:
         if memory not in buffer.twins:
             twin = allocate(on_device(buffer.host.type), memory.attributes, ip)
             buffer.twins[memory] = twin
-            self._allocated.append((twin, {DEVICE: StringAttr.get(memory.device)}))
+            self._allocated.append((twin, memory.device))
         # What nobody has written has no contents: a window's sizes, for one.
         if read and buffer.valid and memory not in buffer.valid:
             self._make_host_valid(buffer, ip)
@@ -276,8 +274,9 @@ class _Transfers:
                 self._make_host_valid(buffer, ip)
             elif buffer.home not in buffer.valid:
                 self._twin(buffer, buffer.home, ip, read=True)
-        for twin, place in self._allocated:
-            Operation.create("memref.dealloc", operands=[twin], attributes=place, ip=ip)
+        for twin, device in self._allocated:
+            release = memref.dealloc(twin, ip=ip).operation
+            release.attributes[DEVICE] = StringAttr.get(device)
 
     def _buffer(self, value: Value, ip: InsertionPoint) -> _Buffer:
         """The buffer `value` is; a view of one is copied like a buffer of its own."""
@@ -355,10 +354,6 @@ def _with_shards(attributes: Attribute, memory: _Memory) -> DictAttr:
     if memory.shards:
         kept[SHARDS] = memory.attributes[SHARDS]
     return DictAttr.get(kept)
-
-
-def _symbol(op: Operation) -> str:
-    return str(StringAttr(op.attributes["sym_name"]).value)
 
 
 def _after(memref: Value, block: Block) -> InsertionPoint:

@@ -25,6 +25,19 @@ def function(
     return made.operation, made.operation.regions[0].blocks.append(*inputs)
 
 
+def declaration(
+    name: str,
+    inputs: Sequence[Type],
+    results: Sequence[Type] = (),
+    *,
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A private function without a body, which another module defines."""
+    types = (list(inputs), list(results))
+    made: Operation = func.FuncOp(name, types, visibility="private", ip=ip).operation
+    return made
+
+
 def declare(module: Operation, text: str) -> None:
     """Put these declarations, which have the syntax of MLIR, at the head of a module."""
     with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
