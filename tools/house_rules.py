@@ -215,6 +215,17 @@ def operations_made_by_name(root: Path) -> list[str]:
     ]
 
 
+def variables_named_one(root: Path) -> list[str]:
+    """Variables and parameters called `one`: a name says what it stands for."""
+    return [
+        f"{name}:{node.lineno}: a variable is called 'one'"
+        for name, path in python_files(root, *FOLDERS)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.arg) and node.arg == "one")
+        or (isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store))
+    ]
+
+
 def dynamic_imports(root: Path, allowed: set[str] = DYNAMIC_IMPORTERS) -> list[str]:
     """Code that imports by name at run time anywhere but in the one place for it."""
     return [

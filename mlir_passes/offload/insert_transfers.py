@@ -68,7 +68,7 @@ class InsertTransfers(Pass):
     def run(self, module: Operation) -> None:
         functions = {
             StringAttr(op.attributes["sym_name"]).value: op
-            for op in (one.operation for one in module.regions[0].blocks[0].operations)
+            for op in (op.operation for op in module.regions[0].blocks[0].operations)
             if op.name == "func.func"
         }
         kernels = {name: op for name, op in functions.items() if DEVICE in op.attributes}
@@ -254,10 +254,10 @@ class _Transfers:
         """The host reads and writes its own memref of every buffer that `op` touches."""
         ip = InsertionPoint(op)
         touched = {
-            id(one): one for value in memrefs_of(op) if (one := self._root(value)) is not None
+            id(found): found for value in memrefs_of(op) if (found := self._root(value)) is not None
         }
         written = {
-            id(one) for value in written_memrefs(op) if (one := self._root(value)) is not None
+            id(found) for value in written_memrefs(op) if (found := self._root(value)) is not None
         }
         overwritten = self._root(op.operands[1]) if op.name == "memref.copy" else None
         for key, buffer in touched.items():
@@ -294,7 +294,7 @@ class _Transfers:
 
     def _roots(self, values: Sequence[Value]) -> dict[int, _Buffer]:
         found = (self._root(value) for value in values)
-        return {id(one): one for one in found if one is not None}
+        return {id(buffer): buffer for buffer in found if buffer is not None}
 
     def _root(self, value: Value) -> _Buffer | None:
         """The buffer that a memref, or the memref it is a view of, belongs to."""
@@ -312,7 +312,7 @@ class _Transfers:
 
 def _write_results_directly(block: Block) -> None:
     """A temporary that is only copied to an argument becomes that argument."""
-    for op in [one.operation for one in block.operations]:
+    for op in [op.operation for op in block.operations]:
         if op.name != "memref.copy":
             continue
         source, target = op.operands

@@ -150,7 +150,7 @@ class _Program:
 
     def __post_init__(self) -> None:
         functions = [op for op in top_level(self.module) if op.name == "func.func"]
-        operations = [one for op in functions for one in all_operations(op)]
+        operations = [inner for op in functions for inner in all_operations(op)]
         self.devices = sorted({name for op in operations if (name := device_of(op)) is not None})
 
     def finish(self) -> None:
@@ -234,7 +234,7 @@ class _Function:
         source, target = op.operands
         flags = 1 if OVERLAP in op.attributes else 0
         name = "xtc_copy_within"
-        for host in (one for one in (source, target) if not _on_device(one)):
+        for host in (end for end in (source, target) if not _on_device(end)):
             name = "xtc_copy_to" if host == source else "xtc_copy_from"
             self._order_after_others(device, root(host), ip)
             self._pending.setdefault(device, set()).add(root(host))
@@ -338,12 +338,12 @@ class _Function:
         for argument in addresses:
             argument.set_type(self._word)
         kind = FunctionType(TypeAttr(self._function.attributes["function_type"]).value)
-        new = FunctionType.get([one.type for one in self._block.arguments], kind.results)
+        new = FunctionType.get([argument.type for argument in self._block.arguments], kind.results)
         self._function.attributes["function_type"] = TypeAttr.get(new)
         if "arg_attrs" in self._function.attributes:
             described = list(self._function.attributes["arg_attrs"])
             for argument in addresses:  # an address is no pointer that can alias another
-                kept = {one.name: one.attr for one in described[argument.arg_number]}
+                kept = {named.name: named.attr for named in described[argument.arg_number]}
                 kept.pop("llvm.noalias", None)
                 described[argument.arg_number] = DictAttr.get(kept)
             self._function.attributes["arg_attrs"] = ArrayAttr.get(described)

@@ -102,7 +102,7 @@ def _move_out(module: Operation, operations: Sequence[Operation], name: str, dev
 
     Uses are looked up before anything changes: an operation's hash follows its operands.
     """
-    ordered = [one for op in operations for one in _with_nested(op)]
+    ordered = [inner for op in operations for inner in _with_nested(op)]
     inside = set(ordered)
     captured = _captured(ordered, inside)
     inputs = [value for value in captured if not _is_cloned(value)]
@@ -169,7 +169,7 @@ def _with_nested(op: Operation) -> list[Operation]:
 
 def _producers(op: Operation) -> set[Operation]:
     """Operations whose results `op` or one nested in it uses."""
-    owners = (value.owner for one in _with_nested(op) for value in one.operands)
+    owners = (value.owner for inner in _with_nested(op) for value in inner.operands)
     return {owner.operation for owner in owners if not isinstance(owner, Block)}
 
 

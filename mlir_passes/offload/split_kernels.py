@@ -87,7 +87,7 @@ def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) 
         counts[prefix] = number + 1
         _outline(nest, own, f"{prefix}.{number}", function.attributes[DEVICE])
     for op in reversed(moved):
-        if not acts(op) and not any(True for one in op.results for _ in one.uses):
+        if not acts(op) and not any(True for result in op.results for _ in result.uses):
             op.erase()
     call.erase()
 
@@ -114,9 +114,9 @@ def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
     return nests
 
 
-def _are_marked(one: Operation, next: Operation) -> bool:
+def _are_marked(first: Operation, next: Operation) -> bool:
     """Whether two operations say that they are of one kernel."""
-    marks = [op.attributes[KERNEL] for op in (one, next) if KERNEL in op.attributes]
+    marks = [op.attributes[KERNEL] for op in (first, next) if KERNEL in op.attributes]
     return len(marks) == 2 and marks[0] == marks[1]
 
 
@@ -160,7 +160,7 @@ def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
         for value in _captured(ops):
             if value in own and (not is_allocation(value.owner.operation) or value in private):
                 producer = value.owner.operation
-                if not any(producer == one for one in found):
+                if not any(producer == known for known in found):
                     visit([producer])
                     found.append(producer)
 
@@ -172,7 +172,7 @@ def _private(nest: Sequence[Operation]) -> set[Value]:
     """Buffers that are made for a marked kernel alone."""
     if not _are_marked(nest[0], nest[-1]):
         return set()
-    inside = [one for op in nest for one in all_operations(op)]
+    inside = [inner for op in nest for inner in all_operations(op)]
     return {
         value
         for value in _captured(nest)
@@ -190,9 +190,9 @@ def _buffer(value: Value, buffers: Sequence[Value]) -> Value:
 
 def _captured(ops: Sequence[Operation]) -> list[Value]:
     """Values from outside that these operations, or those nested in them, use."""
-    every = [one for op in ops for one in all_operations(op)]
-    inside = {value for one in every for value in _defined(one)}
-    return [v for one in every for v in one.operands if v not in inside]
+    every = [inner for op in ops for inner in all_operations(op)]
+    inside = {value for inner in every for value in _defined(inner)}
+    return [v for inner in every for v in inner.operands if v not in inside]
 
 
 def _defined(op: Operation) -> list[Value]:
