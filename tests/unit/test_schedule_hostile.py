@@ -154,7 +154,7 @@ def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
 @pytest.mark.timeout(5)
 def test_data_with_it_is_refused(place: str, value: Any) -> None:
     wrap, fine = DATA[place]
-    if any(type(value) is type(one) and value == one for one in fine):
+    if any(type(value) is type(good) and value == good for good in fine):
         xtc.Schedule.of(product(), {"Product": wrap(value)})
         return
     with pytest.raises(UserError) as caught:
