@@ -87,7 +87,7 @@ def _rewrite(op: Operation, types: _Types) -> None:
 
 def _has_new_content(op: Operation, types: _Types) -> bool:
     """Whether the values that a global starts with are of a type that changes."""
-    content = op.attributes["initial_value"] if "initial_value" in op.attributes else None
+    content = op.attributes.get("initial_value")
     return isinstance(content, DenseElementsAttr) and types.new(content.type) is not None
 
 
