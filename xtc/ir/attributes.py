@@ -115,6 +115,10 @@ RESIDENTS = "xtc.residents"
 replicated, of each constant that stays on a device. Written by lower-device-commands, read when
 images are built."""
 
+CONTENTS = "xtc.contents"
+"""Symbol on a global: the constant whose contents it has, on another device. Written by
+place-constants, read by lower-device-commands."""
+
 BEFORE_FAILURE = "xtc.before_failure"
 """Symbol on a function: what it calls before it returns early. Written by lower-device-commands,
 read by check-allocations."""
