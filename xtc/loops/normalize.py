@@ -49,6 +49,9 @@ def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
     if loop.fuse and around == 1:
         notes.append(f"'{loop.name}' runs once: fuse changes nothing")
         loop = replace(loop, fuse=())
+    if loop.consumer and around == 1:
+        notes.append(f"'{loop.name}' runs once: fuse_consumer changes nothing")
+        loop = replace(loop, consumer=False)
     factor, note = _factor(loop, extent.trips)
     return replace(loop, unroll=factor), [*notes, *note]
 

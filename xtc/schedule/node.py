@@ -290,6 +290,18 @@ class NodeSchedule:
 
         return self._annotate([loop], "fuse_producer_at", fused)
 
+    def fuse_consumer_at(self, loop: str) -> Self:
+        """Compute what reads the result inside `loop`, tile by tile, when a tile is complete.
+
+        for i: c[i] = f(i)           for i
+        for i: r[i] = g(c[i])  ->      c[i] = f(i)
+                                       r[i] = g(c[i])              fuse_consumer_at("i")
+
+        The only reader, elementwise, without a schedule of its own. Loops outside are over axes of
+        the result.
+        """
+        return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))
+
     def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
         """Share the iterations of loops between processors along axes of the processor mesh.
 
