@@ -22,7 +22,7 @@ LICENSED_NAMES = {"Makefile", "run"}
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
-DYNAMIC_IMPORTERS = {"xtc/core/discover.py"}
+DYNAMIC_IMPORTERS = {"xtc/core/discover.py", "xtc/core/extensions.py"}
 ATTRIBUTES = "xtc/ir/attributes.py"
 BUILDERS = "xtc/ir/builders/"
 ON_BUILDERS = ("xtc", "mlir_passes/lower", "mlir_passes/tensor", "targets/host")
@@ -31,15 +31,21 @@ OPS_INFRASTRUCTURE = {
     "__init__.py",
     "attributes.py",
     "border.py",
+    "comparison.py",
     "contraction.py",
     "elementwise.py",
+    "gathering.py",
     "pooling.py",
+    "prefix.py",
     "reduction.py",
+    "scattering.py",
+    "selection.py",
     "window.py",
 }
 # Where code outside a target's folder may name it, with the reason.
 NAMED_TARGETS: dict[tuple[str, str], str] = {
     ("xtc/interfaces/target.py", "host"): "what is compiled for where nobody says otherwise",
+    ("xtc/loops/words.py", "null"): "the data form's word for nothing",
 }
 # Target names that are also plain English, or a dialect: only the exact string is a target's name.
 PLAIN_WORDS = {"host", "null"}

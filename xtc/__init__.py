@@ -12,9 +12,11 @@ module.check()
 """
 
 from xtc.core.errors import UserError, XtcError
+from xtc.core.extensions import extend
 from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
+from xtc.importers import from_onnx, from_torch
 from xtc.schedule import Schedule
 
 __version__ = VERSION
@@ -28,5 +30,8 @@ __all__ = [
     "__version__",
     "compile",
     "devices",
+    "extend",
+    "from_onnx",
+    "from_torch",
     "load",
 ]

@@ -53,7 +53,7 @@ def load_digits() -> Digits:
         raise UserError(
             "the digits come with scikit-learn, which is not installed",
             notes=[str(error)],
-            hints=['pip install "xtc[demo]"'],
+            hints=["pip install scikit-learn"],
         ) from error
     bunch = datasets.load_digits()
     images = (bunch.images / BRIGHTEST).astype(np.float32)[..., np.newaxis]

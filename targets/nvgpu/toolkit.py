@@ -16,7 +16,7 @@ from xtc.system import tool
 from xtc.system.workspace import private_folder
 
 USUAL_PLACE = Path("/usr/local/cuda")
-HINT = f'pip install "xtc[nvgpu]", or name a CUDA toolkit in {knobs.CUDA_ROOT.name}'
+HINT = f"pip install nvidia-cuda-nvcc, or name a CUDA toolkit in {knobs.CUDA_ROOT.name}"
 _ASSEMBLE_S = 600.0
 
 

@@ -4,25 +4,25 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from xtc.codegen.llvm import Machine, compile_ir, link_shared
 from xtc_targets.wse import image
+from xtc_targets.wse.checks import check_circles
 from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.depth import deep_calls
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.description import DEFAULT, Architecture
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
 from xtc_targets.wse.sema.facts import ColorConfig, ExportName, LayoutFacts
 from xtc_targets.wse.sema.program import Program
+from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.tile import TileClass, compile_tile
 from xtc_targets.wse.sema.values import Const, Value, key_of
 
-_DEEPEST = 20_000  # Python calls within each other
 LIBRARY, OUT_JSON, ABOUT = "program.so", "out.json", "xtc.json"
 """The files in an output folder."""
 
@@ -58,25 +58,13 @@ class Compiled:
     routes: list[dict[int, ColorConfig]]
     routes_of: list[int]
     said: list[str]
-
-
-@contextmanager
-def deep_calls() -> Iterator[None]:
-    """Trees are deep where programs are; Python must not stop before the parser's limit."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _DEEPEST))
-    try:
-        yield
-    except RecursionError:
-        raise CslError("the program is nested too deeply") from None
-    finally:
-        sys.setrecursionlimit(before)
+    shared: SharedCode
 
 
 def evaluate(request: Request) -> Compiled:
     """Everything up to LLVM IR. Raises CslError."""
     with deep_calls():
-        program = Program(request.arch, "")
+        program = Program(request.arch, SharedCode())
         program.layout = LayoutFacts()
         if request.dims is not None:
             x, y = request.offsets or (0, 0)
@@ -116,7 +104,7 @@ def _classes(program: Program, facts: LayoutFacts) -> Compiled:
     classes: list[TileClass] = []
     numbers: dict[object, int] = {}
     route_numbers: dict[object, int] = {}
-    made = Compiled(program.arch, facts, classes, [], [], [], list(program.said))
+    made = Compiled(program.arch, facts, classes, [], [], [], list(program.said), program.shared)
     size = (facts.width, facts.height)
     for y in range(facts.height):
         for x in range(facts.width):
@@ -130,7 +118,7 @@ def _classes(program: Program, facts: LayoutFacts) -> Compiled:
                 numbers[key] = len(classes)
                 try:
                     compiled, _ = compile_tile(
-                        program.arch, tile.path, tile.params, f"c{len(classes)}_", size
+                        program.arch, tile.path, tile.params, program.shared, size
                     )
                 except CslError as error:
                     raise CslError(
@@ -142,12 +130,13 @@ def _classes(program: Program, facts: LayoutFacts) -> Compiled:
                 made.said += compiled.said
             made.class_of.append(numbers[key])
             colors = _colors(facts, classes[numbers[key]], (x, y))
-            routes = image.routes_key(colors)
+            routes = (image.routes_key(colors), numbers[key])
             if routes not in route_numbers:
                 route_numbers[routes] = len(made.routes)
                 made.routes.append(colors)
             made.routes_of.append(route_numbers[routes])
     _check_exports(made)
+    check_circles(size, made.routes_of, all_routes(made))
     return made
 
 
@@ -216,7 +205,7 @@ def module_text(made: Compiled, request: Request) -> str:
     declared = sorted({line for each in made.classes for line in each.declared})
     return "\n".join([
         *_RUNTIME, *SIGNATURES, *declared,
-        *(each.ir for each in made.classes),
+        *made.shared.texts,
         f"@wse_entries = internal constant [{max(1, len(entries))} x ptr] "
         f"[{', '.join(entries) or 'ptr null'}]",
         f"@wse_words = internal constant [{len(words)} x i32] [{table}]",
@@ -241,7 +230,7 @@ _RUNTIME = (
     *(f"declare i{bits} @wse_divisor_{bits}(ptr, i{bits})" for bits in (8, 16, 32, 64)),
     "declare void @wse_operate(ptr, i32, ptr, i32, ptr, i32)",
     "declare void @wse_load_dsr(ptr, i32, ptr, ptr)",
-    "declare void @wse_map_begin(ptr, ptr, ptr, i32, i32, i32)",
+    "declare void @wse_map_begin(ptr, ptr, ptr, i32, i32, i64)",
     "declare i1 @wse_map_next(ptr, ptr, ptr)",
     "declare void @wse_map_store(ptr, ptr, ptr)",
 )  # fmt: skip
@@ -261,6 +250,16 @@ def compile_program(request: Request) -> list[str]:
     (request.output / OUT_JSON).write_text(json.dumps(texts, indent=1))
     (request.output / ABOUT).write_text(json.dumps(_about(made, request)))
     return made.said
+
+
+def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:
+    """The routes that the layout sets with those that the code of a class sets, by number."""
+    found = []
+    for number, routes in enumerate(made.routes):
+        which = made.class_of[made.routes_of.index(number)]
+        own = {color: config for color, (config, _) in made.classes[which].facts.colors.items()}
+        found.append({**own, **routes})
+    return found
 
 
 def _about(made: Compiled, request: Request) -> dict[str, object]:
@@ -285,6 +284,11 @@ def _about(made: Compiled, request: Request) -> dict[str, object]:
         "offsets": request.offsets or (0, 0),
         "exports": exports,
         "class_of": made.class_of,
+        "routes": [
+            {color: config.positions for color, config in sorted(each.items())}
+            for each in all_routes(made)
+        ],
+        "routes_of": made.routes_of,
         "traced": any(each.traces for each in made.classes),
         "traces": [each.traces for each in made.classes],
         "texts": [each.texts for each in made.classes],

@@ -78,7 +78,7 @@ def tables(
 def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str]) -> None:
     facts = made.facts
     out.text(made.name)
-    out.put(made.memory_end, facts.swaps, facts.host_in, facts.host_out)
+    out.put(made.memory_end, facts.host_in, facts.host_out)
     out.put(len(made.initial))
     for address, data in made.initial:
         out.put(address)
@@ -126,7 +126,12 @@ def _routes(out: Words, colors: dict[int, ColorConfig]) -> None:
         out.put(*positions, *[0] * (4 - len(positions)))
         numbers = config.filter.numbers if config.filter is not None else ()
         kind = config.filter.kind if config.filter is not None else ""
-        out.put(int(config.teardown), _FILTERS.index(kind), *numbers, *[0] * (6 - len(numbers)))
+        out.put(
+            int(config.teardown) | config.swap << 1,
+            _FILTERS.index(kind),
+            *numbers,
+            *[0] * (6 - len(numbers)),
+        )
 
 
 def routes_key(colors: dict[int, ColorConfig]) -> object:

@@ -111,6 +111,14 @@ KERNEL(read_table, 1, 1)
         ARGUMENT(int64_t *, 0)[i] = table[i];
 }
 
+// Writes where no memory is.
+KERNEL(fault, 1, 0)
+{
+    (void)arguments, (void)block;
+    int *volatile nowhere = (int *)8;
+    *nowhere = 1;
+}
+
 // Ends when the first word is not 0 any more.
 KERNEL(wait_for_word, 1, 1)
 {

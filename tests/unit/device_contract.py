@@ -57,6 +57,7 @@ class Kind:
         name: of the test's parameter.
         make: a device, not opened yet, with 8 MiB of memory where that can be chosen.
         image: the kernels' code.
+        impatient: a device that stops kernels after 0.2 seconds, where kernels can be stopped.
         has_grid: whether launches may give a grid.
         runs_blocks: whether each block of a grid is run, which the stand-in does not do.
         is_asynchronous: whether kernels run beside the host.
@@ -67,6 +68,7 @@ class Kind:
     name: str
     make: Callable[[], DriverDevice]
     image: Callable[[], bytes]
+    impatient: Callable[[], DriverDevice] | None = None
     has_grid: bool = False
     runs_blocks: bool = False
     is_asynchronous: bool = False
@@ -100,6 +102,7 @@ KINDS = (
         "mppa:sim",
         lambda: MppaDevice(MppaConfig(ddr_bytes=8 * MEBIBYTE)),
         lambda: image("CONTRACT_MPPA", OWN[0]),
+        impatient=lambda: MppaDevice(MppaConfig(timeout_s=0.2)),
         is_asynchronous=True,
         has_process=True,
     ),
@@ -107,6 +110,7 @@ KINDS = (
         "nvgpu:sim",
         lambda: NvgpuDevice(NvgpuConfig(memory_bytes=8 * MEBIBYTE)),
         lambda: image("CONTRACT_NVGPU", OWN[1]),
+        impatient=lambda: NvgpuDevice(NvgpuConfig(timeout_s=0.2)),
         has_grid=True,
         runs_blocks=True,
         is_asynchronous=True,
@@ -120,6 +124,12 @@ KINDS = (
         is_poisoned=False,
     ),
 )
+
+
+ASYNCHRONOUS = pytest.mark.parametrize(
+    "kind", [one for one in KINDS if one.is_asynchronous], indirect=True, ids=str
+)
+"""For tests of what kernels do beside the host, and of those that are stopped."""
 
 
 @pytest.fixture(params=KINDS, ids=str)

@@ -20,6 +20,7 @@ Write = Callable[..., Tensor]
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTS = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 ALL = tuple(ELEMENT_TYPES)
 UNTYPED: Any = O  # the operators as someone calls them who has no type checker
 

@@ -161,7 +161,7 @@ def test_missing_scikit_learn_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) 
         return real_import(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_sklearn)
-    with pytest.raises(UserError, match=r'pip install "xtc\[demo\]"'):
+    with pytest.raises(UserError, match="pip install scikit-learn"):
         data.load_digits()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import xtc_passes.tensor
-from xtc.core import discover
+from xtc.core import discover, extensions
 from xtc.core.errors import UserError, XtcError
 from xtc.graph import known_operators
 from xtc.graph.operator import Operator
@@ -23,7 +23,7 @@ CACHED = (
     known_operators._class,
     discover.modules,
     discover.packages,
-    discover._foreign_targets,
+    extensions.entries,
 )
 
 HOSTILE = [

@@ -208,27 +208,3 @@ class TestCode:
         for _ in range(20):
             device.unload_module(device.load_module(image))
         assert psutil.Process().num_fds() == before
-
-
-class TestQueue:
-    def test_commands_run_in_the_order_they_were_given(self, device: NullDevice) -> None:
-        address = device.memory_allocate(4)
-        there, back = np.array([1, 2, 3, 4], np.uint8), np.zeros(4, np.uint8)
-        seen: list[list[int]] = []
-        queue = device.queue()
-        queue.copy_to(address, there.data)
-        queue.copy_from(back.data, address)
-        queue.callback(lambda: seen.append(back.tolist()))
-        queue.fill_zero(address + 1, 2)
-        queue.copy_from(back.data, address, parallel=True)
-        queue.wait()
-        assert (seen, back.tolist()) == ([[1, 2, 3, 4]], [1, 0, 0, 4])
-
-    def test_an_error_stops_the_queue_and_names_its_command(self, device: NullDevice) -> None:
-        queue = device.queue()
-        seen: list[int] = []
-        queue.fill_zero(64, 4)
-        queue.callback(lambda: seen.append(1))
-        with pytest.raises(DeviceMemoryError, match="fill"):
-            queue.wait()
-        assert seen == []

@@ -103,7 +103,7 @@ def test_a_missing_assembler_that_was_asked_for_is_named(tmp_path: Path, bare: N
     assert str(error.value) == (
         "making machine code for sm_80 needs NVIDIA's program 'ptxas', which was not found\n"
         "  note: looked for in the packages of this Python, on the path and in /usr/local/cuda\n"
-        '  hint: pip install "xtc[nvgpu]", or name a CUDA toolkit in XTC_CUDA_ROOT'
+        "  hint: pip install nvidia-cuda-nvcc, or name a CUDA toolkit in XTC_CUDA_ROOT"
     )
     assert not list(tmp_path.glob("nvgpu*"))
 

@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 import xtc.ops as O
-from tests.unit.ops_support import ALL, FLOATS, INTS, Array, data, exactly, graph_of, results
+from tests.unit.ops_support import (
+    ALL,
+    FLOATS,
+    INTS,
+    UNSIGNED,
+    Array,
+    data,
+    exactly,
+    graph_of,
+    results,
+)
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES
 
@@ -30,7 +40,7 @@ def values(dtype: str) -> Array:
         for sign in (1, -1)
         for step in (-1, 0, 1)
     ]
-    if dtype in INTS:
+    if dtype in (*INTS, *UNSIGNED):
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         ties = [
             2**24 + 1,
@@ -75,15 +85,16 @@ def converted(value: Any, source: str, to: str) -> Any:
     """The rules of `xtc.ops.cast`, one number at a time."""
     if to == "bool":
         return value != 0
-    if to in INTS:
+    if to in (*INTS, *UNSIGNED):
         bits = ELEMENT_TYPES[to].bits
+        low = 0 if to in UNSIGNED else -(2 ** (bits - 1))
         if source in FLOATS:
             if math.isnan(value):
                 return 0
             inside = max(-(2.0**70), min(value, 2.0**70))
-            return max(-(2 ** (bits - 1)), min(math.trunc(inside), 2 ** (bits - 1) - 1))
-        return (int(value) + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
-    if to == "bfloat16" or (to == "float16" and source in INTS):
+            return max(low, min(math.trunc(inside), low + 2**bits - 1))
+        return (int(value) - low) % 2**bits + low
+    if to == "bfloat16" or (to == "float16" and source in (*INTS, *UNSIGNED)):
         value = rounded(value, "float32")
     return rounded(value, to)
 
@@ -125,7 +136,7 @@ def test_numpy_types_name_element_types() -> None:
     [
         ("flot32", "unknown element type 'flot32'"),
         (None, "dtype of cast is None"),
-        ("uint8", "unknown element type 'uint8'"),
+        ("uint7", "unknown element type 'uint7'"),
         ({}, "unknown element type"),
         (3, "unknown element type 3"),
     ],

@@ -13,7 +13,7 @@ from tests.unit.nvgpu_stand_in import kernel_code, log, stand_in
 from xtc.core import discover
 from xtc.driver.images import build_devices
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.parts import DeviceCode
+from xtc.driver.partition import DeviceCode
 from xtc.driver.pipelines import whole_pipeline
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.target import BuildRequest

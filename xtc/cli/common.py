@@ -8,15 +8,17 @@ import os
 import runpy
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
+from xtc.core.extensions import extend, failure_of
+from xtc.driver import IrOptions
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.importers import from_onnx
 from xtc.interfaces.target import DEFAULT_TARGET
 
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
@@ -63,14 +65,23 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def read_graph(path: Path) -> Graph:
-    """The graph in a YAML file, or the one a Python file defines. Raises UserError."""
+def read_graph(path: Path, dims: Mapping[str, int]) -> Graph:
+    """The graph in a YAML or ONNX file, or of a Python file, its sizes fixed by `dims`.
+
+    Raises UserError.
+    """
     if not _is_file(path):
         raise UserError(f"there is no file {path}")
+    if path.suffix == ".onnx":
+        return from_onnx(path).bind(dims)
+    return _written_graph(path).bind(dims)
+
+
+def _written_graph(path: Path) -> Graph:
     if path.suffix in (".yaml", ".yml"):
         return Graph.load(path)
     if path.suffix != ".py":
-        raise UserError(f"{path} is neither a .py nor a .yaml file")
+        raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx file")
     return _graph_of(_run(path), path)
 
 
@@ -81,13 +92,7 @@ def _run(path: Path) -> dict[str, Any]:
     except XtcError:
         raise
     except Exception as error:
-        calls = traceback.extract_tb(error.__traceback__)
-        inside = (number for number, call in enumerate(calls) if call.filename == str(path))
-        first = next(inside, len(calls))
-        raise UserError(
-            f"{path} failed: {type(error).__name__}: {error}",
-            notes=[f"{call.filename}:{call.lineno} in {call.name}" for call in calls[first:]],
-        ) from None
+        raise failure_of(path, error) from None
 
 
 def _is_file(path: Path) -> bool:
@@ -116,7 +121,9 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what to compile and for what."""
-    parser.add_argument("graph", type=Path, help="a .py file that defines `graph`, or a .yaml file")
+    parser.add_argument(
+        "graph", type=Path, help="an .onnx or .yaml file, or a .py that defines `graph`"
+    )
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
     )
@@ -130,6 +137,13 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schedule",
         help="YAML of loop nests by operator name, or @FILE that holds it",
+    )
+    parser.add_argument(
+        "--add-pass",
+        action="append",
+        default=[],
+        metavar="STAGE:PASS",
+        help="run a pass at the end of a stage, such as scheduled:my-pass{size=4}; may be repeated",
     )
     add_target_options(parser)
     add_ir_options(parser)
@@ -147,9 +161,59 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class _Load(argparse.Action):
+    def __call__(self, parser: object, namespace: object, values: Any, option: object = "") -> None:
+        extend(values)
+
+
+def add_load_option(parser: argparse.ArgumentParser) -> None:
+    """Files of the user's own passes and operators."""
+    parser.add_argument(
+        "--load",
+        action=_Load,
+        metavar="FILE",
+        help="a Python file with passes and operators of yours; may be repeated",
+    )
+
+
+def ir_options(args: argparse.Namespace) -> IrOptions:
+    """What the options of `add_ir_options` ask for."""
+    return IrOptions(
+        dump_dir=args.dump_dir,
+        print_after_all=args.print_ir_after_all,
+        time_passes=args.time_passes,
+        print_after=tuple(args.print_ir_after),
+        print_after_change=args.print_ir_after_change,
+    )
+
+
+def parse_passes(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`STAGE:PASS` texts as passes by stage. Raises UserError."""
+    passes: dict[str, list[str]] = {}
+    for text in texts:
+        stage, colon, step = text.partition(":")
+        if not colon or not stage or not step:
+            raise UserError(f"{text!r} is not of the form STAGE:PASS")
+        passes.setdefault(stage, []).append(step)
+    return passes
+
+
 def add_ir_options(parser: argparse.ArgumentParser) -> None:
     """Options that show the IR on its way."""
+    add_load_option(parser)
     parser.add_argument("--print-ir-after-all", action="store_true", help="IR after every pass")
+    parser.add_argument(
+        "--print-ir-after",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="IR after the passes of this name; may be repeated",
+    )
+    parser.add_argument(
+        "--print-ir-after-change",
+        action="store_true",
+        help="IR after every pass that changes it, of those to be printed",
+    )
     parser.add_argument(
         "--dump-dir", type=Path, help="folder for the IR after every pass, one file per pass"
     )

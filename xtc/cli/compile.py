@@ -11,15 +11,17 @@ from pathlib import Path
 from xtc.cli.common import (
     add_compile_options,
     guarded,
+    ir_options,
     parse_dims,
     parse_options,
+    parse_passes,
     parse_schedule,
     read_graph,
     write_output,
     write_times,
 )
 from xtc.core.errors import UserError
-from xtc.driver import IrOptions, prepare
+from xtc.driver import prepare
 from xtc.driver.folders import new_folder
 from xtc.interfaces.artifact import Artifact
 from xtc.ir.pipeline import STAGES
@@ -44,13 +46,12 @@ def _parser() -> argparse.ArgumentParser:
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
-    ir = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes)
     compilation = prepare(
-        read_graph(args.graph),
+        read_graph(args.graph, parse_dims(args.dim)),
         args.target,
-        dims=parse_dims(args.dim),
         schedule=parse_schedule(args.schedule),
-        ir=ir,
+        ir=ir_options(args),
+        passes=parse_passes(args.add_pass),
         **parse_options(args.option, args.target),
     )
     if args.nest:

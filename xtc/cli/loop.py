@@ -20,16 +20,16 @@ from xtc.cli.common import (
     add_ir_options,
     add_target_options,
     guarded,
+    ir_options,
     parse_options,
     write_output,
     write_times,
 )
 from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.core.errors import UserError
-from xtc.driver import IrOptions
 from xtc.driver.foreign import named_places, parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
-from xtc.driver.parts import program_target
+from xtc.driver.partition import program_target
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir import known_passes
 from xtc.ir.attributes import LOOP_SCHEDULE
@@ -126,7 +126,7 @@ def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:
     """What the options ask of one function."""
     printed = []
     if args.stage:
-        runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
+        runner = ir_options(args).runner()
         runner.source_name = str(args.file)
         printed.append(function.stage_text(args.stage, runner))
         if args.time_passes:

@@ -13,6 +13,7 @@ from xtc.cli.common import (
     add_ir_options,
     add_target_options,
     guarded,
+    ir_options,
     parse_options,
     write_output,
     write_times,
@@ -21,7 +22,6 @@ from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.cli.pass_options import joined, steps
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.driver import IrOptions
 from xtc.driver.foreign import named_places, parse_module
 from xtc.ir import known_passes
 from xtc.ir.pipeline import STAGES, Pipeline, Stage, Step
@@ -37,7 +37,7 @@ Every other option is a pass, run in the order given: our own and MLIR's, as in
 
 class _ListPasses(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        sys.stdout.write("".join(f"{name}\n" for name in sorted(known_passes.passes())))
+        sys.stdout.write("".join(f"{name}\n" for name in known_passes.names()))
         parser.exit()
 
 
@@ -61,7 +61,10 @@ def _parser() -> argparse.ArgumentParser:
         help=f"handle parts between {SEPARATOR.strip()} alone",
     )
     parser.add_argument(
-        "--list-passes", action=_ListPasses, nargs=0, help="print the names of our own passes"
+        "--list-passes",
+        action=_ListPasses,
+        nargs=0,
+        help="print the passes that are not MLIR's",
     )
     add_ir_options(parser)
     add_limit_options(parser)
@@ -80,7 +83,7 @@ def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
     """The text to print; for the child process."""
     from xtc.ir import mlir
 
-    runner = IrOptions(args.dump_dir, args.print_ir_after_all, args.time_passes).runner()
+    runner = ir_options(args).runner()
     runner.source_name = str(args.file)
     results = []
     with mlir.single_threaded_context(), named_places(str(args.file)):

@@ -12,6 +12,7 @@ from xtc.cli.common import (
     guarded,
     parse_dims,
     parse_options,
+    parse_passes,
     parse_schedule,
     read_graph,
     write_times,
@@ -41,12 +42,14 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     with compile(
-        read_graph(args.graph),
+        read_graph(args.graph, parse_dims(args.dim)),
         args.target,
-        dims=parse_dims(args.dim),
         schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,
         print_ir_after_all=args.print_ir_after_all,
+        print_ir_after=args.print_ir_after,
+        print_ir_after_change=args.print_ir_after_change,
+        passes=parse_passes(args.add_pass),
         time_passes=args.time_passes,
         cache=not args.no_cache,
         **parse_options(args.option, args.target),

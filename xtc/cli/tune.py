@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xtc.cli.common import (
+    add_load_option,
     add_target_options,
     guarded,
     parse_dims,
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)")
     add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
     add_target_options(parser)
+    add_load_option(parser)
     add("--budget", help="how long, as 90s, 5m or 1h (default: 60s)")
     add("--trials", type=int, help="how many candidates at most")
     add("--strategy", help=f"{', '.join(NAMES)}, or FILE.yaml (default: auto)")
@@ -72,7 +74,7 @@ def run(argv: Sequence[str]) -> int:
     if args.graph is None:
         return _look(args)
     settings, options = _settings(args), parse_options(args.option, args.target)
-    graph = read_graph(args.graph).bind(parse_dims(args.dim))
+    graph = read_graph(args.graph, parse_dims(args.dim))
     if args.resume or args.replay is not None:
         _check_kept(args)
     if args.show:

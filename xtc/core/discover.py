@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds classes and targets by the names of their files; the only dynamic imports of the project.
+"""Finds classes and targets by the names of their files.
 
 A target is the folder `targets/<name>`; `xtc.ir.known_passes` and `xtc.graph.known_operators` find
-passes and operators the same way. No list is edited when one is added. Names are checked before
-they are imported.
+passes and operators the same way, and `xtc.core.extensions` what others add. These are the only
+dynamic imports of the project. No list is edited when one is added. Names are checked before they
+are imported.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
 from xtc.core.errors import UserError, XtcError, did_you_mean
+from xtc.core.extensions import entries, load_entry, place_of, several
 
+_GROUP = "xtc.targets"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -29,12 +31,10 @@ def targets() -> tuple[str, ...]:
     Raises XtcError where two targets have one name.
     """
     places = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
-    for entry in sorted(_foreign_targets(), key=lambda entry: entry.name):
-        place = f"entry point {entry.value}"
-        if entry.name in places:
-            notes = [places[entry.name], place]
-            raise XtcError(f"several targets are called '{entry.name}'", notes=notes)
-        places[entry.name] = place
+    for name, entry in entries(_GROUP).items():
+        if name in places:
+            raise several(_GROUP, name, places[name], place_of(entry))
+        places[name] = place_of(entry)
     return tuple(places)
 
 
@@ -47,7 +47,9 @@ def target(name: str) -> Any:
     own = is_name(name) and name in packages("xtc_targets")
     if not own and (not is_name(name) or name not in targets()):
         raise UserError(f"there is no target {name!r}", hints=did_you_mean(str(name), targets()))
-    found = importlib.import_module(f"xtc_targets.{name}") if own else _load(name)
+    found = (
+        importlib.import_module(f"xtc_targets.{name}") if own else load_entry(entries(_GROUP)[name])
+    )
     if isinstance(found, ModuleType):
         found = getattr(found, "TARGET", None)
     if found is None:
@@ -114,20 +116,3 @@ def packages(package: str) -> tuple[str, ...]:
 
 def _contents(package: str) -> Iterator[pkgutil.ModuleInfo]:
     return pkgutil.iter_modules(importlib.import_module(package).__path__)
-
-
-@cache
-def _foreign_targets() -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group="xtc.targets"))
-
-
-def _load(name: str) -> Any:
-    (entry,) = (entry for entry in _foreign_targets() if entry.name == name)
-    try:
-        return entry.load()
-    except (ImportError, AttributeError) as error:
-        raise XtcError(
-            f"target '{name}' cannot be loaded",
-            notes=[f"entry point {entry.value}", str(error)],
-            hints=["reinstall the package it comes with, or remove it"],
-        ) from error

@@ -82,6 +82,16 @@ def parse_size(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
+def _paths(text: str) -> tuple[Path, ...]:
+    return tuple(Path(word) for word in text.split(os.pathsep) if word)
+
+
+def add_extension(file: Path) -> None:
+    """Name a file in XTC_EXTENSIONS, for this process and those that it starts."""
+    files = map(str, (*EXTENSIONS.get(), file))
+    os.environ[EXTENSIONS.name] = os.pathsep.join(files)  # noqa: TID251  the one place
+
+
 DUMP_DIR = _declare(
     "XTC_DUMP_DIR", Path, None, "folder that receives the IR after every pass, one file per pass"
 )
@@ -100,6 +110,13 @@ SPIN = _declare(
     1000,
     "microseconds for which idle threads of parallel loops look for work before they sleep; "
     "0 where others need the cores more",
+)
+_NO_PATHS: tuple[Path, ...] = ()
+EXTENSIONS = _declare(
+    "XTC_EXTENSIONS",
+    _paths,
+    _NO_PATHS,
+    "Python files with passes and operators of yours, separated as in PATH; `--load` adds one",
 )
 CACHE = _declare("XTC_CACHE", _switch, True, "0 compiles anew every time and keeps nothing")
 CACHE_DIR = _declare(

@@ -23,7 +23,8 @@ class ElementType:
     """One element type.
 
     `mlir` is the type of an element in memory. A bool is stored as a byte that holds 0 or 1, as in
-    NumPy, hence "i8". `accumulator` names the type in which sums of such elements are formed.
+    NumPy, hence "i8"; MLIR's integers have no sign, `signed` says how their bits are read.
+    `accumulator` names the type in which sums of such elements are formed.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ElementType:
     bits: int
     kind: Literal["float", "int", "bool"]
     accumulator_name: str
+    signed: bool = True
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
@@ -55,6 +57,15 @@ class ElementType:
         """True for the floating-point types."""
         return self.kind == "float"
 
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest integer, 0 and 1 for bool; not of a floating-point type."""
+        if self.kind == "bool":
+            return 0, 1
+        if not self.signed:
+            return 0, 2**self.bits - 1
+        return -(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1
+
     def __str__(self) -> str:
         return self.name
 
@@ -70,7 +81,11 @@ ELEMENT_TYPES: dict[str, ElementType] = {
         ElementType("int16", "i16", 16, "int", "int32"),
         ElementType("int32", "i32", 32, "int", "int32"),
         ElementType("int64", "i64", 64, "int", "int64"),
-        ElementType("bool", "i8", 8, "bool", "bool"),
+        ElementType("uint8", "i8", 8, "int", "int32", signed=False),
+        ElementType("uint16", "i16", 16, "int", "int32", signed=False),
+        ElementType("uint32", "i32", 32, "int", "uint32", signed=False),
+        ElementType("uint64", "i64", 64, "int", "uint64", signed=False),
+        ElementType("bool", "i8", 8, "bool", "bool", signed=False),
     )
 }
 

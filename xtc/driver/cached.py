@@ -87,7 +87,8 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
     makers: list[object] = [target, options]
     for device in devices.values():
         makers += [device.target, device.options]
-    pipeline = None if _are_own(makers) else compilation.pipeline()
+    plain = _are_own(makers) and not compilation.passes
+    pipeline = None if plain else compilation.pipeline()
     code = code_fingerprint(_packages(makers, pipeline))
     call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
     parts = {

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,19 +19,24 @@ from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.chosen import chosen_schedules
 from xtc.driver.images import build_devices, device_texts
 from xtc.driver.module import Module
-from xtc.driver.parts import DeviceCode, parts_of
+from xtc.driver.partition import DeviceCode, parts_of
 from xtc.driver.pipelines import whole_pipeline
 from xtc.driver.placements import accelerator, live_devices, require_used
+from xtc.driver.specialised import SpecialisedModule, specialised
 from xtc.driver.tuned import TUNED, tuned_schedule
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
+from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
 from xtc.ir.packed_constants import packed_constants
-from xtc.ir.pipeline import PassRunner, Pipeline, print_banner
+from xtc.ir.pass_filter import PassFilter
+from xtc.ir.pass_text import steps_by_stage
+from xtc.ir.passes import Pass
+from xtc.ir.pipeline import PassRunner, Pipeline, Step, print_banner
 from xtc.schedule import Schedule, schedule_texts
 from xtc.system.workspace import private_folder
 
@@ -46,17 +52,27 @@ class IrOptions:
         dump_dir: folder that receives the IR after every pass, one file per pass.
         print_after_all: print the IR after every pass on standard error.
         time_passes: keep the wall time of every pass beside that of every stage.
+        print_after: print the IR after the passes of these names.
+        print_after_change: print the IR only after passes that change it.
     """
 
     dump_dir: Path | None = None
     print_after_all: bool = False
     time_passes: bool = False
+    print_after: tuple[str, ...] = ()
+    print_after_change: bool = False
 
     def runner(self) -> PassRunner:
         """A runner that does so."""
         folder = self.dump_dir or knobs.DUMP_DIR.get()
-        show = print_banner if self.print_after_all else None
-        return PassRunner(dump_dir=folder, print_after=show, time_passes=self.time_passes)
+        prints = self.print_after_all or self.print_after or self.print_after_change
+        names = () if self.print_after_all else self.print_after
+        return PassRunner(
+            dump_dir=folder,
+            print_after=print_banner if prints else None,
+            time_passes=self.time_passes,
+            printed=PassFilter(names, self.print_after_change),
+        )
 
 
 @dataclass
@@ -70,6 +86,7 @@ class Compilation:
         runner: of the passes.
         schedules: of operators, as text.
         devices: how the kernels of each device are compiled.
+        passes: the user's own, to run at the ends of stages.
     """
 
     graph: Graph
@@ -78,10 +95,12 @@ class Compilation:
     runner: PassRunner = field(default_factory=PassRunner)
     schedules: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, DeviceCode] = field(default_factory=dict)
+    passes: Mapping[str, Sequence[Step]] = field(default_factory=dict)
 
     def pipeline(self) -> Pipeline:
-        """The stages, those of the devices included."""
-        return whole_pipeline(self.target.pipeline(self.options), self.devices)
+        """The stages, those of the devices and the user's passes included."""
+        stages = whole_pipeline(self.target.pipeline(self.options), self.devices)
+        return stages.extended(self.passes)
 
     @property
     def roundoff(self) -> float:
@@ -163,23 +182,39 @@ class Compilation:
         }
 
 
+@overload
 def compile(
-    graph: Graph | GraphBuilder,
+    graph: Graph | GraphBuilder, target: object = DEFAULT_TARGET, **options: Any
+) -> Module: ...
+
+
+@overload
+def compile(
+    graph: GraphFamily, target: object = DEFAULT_TARGET, **options: Any
+) -> Module | SpecialisedModule: ...
+
+
+def compile(
+    graph: Graph | GraphBuilder | GraphFamily,
     target: object = DEFAULT_TARGET,
     *,
     dims: Mapping[str, int] | None = None,
     schedule: object = None,
     dump_dir: str | Path | None = None,
     print_ir_after_all: bool = False,
+    print_ir_after: Sequence[str] = (),
+    print_ir_after_change: bool = False,
     time_passes: bool = False,
+    passes: Mapping[str, Sequence[Pass | str]] | None = None,
     in_memory: bool = False,
     cache: bool = True,
     **options: Any,
-) -> Module:
+) -> Module | SpecialisedModule:
     """Compile a graph and load it, ready to be called on arrays.
 
     Args:
-        graph: what `O.graph` made, or the builder itself.
+        graph: what `O.graph` made, or the builder itself; or a model from a file, which is compiled
+            for the sizes that calls bring where some of its sizes are free.
         target: a target's name, or a device of it, which then runs the code and stays open.
         dims: sizes of the graph's symbolic dimensions.
         schedule: an `xtc.Schedule`, a mapping of loop nests by operator name, YAML text of one, or
@@ -187,6 +222,10 @@ def compile(
             without one run as the target thinks best.
         dump_dir: folder that receives the IR after every pass.
         print_ir_after_all: print the IR after every pass on standard error.
+        print_ir_after: print the IR after the passes of these names.
+        print_ir_after_change: print the IR after passes that change it, of those to be printed.
+        passes: passes to run at the end of a stage, by its name: instances of `Pass`, or text as
+            for xtc-opt, `"canonicalize"` or `"my-pass{size=4}"`.
         time_passes: keep each pass's time in `module.compile_seconds`.
         in_memory: skip the link step and load the objects directly, for searches; not cached.
         cache: take what was built before from the cache, and keep there what is built. Neither
@@ -198,8 +237,30 @@ def compile(
         CompileError: a pass or the code generator failed; says how to reproduce it.
         DeviceNotFound: the code was built but nothing here can run it.
     """
-    ir = IrOptions(Path(dump_dir) if dump_dir else None, print_ir_after_all, time_passes)
-    compilation = prepare(graph, target, dims=dims, schedule=schedule, ir=ir, **options)
+    ir = IrOptions(
+        Path(dump_dir) if dump_dir else None,
+        print_ir_after_all,
+        time_passes,
+        (print_ir_after,) if isinstance(print_ir_after, str) else tuple(print_ir_after),
+        print_ir_after_change,
+    )
+    request = {"schedule": schedule, "ir": ir, "passes": passes, **options}
+    if isinstance(graph, GraphFamily):
+        build = partial(_load, target=target, request=request, in_memory=in_memory, cache=cache)
+        return specialised(graph, dims or {}, build)
+    return _load(graph, target, {"dims": dims, **request}, in_memory=in_memory, cache=cache)
+
+
+def _load(
+    graph: Graph | GraphBuilder,
+    target: object,
+    request: Mapping[str, Any],
+    *,
+    in_memory: bool,
+    cache: bool,
+) -> Module:
+    """Compile and load what `prepare` makes of `graph` and the request."""
+    compilation = prepare(graph, target, **request)
     with ExitStack() as resources:
         host, devices = _runtimes(target, compilation, resources)
         if in_memory:
@@ -217,6 +278,7 @@ def prepare(
     dims: Mapping[str, int] | None = None,
     schedule: object = None,
     ir: IrOptions | None = None,
+    passes: Mapping[str, Sequence[Pass | str]] | None = None,
     **options: Any,
 ) -> Compilation:
     """A compilation of `graph` that has run nothing yet. Raises UserError."""
@@ -227,8 +289,15 @@ def prepare(
     if isinstance(schedule, str) and schedule == TUNED:
         schedule = tuned_schedule(parts.graph, parts.target, parts.options)
     texts = schedule_texts(parts.graph, schedule)
-    runner = (ir or IrOptions()).runner()
-    return Compilation(parts.graph, parts.target, parts.options, runner, texts, parts.devices)
+    return Compilation(
+        parts.graph,
+        parts.target,
+        parts.options,
+        (ir or IrOptions()).runner(),
+        texts,
+        parts.devices,
+        steps_by_stage(passes),
+    )
 
 
 def _runtimes(

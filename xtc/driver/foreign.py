@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xtc.core import knobs
 from xtc.core.errors import ChildDied, CompileError, UserError, XtcError
 from xtc.core.location import SourceLocation
 from xtc.ir.attributes import LOOP_SCHEDULE, SCHEDULE_LOCATION
@@ -89,7 +90,12 @@ def run_passes(
         CompileError: the text is not valid MLIR, or a pass failed; with MLIR's diagnostics.
     """
     check_text(text, where)
-    job = {"text": text, "steps": [_step_text(step) for step in steps], "where": where}
+    job = {
+        "text": text,
+        "steps": [_step_text(step) for step in steps],
+        "where": where,
+        "extensions": [str(file) for file in knobs.EXTENSIONS.get()],
+    }
     what = f"running passes on {where}"
     with input_kept(text if keep_input else None, [command_line_option(step) for step in steps]):
         return _workers.ask(job, limits or Limits(), what=what)
@@ -99,8 +105,11 @@ def _step_text(step: Step) -> str:
     """A step's text, from which the server makes it again. Raises UserError where it cannot."""
     from xtc.ir import known_passes
 
-    if isinstance(step, Pass) and known_passes.passes().get(step.name) is not type(step):
-        raise UserError(f"pass '{step.name}' is in no package of passes")
+    if isinstance(step, Pass) and known_passes.find(step.name) is not type(step):
+        raise UserError(
+            f"pass '{step.name}' is not known by its name",
+            hints=["xtc.extend(FILE) with the file of the pass, or an entry point of xtc.passes"],
+        )
     return str(step)
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.folders import new_folder
+from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.offloaded import load_artifact
 from xtc.driver.placements import by_name, device_targets, devices_of, require_used
 from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
-from xtc.driver.uses import Uses
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.interfaces.target import ProgramTarget
@@ -74,7 +74,7 @@ class Module:
         # Also where nobody closes it; the device that it opened may still hold a result.
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
-        self._uses = Uses(f"module '{self.name}'")
+        self._calls = InFlightCalls(f"module '{self.name}'")
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ class Module:
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
         results; `result.numpy()` copies one to the host.
         """
-        self._uses.require_open()
+        self._calls.require_open()
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         with ExitStack() as undo:
             outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
@@ -137,7 +137,7 @@ class Module:
         """
         from xtc.evaluate import compare, rounding_noise
 
-        self._uses.require_open()
+        self._calls.require_open()
         inputs = self._inputs(args, arrays, seed)
         precise = self._reference(inputs, precise=True)
         rounded = self._reference(inputs, precise=False)
@@ -185,7 +185,7 @@ class Module:
         """
         from xtc.evaluate import measure
 
-        self._uses.require_open()
+        self._calls.require_open()
         inputs = self._inputs(args, arrays, seed)
         outputs = empty_outputs(self.artifact.manifest)
         manifest = self.artifact.manifest
@@ -230,7 +230,7 @@ class Module:
         Waits for calls in other threads that are under way. A call afterwards raises UserError;
         closing twice is allowed.
         """
-        self._uses.close()
+        self._calls.close()
         self._resources.close()
 
     def __enter__(self) -> Module:
@@ -295,7 +295,7 @@ class Module:
         """A call on these arrays, to be used inside the block."""
         arrays = (*inputs, *outputs)
         place = argument_addresses(self.artifact.manifest, self.devices, arrays)
-        with self._uses, place as addresses:
+        with self._calls, place as addresses:
             yield self._loaded.bind(addresses)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xtc.driver.parts import DeviceCode
+from xtc.driver.partition import DeviceCode
 from xtc.ir.pipeline import Part, Pipeline, Stage, Step
 from xtc_passes.lower._sequences import TO_MEMREFS
 from xtc_passes.offload.bind_device_commands import BindDeviceCommands

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -90,6 +91,11 @@ class GraphBuilder:
         self.nodes.append(node)
         self._own.add(node)
         return output
+
+    def replace(self, nodes: Sequence[Node]) -> None:
+        """Take other nodes, in an order in which they can run, for those written so far."""
+        self.nodes[:] = nodes
+        self._own.update(nodes)
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
         if tensor.producer is not None and tensor.producer not in self._own:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators by name: each is the class of its name in `xtc/ops/<name>.py`."""
+"""Operators by name: the class of its name in `xtc/ops/<name>.py`, and those of others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from functools import cache
 
 from xtc.core.discover import class_in, is_name, modules
 from xtc.core.errors import UserError, did_you_mean
+from xtc.core.extensions import defined, entries, load_entry
 from xtc.graph.operator import Operator
 
-_PACKAGE = "xtc.ops"
+_PACKAGE = _GROUP = "xtc.ops"
 
 
 @cache
@@ -19,13 +20,34 @@ def operators() -> tuple[str, ...]:
 
 
 def operator(name: str) -> type[Operator]:
-    """The class of the operator called `name`. Raises UserError where there is none."""
-    found = _class(name) if is_name(name) and name in modules(_PACKAGE) else None
+    """The class of the operator called `name`; one of the project's is found without a look at
+    others. Raises UserError where there is none."""
+    found = _find(name) if is_name(name) else None
     if found is None:
-        raise UserError(
-            f"there is no operator {name!r}", hints=did_you_mean(str(name), operators())
-        )
+        known = sorted({*operators(), *defined(Operator), *entries(_GROUP)})
+        raise UserError(f"there is no operator {name!r}", hints=did_you_mean(str(name), known))
     return found
+
+
+def require_known(op: Operator) -> None:
+    """Raise UserError unless the name of `op` leads back to its class, as reading a file needs."""
+    kind = type(op)
+    if not (is_name(op.name) and _find(op.name) is kind):
+        raise UserError(
+            f"operator '{op.name}' is not known by its name, so nothing could read its graph back",
+            notes=[f"it is {kind.__module__}.{kind.__qualname__}"],
+            hints=["xtc.extend(FILE) with the file of the class, or an entry point of xtc.ops"],
+        )
+
+
+def _find(name: str) -> type[Operator] | None:
+    own = _class(name) if name in modules(_PACKAGE) else None
+    if own is not None:
+        return own
+    loaded: type[Operator] | None = defined(Operator).get(name)
+    if loaded is None and name in entries(_GROUP):
+        loaded = load_entry(entries(_GROUP)[name], Operator)
+    return loaded
 
 
 @cache

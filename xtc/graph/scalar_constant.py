@@ -25,7 +25,7 @@ def number_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
         return _float_array(value, element)
     if isinstance(value, float | np.floating) and not float(value).is_integer():
         raise UserError(f"the number {shown(value)} is not {element}")
-    low, high = (0, 1) if element.kind == "bool" else _limits(element)
+    low, high = element.limits
     if not low <= value <= high:
         raise UserError(f"the number {shown(value)} does not fit {element}")
     return np.asarray(int(value)).astype(element.numpy)
@@ -42,7 +42,3 @@ def _float_array(value: Number, element: ElementType) -> np.ndarray[Any, Any]:
     if math.isfinite(number) and not np.isfinite(array):
         raise UserError(f"the number {shown(value)} does not fit {element}")
     return array
-
-
-def _limits(element: ElementType) -> tuple[int, int]:
-    return -(2 ** (element.bits - 1)), 2 ** (element.bits - 1) - 1

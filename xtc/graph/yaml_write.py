@@ -11,6 +11,7 @@ import yaml
 
 from xtc.graph.array_text import listed, to_base64
 from xtc.graph.attributes import set_attributes
+from xtc.graph.known_operators import require_known
 from xtc.graph.node import Node
 from xtc.graph.placement import Placement
 from xtc.graph.tensor import Tensor
@@ -114,6 +115,7 @@ def _constant(tensor: Tensor, stored: bool) -> dict[str, Any]:
 
 
 def _node(node: Node) -> dict[str, Any]:
+    require_known(node.op)
     data: dict[str, Any] = {
         "name": node.name,
         "op": node.op.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's passes by name: files of `mlir_passes/*/` and of every target's `passes/`."""
+"""Passes by name: files of `mlir_passes/*/` and of targets' `passes/`, and those of others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from functools import cache
 
 from xtc.core.discover import class_in, has_package, modules, packages
 from xtc.core.errors import XtcError
+from xtc.core.extensions import defined, entries, load_entry, several
 from xtc.ir.passes import Pass
+
+_GROUP = "xtc.passes"
 
 
 @cache
@@ -30,6 +33,24 @@ def passes() -> dict[str, type[Pass]]:
                 raise XtcError(f"two passes are called '{name}'", notes=files)
             found[name] = known
     return dict(sorted(found.items()))
+
+
+def find(name: str) -> type[Pass] | None:
+    """The pass called `name`, the project's or another's, or None.
+
+    Raises XtcError where there are several, or an installed one cannot be imported.
+    """
+    own, loaded, entry = passes().get(name), defined(Pass).get(name), entries(_GROUP).get(name)
+    installed = entry and load_entry(entry, Pass)
+    found = list(dict.fromkeys(kind for kind in (own, loaded, installed) if kind is not None))
+    if len(found) > 1:
+        raise several(_GROUP, name, *(f"{kind.__module__}.{kind.__qualname__}" for kind in found))
+    return found[0] if found else None
+
+
+def names() -> tuple[str, ...]:
+    """Names of all passes, the project's and others', sorted."""
+    return tuple(sorted({*passes(), *defined(Pass), *entries(_GROUP)}))
 
 
 def _packages_of_passes() -> Iterator[str]:

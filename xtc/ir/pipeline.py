@@ -8,13 +8,15 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xtc.core import knobs
 from xtc.core.errors import CompileError, UserError, did_you_mean
 from xtc.ir.partition import part_of
+from xtc.ir.pass_filter import PassFilter
 from xtc.ir.passes import Pass
 
 if TYPE_CHECKING:
@@ -65,6 +67,17 @@ class Pipeline:
         """The steps of these stages, one after the other. Raises UserError where one is missing."""
         return tuple(step for stage in stages for step in self.stages[self._position(stage)].steps)
 
+    def extended(self, passes: Mapping[str, Sequence[Step]]) -> Pipeline:
+        """With further steps at the ends of stages, by name. Raises UserError where one is none."""
+        for stage in passes:
+            self._position(stage)
+        return Pipeline(
+            tuple(
+                Stage(stage.name, (*stage.steps, *passes.get(stage.name, ())))
+                for stage in self.stages
+            )
+        )
+
     def _position(self, stage: str) -> int:
         names = [stage.name for stage in self.stages]
         if stage not in names:
@@ -78,7 +91,8 @@ class PassRunner:
 
     Attributes:
         dump_dir: folder that receives `NN-<pass>.mlir` after every pass, or None.
-        print_after: called with a title and the IR's text after every pass, or None.
+        print_after: called with a title and the IR's text after passes, or None.
+        printed: after which passes.
         source_name: what diagnostics call text that was parsed, which MLIR itself calls "-".
         seconds: wall time by stage, and by pass as "stage/pass" when `time_passes` is set.
         observe: called with each of our own passes and the module that it has run on, or None.
@@ -90,6 +104,7 @@ class PassRunner:
     source_name: str = "-"
     seconds: dict[str, float] = field(default_factory=dict)
     observe: Callable[[Pass, Operation], None] | None = None
+    printed: PassFilter = field(default_factory=PassFilter)
     _count: int = 0
 
     @property
@@ -98,7 +113,13 @@ class PassRunner:
         return self.dump_dir is not None or self.print_after is not None or self.time_passes
 
     def run(self, module: Operation, pipeline: Pipeline) -> None:
-        """Run every stage in order. Raises CompileError with diagnostics and a reproducer."""
+        """Run every stage in order.
+
+        Raises CompileError with diagnostics and a reproducer, and UserError where a pass that is to
+        be printed does not run.
+        """
+        steps = (step for stage in pipeline.stages for step in stage.steps)
+        self.printed.require_in([text for step in steps for text in _texts(step)])
         for stage in pipeline.stages:
             start = time.perf_counter()
             self._run_steps(module, stage.steps, stage.name)
@@ -135,7 +156,7 @@ class PassRunner:
         except CompileError as error:
             raise self._explain(error, before, group) from None
         if self.one_by_one:
-            self._show(module, group[0], stage, time.perf_counter() - start)
+            self._show(before, module, group[0], stage, time.perf_counter() - start)
         if self.observe is not None and isinstance(group[0], Pass):
             self.observe(group[0], module)
 
@@ -145,7 +166,9 @@ class PassRunner:
         """Say which pass of `group` fails on `before`, and how to run it again on a saved copy."""
         failed, module, error = self._first_failure(error, before, group)
         names = ", ".join(f"'{step}'" for step in failed)
-        command = ["xtc-opt", _save_for_reproduction(module), *map(command_line_option, failed)]
+        files = [word for file in knobs.EXTENSIONS.get() for word in ("--load", str(file))]
+        saved = _save_for_reproduction(module)
+        command = ["xtc-opt", *files, saved, *map(command_line_option, failed)]
         return CompileError(
             f"{'pass' if len(failed) == 1 else 'passes'} {names} failed: {error.what}",
             where=error.where,
@@ -166,17 +189,28 @@ class PassRunner:
                 return (step,), snapshot, again
         return group, before, error
 
-    def _show(self, module: Operation, step: Step, stage: str, seconds: float) -> None:
+    def _show(
+        self, before: Operation, module: Operation, step: Step, stage: str, seconds: float
+    ) -> None:
         self._count += 1
         if self.time_passes:
             self._add(f"{stage}/{step}", seconds)
         if self.dump_dir is not None:
             _dump(str(module), self.dump_dir, f"{self._count:02d}-{_file_name(step)}.mlir")
         if self.print_after is not None:
-            self.print_after(str(step), str(module))
+            text = str(module)
+            if self.printed.takes(str(step), str(before), text):
+                self.print_after(str(step), text)
 
     def _add(self, key: str, seconds: float) -> None:
         self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+
+
+def _texts(step: Step) -> Iterable[str]:
+    """The passes of a step, those for a part of the module too."""
+    if not isinstance(step, Part):
+        return [str(step)]
+    return [text for inner in step.steps for text in _texts(inner)]
 
 
 def _dump(text: str, folder: Path, name: str) -> None:

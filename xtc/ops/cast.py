@@ -84,8 +84,8 @@ def _element(dtype: object) -> ElementType:
 
 def _saturated(x: Array, to: ElementType) -> Array:
     """Floats as integers; only values in range reach NumPy's own conversion."""
-    limit = 2.0 ** (to.bits - 1)
-    under, over = x < -limit, x >= limit
+    low, high = to.limits
+    under, over = x < float(low), x >= float(high + 1)
     whole = np.where(under | over | np.isnan(x), 0, x).astype(to.numpy)
-    limits = np.iinfo(whole.dtype)
-    return np.where(under, limits.min, np.where(over, limits.max, whole)).astype(to.numpy)
+    least, greatest = (np.asarray(limit, to.numpy) for limit in to.limits)
+    return np.where(under, least, np.where(over, greatest, whole))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.core.types import Dim, TensorType, element_type
+from xtc.core.types import ELEMENT_TYPES, Dim, TensorType, element_type
 from xtc.graph.operator import Array, Operator
 from xtc.ir.builders.linalg import Body, LinalgBuilder, Loop, Value, parallel
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
@@ -71,6 +71,32 @@ class Elementwise(Operator):
 @dataclass(frozen=True)
 class FloatElementwise(Elementwise):
     """An elementwise function of real numbers."""
+
+    def check_element(self, type: TensorType) -> None:
+        require_float(self.name, type)
+
+
+@dataclass(frozen=True)
+class Test(Elementwise):
+    """An elementwise question: `scalar` gives an i1, the result holds bools."""
+
+    def infer(self, *inputs: TensorType) -> TensorType:
+        return super().infer(*inputs).with_element(ELEMENT_TYPES["bool"])
+
+    def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
+        def body(scalars: ScalarBuilder, *elements: Scalar) -> Scalar:
+            wide = [
+                scalars.cast(x, x.element.accumulator) if x.element.is_float else x
+                for x in elements[:-1]
+            ]
+            return scalars.cast(self.scalar(scalars, *wide), result.element)
+
+        return emit_elementwise(builder, inputs, result, body)
+
+
+@dataclass(frozen=True)
+class FloatTest(Test):
+    """A question about real numbers."""
 
     def check_element(self, type: TensorType) -> None:
         require_float(self.name, type)
@@ -148,6 +174,27 @@ def require_float(name: str, type: TensorType) -> None:
             f"{name} is not defined on {type.element}",
             hints=["O.cast(x, 'float32') converts the operand"],
         )
+
+
+def require_integer(name: str, type: TensorType) -> None:
+    """Raise UserError unless `type` holds integers."""
+    if type.element.kind != "int":
+        raise UserError(f"{name} is defined on integers, not on {type.element}")
+
+
+def require_bool(name: str, type: TensorType) -> None:
+    """Raise UserError unless `type` holds bools."""
+    if type.element.kind != "bool":
+        raise UserError(
+            f"{name} is defined on bool, not on {type.element}",
+            hints=["O.cast(x, 'bool') is x != 0"],
+        )
+
+
+def require_whole(name: str, type: TensorType) -> None:
+    """Raise UserError for floats, whose bits have no meaning of their own."""
+    if type.element.is_float:
+        raise UserError(f"{name} is defined on integers and bool, not on {type.element}")
 
 
 def widened(array: Array) -> Array:

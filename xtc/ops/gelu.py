@@ -29,6 +29,12 @@ _SCALE = math.sqrt(2 / math.pi)
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
+def erf_reference(x: Array) -> Array:
+    """The error function of every element, in the array's own type."""
+    result: Array = np.asarray(_erf(x)).astype(x.dtype)
+    return result
+
+
 @dataclass(frozen=True)
 class Gelu(FloatElementwise):
     """x / 2 * (1 + erf(x / sqrt(2))), or with approximate="tanh" the usual approximation of it.
@@ -62,7 +68,7 @@ class Gelu(FloatElementwise):
         if self.approximate == "tanh":
             step = np.tanh((x + x * x * x * number(_CUBIC)) * number(_SCALE))
         else:
-            step = np.asarray(_erf(x * number(math.sqrt(0.5)))).astype(x.dtype)
+            step = erf_reference(x * number(math.sqrt(0.5)))
         result: Array = x * number(0.5) * (number(1) + step)
         return result
 

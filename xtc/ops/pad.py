@@ -113,9 +113,8 @@ def _holds(element: ElementType, value: float | int | bool) -> bool:
         return _fits_float(element, value)
     if value != value or abs(value) == float("inf") or int(value) != value:
         return False
-    if element.kind == "bool":
-        return int(value) in (0, 1)
-    return -1 << (element.bits - 1) <= value < 1 << (element.bits - 1)
+    low, high = element.limits
+    return low <= value <= high
 
 
 def _fits_float(element: ElementType, value: float | int | bool) -> bool:

@@ -28,7 +28,7 @@ class ReduceMax(Reduction):
     def start(self, element: ElementType) -> float | int | bool:
         if element.is_float:
             return -math.inf
-        return 0 if element.kind == "bool" else -(2 ** (element.bits - 1))
+        return element.limits[0]
 
     def combine(self, body: ScalarBuilder, total: Scalar, element: Scalar) -> Scalar:
         return body.maximum(total, element)

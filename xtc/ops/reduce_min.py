@@ -28,7 +28,7 @@ class ReduceMin(Reduction):
     def start(self, element: ElementType) -> float | int | bool:
         if element.is_float:
             return math.inf
-        return 1 if element.kind == "bool" else 2 ** (element.bits - 1) - 1
+        return element.limits[1]
 
     def combine(self, body: ScalarBuilder, total: Scalar, element: Scalar) -> Scalar:
         return body.minimum(total, element)

@@ -46,7 +46,7 @@ def cluster(workers: str) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise UserError(
-            "--workers needs Dask", hints=["pip install 'xtc[search]', or leave it away"]
+            "--workers needs Dask", hints=["pip install distributed, or leave --workers out"]
         ) from None
     if not workers.startswith(SCHEME):
         if not workers.isdecimal() or not 1 <= int(workers) <= 1024:

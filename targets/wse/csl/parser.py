@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.depth import deep_calls
 from xtc_targets.wse.csl.expressions import ExpressionParser
 
 _ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
@@ -17,8 +18,9 @@ def parse(text: str, name: str) -> tree.File:
     """The tree of a file's text; `name` is what errors call it. Raises CslError."""
     parser = Parser(text, name)
     items = []
-    while parser.token.kind != "end":
-        items.append(parser.item())
+    with deep_calls():
+        while parser.token.kind != "end":
+            items.append(parser.item())
     return tree.File(name, tuple(items))
 
 

@@ -54,7 +54,9 @@ static void read_route(wse_route *routes)
         route->rx[position] = both & 0xff;
         route->tx[position] = both >> 8 & 0xff;
     }
-    route->teardown = (uint8_t)number();
+    uint32_t state = number();
+    route->teardown = state & 1;
+    route->swap = state >> 1 & 3;
     route->filter.kind = number();
     for (uint32_t i = 0; i < 6; i++)
         route->filter.numbers[i] = number();
@@ -113,7 +115,6 @@ static void read_class(wse_class *class)
 {
     class->name = text();
     class->memory_end = number();
-    class->swaps = number();
     class->host_in = number();
     class->host_out = number();
     class->segments = number();
@@ -213,7 +214,6 @@ static void make_pe(wse_pe *pe, uint32_t which, const wse_class *class, const ws
     pe->active = class->activated;
     pe->blocked = class->blocked & ~class->unblocked;
     pe->quiet = (~class->data_tasks | class->blocked) & ~class->unblocked;
-    pe->swaps = class->swaps;
     memcpy(pe->input_color, class->input_color, sizeof pe->input_color);
     memcpy(pe->output_color, class->output_color, sizeof pe->output_color);
     pe->route = room(WSE_COLORS, sizeof *pe->route);

@@ -201,7 +201,8 @@ WSE_EXPORT void wse_set_switch_mode(wse_head *head, uint16_t color, uint16_t rin
 WSE_EXPORT void wse_set_swap(wse_head *head, uint16_t swaps)
 {
     wse_sync(of(head));
-    of(head)->swaps = swaps;
+    for (uint32_t color = 0; color < WSE_COLORS; color++)
+        of(head)->route[color].swap = swaps & 3;
 }
 
 WSE_EXPORT void wse_set_queue_color(wse_head *head, uint16_t queue, uint16_t color, uint16_t is_in)

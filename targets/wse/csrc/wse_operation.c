@@ -12,6 +12,7 @@
 #define START 4
 #define START_REGISTERS 3
 #define DRAIN 12
+#define START_FABRIC 13 // a stage of a published chain of relays takes 16.1, of which hops are 4
 #define START_THREAD 6 // for the task that goes on
 
 static bool is_memory_only(const wse_operation_state *operation)
@@ -160,7 +161,7 @@ static void start_thread(wse_pe *pe, const wse_operation_state *operation,
     *thread = *operation;
     thread->busy = true;
     thread->ut = (uint8_t)ut;
-    thread->start = wse.now + START;
+    thread->start = wse.now + START_FABRIC;
     pe->head.clock += START_THREAD;
     wse_core_at(pe, thread->start);
 }
@@ -185,7 +186,7 @@ WSE_EXPORT void wse_operate(wse_head *head, uint32_t number, const wse_operand *
     }
     pe->main = operation;
     pe->main.busy = true;
-    pe->main.start = wse.now + START;
+    pe->main.start = wse.now + START_FABRIC;
     wse_core_at(pe, pe->main.start);
     wse_wait(pe);
 }
@@ -198,35 +199,35 @@ WSE_EXPORT void wse_load_dsr(wse_head *head, uint32_t number, const wse_dsd *dsd
 }
 
 // @map: the loop is code's, which calls its function; reading and writing is done here.
+#define INPUTS 8
+
 typedef struct {
-    wse_operation_state operation;
-    uint32_t outputs;
+    uint32_t inputs, done, length;
+    wse_stream from[INPUTS], to;
 } map_state;
 
-_Static_assert(sizeof(map_state) <= 512, "sema/builtins/operations.py gives it 512 bytes");
+_Static_assert(sizeof(map_state) <= 1024, "sema/builtins/operations.py gives it 1024 bytes");
 
 WSE_EXPORT void wse_map_begin(wse_head *head, void *place, const wse_operand *operands,
-                              uint32_t inputs, uint32_t count, uint32_t sizes)
+                              uint32_t inputs, uint32_t count, uint64_t sizes)
 {
     wse_pe *pe = (wse_pe *)head;
     map_state *state = place;
-    wse_operation_state *operation = &state->operation;
+    wse_options none = {0};
     memset(state, 0, sizeof *state);
-    if (inputs > 3)
-        sim_fault(0, "@map with more than three inputs");
-    operation->sources = inputs;
-    state->outputs = count - inputs;
-    wse_operand none = {WSE_SCALAR, 0, NULL};
-    wse_stream_make(pe, &operation->to, state->outputs ? &operands[inputs] : &none,
-                    sizes >> (4 * inputs) & 15, &operation->options);
-    for (uint32_t i = 0; i < inputs; i++)
-        wse_stream_make(pe, &operation->from[i], &operands[i], sizes >> (4 * i) & 15,
-                        &operation->options);
-    set_length(operation, &none);
-    if (!operation->length)
-        operation->length = operation->to.length ? operation->to.length : 1;
-    if (!is_memory_only(operation))
-        wse_sync(pe);
+    if (inputs > INPUTS)
+        sim_fault(0, "@map with more than %u inputs", INPUTS);
+    state->inputs = inputs;
+    state->to = (wse_stream){.kind = WSE_S_SCALAR, .dsr = -1};
+    if (count > inputs)
+        wse_stream_make(pe, &state->to, &operands[inputs], sizes >> (4 * inputs) & 15, &none);
+    for (uint32_t i = 0; i < inputs; i++) {
+        wse_stream_make(pe, &state->from[i], &operands[i], sizes >> (4 * i) & 15, &none);
+        if (!state->length || state->length == WSE_NONE)
+            state->length = state->from[i].length ? state->from[i].length : state->length;
+    }
+    if (!state->length || state->length == WSE_NONE)
+        state->length = state->to.length ? state->to.length : 1;
     head->clock += START;
 }
 
@@ -234,9 +235,9 @@ WSE_EXPORT void wse_map_begin(wse_head *head, void *place, const wse_operand *op
 static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
 {
     wse_sync(pe);
-    wse_stream *wide = to->size ? to : from;
+    const wse_stream *fabric = wse_stream_is_fabric(to) ? to : from;
     pe->main = (wse_operation_state){.busy = true, .sources = 1, .length = 1, .start = wse.now};
-    pe->main.operation = wide->size == 4 ? WSE_MOV32 : WSE_MOV16;
+    pe->main.operation = fabric->size == 4 ? WSE_MOV32 : WSE_MOV16;
     pe->main.to = *to;
     pe->main.from[0] = *from;
     wse_core_at(pe, wse.now + 1);
@@ -248,18 +249,18 @@ static void move_one(wse_pe *pe, wse_stream *to, wse_stream *from)
 WSE_EXPORT bool wse_map_next(wse_head *head, void *place, uint64_t *values)
 {
     wse_pe *pe = (wse_pe *)head;
-    wse_operation_state *operation = &((map_state *)place)->operation;
-    if (operation->done == operation->length)
+    map_state *state = place;
+    if (state->done == state->length)
         return false;
-    for (uint32_t i = 0; i < operation->sources; i++) {
+    for (uint32_t i = 0; i < state->inputs; i++) {
         wse_stream value = {.kind = WSE_S_SCALAR, .dsr = -1};
-        if (wse_stream_is_fabric(&operation->from[i]))
-            move_one(pe, &value, &operation->from[i]);
+        if (wse_stream_is_fabric(&state->from[i]))
+            move_one(pe, &value, &state->from[i]);
         else
-            value.scalar = wse_stream_read(pe, &operation->from[i]);
+            value.scalar = wse_stream_read(pe, &state->from[i]);
         values[i] = value.scalar;
     }
-    operation->done++;
+    state->done++;
     wse_shared->counters[WSE_ELEMENTS]++;
     return true;
 }
@@ -267,10 +268,10 @@ WSE_EXPORT bool wse_map_next(wse_head *head, void *place, uint64_t *values)
 WSE_EXPORT void wse_map_store(wse_head *head, void *place, const uint64_t *values)
 {
     wse_pe *pe = (wse_pe *)head;
-    wse_operation_state *operation = &((map_state *)place)->operation;
+    map_state *state = place;
     wse_stream value = {.kind = WSE_S_SCALAR, .dsr = -1, .scalar = (uint32_t)values[0]};
-    if (wse_stream_is_fabric(&operation->to))
-        move_one(pe, &operation->to, &value);
+    if (wse_stream_is_fabric(&state->to))
+        move_one(pe, &state->to, &value);
     else
-        wse_stream_write(pe, &operation->to, value.scalar);
+        wse_stream_write(pe, &state->to, value.scalar);
 }

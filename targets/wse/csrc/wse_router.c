@@ -39,12 +39,12 @@ static uint32_t pop_command(uint32_t data)
     return (data & 0xc03f0000u) | (commands & 0xff) << 22 | commands >> 8;
 }
 
-static uint32_t swapped_color(const wse_pe *pe, uint32_t color, uint32_t from)
+uint32_t wse_swapped_color(const wse_pe *pe, uint32_t color, uint32_t from)
 {
+    uint32_t swap = pe->route[color].swap;
     bool along_x = from == WSE_EAST || from == WSE_WEST;
     bool along_y = from == WSE_NORTH || from == WSE_SOUTH;
-    bool swaps = (along_x && pe->swaps & 1) || (along_y && pe->swaps & 2) ||
-                 (from == WSE_RAMP && pe->swaps == 3);
+    bool swaps = (along_x && swap & 1) || (along_y && swap & 2) || (from == WSE_RAMP && swap == 3);
     return swaps ? color ^ 1 : color;
 }
 
@@ -102,7 +102,7 @@ static wse_queue **target(wse_pe *pe, uint32_t to, const wse_wavelet *wavelet)
         sim_fault(0, "a wavelet of colour %u leaves the rectangle to the %s, in cycle %llu",
                   wavelet->color, wse_direction_names[to], (unsigned long long)wse.now);
     }
-    uint32_t color = swapped_color(next, wavelet->color, opposite[to]);
+    uint32_t color = wse_swapped_color(next, wavelet->color, opposite[to]);
     wse_queue **queue = &next->port[opposite[to]][color];
     if (!*queue)
         *queue = wse_queue_new(wse.link_buffer);
@@ -161,7 +161,7 @@ static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet)
         } else {
             wse_pe *next = wse_neighbor(pe, to);
             copy.ready = wse.now + wse.hop;
-            copy.color = (uint8_t)swapped_color(next, wavelet.color, opposite[to]);
+            copy.color = (uint8_t)wse_swapped_color(next, wavelet.color, opposite[to]);
             arrive(next, opposite[to], copy.color, copy.ready);
             wse_queue_push(*target(pe, to, &wavelet), copy);
             next->pending[opposite[to]] |= 1u << copy.color;

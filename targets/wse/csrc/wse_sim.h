@@ -37,6 +37,7 @@ typedef struct {
 // A colour at one router.
 typedef struct {
     uint8_t count, current, ring, pop, teardown, is_set;
+    uint8_t swap;       // bits: what comes along x, along y
     uint8_t is_dynamic; // set by the program while it runs
     uint8_t rx[4], tx[4];
     wse_filter filter;
@@ -61,7 +62,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    uint32_t memory_end, swaps, host_in, host_out;
+    uint32_t memory_end, host_in, host_out;
     uint32_t segments;
     const uint32_t *initial; // segments: address, bytes, data
     wse_task tasks[WSE_TASKS];
@@ -149,7 +150,6 @@ typedef struct wse_pe {
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES];
     uint64_t tsc_origin, tsc_stopped;
     bool tsc_runs;
-    uint32_t swaps;
     uint64_t drained; // when the results of all operations are there
     char *line;       // that it prints
 } wse_pe;
@@ -189,6 +189,8 @@ void wse_run(void); // until nothing moves any more
 void wse_router_step(wse_pe *pe);
 void wse_router_changed(wse_pe *pe); // its routes or switches
 wse_pe *wse_neighbor(const wse_pe *pe, uint32_t direction);
+// The colour that one coming from a direction, or from the core, has at this router.
+uint32_t wse_swapped_color(const wse_pe *pe, uint32_t color, uint32_t from);
 
 // wse_queue.c
 wse_queue *wse_queue_new(uint32_t depth);

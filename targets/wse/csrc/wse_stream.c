@@ -15,10 +15,38 @@ static void make_memory(wse_stream *stream, const uint16_t *words)
     stream->length = 1;
     for (uint32_t axis = 0; axis < stream->rank; axis++) {
         stream->extents[axis] = words[3 + axis];
-        stream->strides[axis] = (int16_t)words[7 + axis];
+        stream->strides[axis] = (int16_t)(words[7 + axis] * stream->size);
         stream->length *= words[3 + axis];
     }
     stream->index = words[11];
+}
+
+// A queue that was initialised gives the colour where the descriptor has none, and always on WSE-3.
+static uint32_t color_of(const int8_t *colors, uint32_t queue, uint32_t color, const char *kind)
+{
+    bool is_set = queue < WSE_QUEUES && colors[queue] >= 0;
+    if (wse.by_queue && !is_set)
+        sim_fault(0, "%s queue %u was not initialised", kind, queue);
+    if (is_set && (wse.by_queue || color == WSE_NONE))
+        return (uint32_t)colors[queue];
+    if (color == WSE_NONE)
+        sim_fault(0, "%s queue %u has no colour", kind, queue);
+    return color;
+}
+
+static void make_input(wse_pe *pe, wse_stream *stream, uint32_t queue, uint32_t color)
+{
+    color = color_of(pe->input_color, queue, color, "input");
+    stream->color = (uint8_t)color;
+    stream->queue = (uint8_t)(wse.by_queue ? queue : color);
+    wse_input_of(pe, color);
+}
+
+static void make_output(wse_pe *pe, wse_stream *stream, uint32_t queue, uint32_t color)
+{
+    stream->color = (uint8_t)color_of(pe->output_color, queue, color, "output");
+    stream->queue = (uint8_t)(queue < WSE_QUEUES ? queue : 0);
+    wse_output(pe, stream->queue);
 }
 
 static void make_fabric(wse_pe *pe, wse_stream *stream, const uint16_t *words)
@@ -30,28 +58,10 @@ static void make_fabric(wse_pe *pe, wse_stream *stream, const uint16_t *words)
     stream->control = words[4] & WSE_CONTROL;
     stream->indexed = (words[4] & WSE_INDEXED) != 0;
     stream->index = words[5];
-    if (is_in) {
-        if (color == WSE_NONE && pe->input_color[queue] >= 0)
-            color = (uint32_t)pe->input_color[queue];
-        int number = wse.by_queue ? (int)queue : (int)color;
-        if (number < 0 || color == WSE_NONE)
-            sim_fault(0, "input queue %u has no colour", queue);
-        if (wse.by_queue && pe->input_color[queue] < 0)
-            sim_fault(0, "input queue %u was not initialised", queue);
-        stream->queue = (uint8_t)number;
-        stream->color = (uint8_t)color;
-        if (!pe->in[number])
-            wse_input_of(pe, wse.by_queue ? (uint32_t)pe->input_color[queue] : color);
-        return;
-    }
-    if (wse.by_queue) {
-        if (pe->output_color[queue] < 0)
-            sim_fault(0, "output queue %u was not initialised", queue);
-        color = (uint32_t)pe->output_color[queue];
-    }
-    stream->queue = (uint8_t)(queue == 0xffff ? 0 : queue);
-    stream->color = (uint8_t)color;
-    wse_output(pe, stream->queue);
+    if (is_in)
+        make_input(pe, stream, queue, color);
+    else
+        make_output(pe, stream, queue, color);
 }
 
 static void make_from_dsd(wse_pe *pe, wse_stream *stream, const wse_dsd *dsd)
@@ -206,9 +216,7 @@ static void send(wse_pe *pe, wse_stream *stream, uint32_t bits)
     } else if (stream->size == 2) {
         bits &= 0xffff;
     }
-    uint32_t color = stream->color;
-    if (pe->swaps == 3)
-        color ^= 1;
+    uint32_t color = wse_swapped_color(pe, stream->color, WSE_RAMP);
     wse_wavelet wavelet = {bits, (uint8_t)color, stream->control, wse.now + wse.ramp};
     wse_queue_push(pe->out[stream->queue], wavelet);
     pe->pending[WSE_RAMP] |= 1u << stream->queue;

@@ -157,10 +157,10 @@ class Code:
         self.line(terminator)
         self.block.done = True
 
-    def text(self, signature: str) -> str:
-        """The finished definition; `signature` is result, name and parameters."""
+    def text(self) -> str:
+        """The finished body, from the brace that opens it."""
         before, after = self._frame()
-        lines = [f"define internal {signature} {{", "entry:", *self._allocas]
+        lines = ["{", "entry:", *self._allocas]
         lines.append("  %base = load ptr, ptr %pe")
         lines += before
         for block in self._blocks:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from xtc_targets.wse.sema import types as t
 
-LOAD = 2
+LOAD = 1
 STORE = 2
-ADDRESS = 2
+ADDRESS = 1
 """Computing an element's address."""
+DESCRIPTOR = 4
+"""Copying a descriptor."""
 BRANCH = 3
 """A conditional branch; half of them are taken."""
 BACK_EDGE = 6
 """Beside the branch of the loop's condition."""
 CALL = 6
 RETURN = 6
+MAPPED = 2
+"""A call by @map: published tiles of 16 and columns of 28 leave 0 to 3 for it."""
 _DIVISION = 40
 _FLOAT = 2
 
@@ -32,5 +36,5 @@ def cost_of(op: str, kind: t.Type) -> int:
     if op in ("/", "%"):
         return _DIVISION
     if op == "*":
-        return 1 if words == 1 else 4
+        return 4 * words
     return words

@@ -80,7 +80,7 @@ def memory_words(
     kind: t.Dsd, base: Address | Value, element: t.Type, extents: Sequence[Value],
     strides: Sequence[Value], index: Value,
 ) -> Words:  # fmt: skip
-    """Of a descriptor of memory; strides count bytes."""
+    """Of a descriptor of memory; strides count elements, whose size an operation decides."""
     values: dict[int, Value] = {
         KIND: number(KINDS[kind] | element.size << 8),
         RANK: number(len(extents)),

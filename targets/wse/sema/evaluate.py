@@ -370,7 +370,7 @@ def zeros(kind: t.Type, at: Position) -> Const:
         return Const(kind, 0.0)
     if kind == t.BOOL:
         return Const(kind, False)
-    if isinstance(kind, t.Int | t.Enum | t.Handle):
+    if isinstance(kind, t.Int | t.Enum | t.Handle | t.Pointer):
         return Const(kind, 0)
     raise CslError(f"{kind} has no zeros", where=at)
 

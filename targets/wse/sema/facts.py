@@ -35,6 +35,7 @@ class ColorConfig:
     pop: int = 0  # none, always, on advance
     teardown: bool = False
     filter: Filter | None = None
+    swap: int = 0  # bits: what comes along x, along y
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,6 @@ class TileFacts:
     fifos: list[Fifo] = field(default_factory=list)
     teardown: dict[int, FunctionValue] = field(default_factory=dict)
     empty_queue: dict[int, FunctionValue] = field(default_factory=dict)
-    swaps: int = 0  # bits: x, y
     host_in: int = 0  # bits of colours that stream from the host
     host_out: int = 0
     traces: list[tuple[str, Address, int]] = field(default_factory=list)  # key, place, words

@@ -13,7 +13,7 @@ from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.code import BasicBlock, Code, llvm_type, memory_type
 from xtc_targets.wse.sema.convert import constant_text
-from xtc_targets.wse.sema.costs import LOAD, STORE
+from xtc_targets.wse.sema.costs import DESCRIPTOR, LOAD, STORE
 from xtc_targets.wse.sema.values import (
     VOID,
     Address,
@@ -195,7 +195,8 @@ class Frame:
                 f"call void @llvm.memmove.p0.p0.i64(ptr {pointer}, ptr {text}, "
                 f"i64 {kind.size}, i1 false)"
             )
-            code.charge(words * (LOAD + STORE) if charged else 0)
+            cost = DESCRIPTOR if isinstance(kind, t.Dsd) else words * (LOAD + STORE)
+            code.charge(cost if charged else 0)
             return
         stored, used = memory_type(kind), llvm_type(kind)
         if stored != used:

@@ -27,12 +27,12 @@ _DEEPEST = 200
 class Instance:
     """A function of a tile class: one per function and values of its comptime parameters."""
 
-    symbol: str
     result: t.Type
     kinds: tuple[t.Type, ...]
     """Of the parameters that are passed at run time."""
-    text: str = ""
-    name: str = ""
+    name: str
+    symbol: str = ""
+    """Once it is written, or calls itself."""
 
 
 @dataclass
@@ -41,10 +41,6 @@ class Instances:
 
     by_key: dict[Any, Instance] = field(default_factory=dict)
     depth: int = 0
-
-    def texts(self) -> Iterator[str]:
-        for instance in self.by_key.values():
-            yield instance.text
 
 
 def call(frame: Frame, callee: FunctionValue, args: Sequence[Value], at: Position) -> Value:
@@ -124,6 +120,8 @@ def _emit_call(
     }
     instance = instance_of(frame, callee, kinds, known, result)
     code = frame.running(at)
+    if not instance.symbol:
+        instance.symbol = frame.program.shared.reserve(instance.name)
     operands = [
         f"{llvm_type(kind)} {frame.operand(value, kind, at)}"
         for param, kind, value in zip(params, kinds, given, strict=True)
@@ -147,10 +145,7 @@ def instance_of(
     key = (callee, tuple(kinds), tuple((name, key_of(value)) for name, value in known.items()))
     if key in program.instances.by_key:
         return program.instances.by_key[key]
-    number = len(program.instances.by_key)
-    instance = Instance(
-        f"{program.prefix}f{number}_{callee.name}", result, tuple(kinds), name=callee.name
-    )
+    instance = Instance(result, tuple(kinds), callee.name)
     program.instances.by_key[key] = instance
     params = callee.tree.params
     passed = [
@@ -169,9 +164,9 @@ def _write(
     function, result = callee.tree, instance.result
     if function.body is None:
         raise CslError(f"'{function.name}' is only declared", where=function.at)
-    code = Code(instance.symbol)
+    code = Code(instance.name)
     frame.code, frame.result = code, result
-    frame.in_memory = frozenset(_addressed(function.body))
+    frame.in_memory = _in_memory(function)
     frame.scope.names.update(known)
     operands = ["ptr %pe"]
     if t.is_aggregate(result):
@@ -193,7 +188,22 @@ def _write(
     elif not code.done:
         code.unreachable()
     plain = "void" if t.is_aggregate(result) else llvm_type(result)
-    instance.text = code.text(f"{plain} @{instance.symbol}({', '.join(operands)})")
+    behind = f"({', '.join(operands)}) {code.text()}"
+    shared = frame.program.shared
+    if instance.symbol:
+        shared.define(instance.symbol, plain, behind)
+    else:
+        instance.symbol = shared.function(instance.name, plain, behind)
+
+
+_addressed_names: dict[int, tuple[tree.Function, frozenset[str]]] = {}
+
+
+def _in_memory(function: tree.Function) -> frozenset[str]:
+    """Variables of a function whose address is taken; looked for once."""
+    if id(function) not in _addressed_names:
+        _addressed_names[id(function)] = (function, frozenset(_addressed(function.body)))
+    return _addressed_names[id(function)][1]
 
 
 def entry_of(frame: Frame, callee: FunctionValue) -> Instance:

@@ -19,6 +19,7 @@ from xtc_targets.wse.sema.facts import LayoutFacts, TileFacts
 from xtc_targets.wse.sema.frame import Frame, Scope
 from xtc_targets.wse.sema.interpret import execute
 from xtc_targets.wse.sema.module import LIBRARY, Module, locate
+from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.values import (
     Address,
     Const,
@@ -38,10 +39,10 @@ class Program:
     """What everything of one compilation shares."""
 
     def __init__(
-        self, arch: Architecture, prefix: str, rectangle: tuple[int, int] | None = None
+        self, arch: Architecture, shared: SharedCode, rectangle: tuple[int, int] | None = None
     ) -> None:
         self.arch = arch
-        self.prefix = prefix
+        self.shared = shared
         self.instances = functions.Instances()
         self.layout: LayoutFacts | None = None
         self.tile: TileFacts | None = None
@@ -50,7 +51,6 @@ class Program:
         self.said: list[str] = []
         self.texts: list[str] = []
         self.globals: list[Global] = []
-        self.dsds: dict[str, str] = {}
         self.largest: tuple[int, int] = (1 << 16, 1 << 16)
         self._rectangle = rectangle
         self._modules: dict[object, Module] = {}
@@ -232,7 +232,7 @@ class Program:
         if value.base is not None:
             words[BASE] = self.address_of(value.base)
         texts = ", ".join(f"i16 {word & 0xFFFF}" for word in words)
-        return self.dsds.setdefault(texts, f"@{self.prefix}d{len(self.dsds)}")
+        return self.shared.dsd(texts)
 
     def text_number(self, text: str) -> int:
         if text not in self.texts:

@@ -9,7 +9,8 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.facts import ColorConfig, Filter
 from xtc_targets.wse.sema.values import Const, Value
 
-_PARTS = ("routes", "switches", "filter", "teardown", "color_swap_x", "color_swap_y")
+_PARTS = ("routes", "switches", "filter", "teardown")
+_ROUTES = ("rx", "tx", "color_swap_x", "color_swap_y")
 _POSITIONS = ("pos1", "pos2", "pos3")
 _SWITCH = (*_POSITIONS, "current_switch_pos", "ring_mode", "pop_mode")
 _COUNTER = ("init_counter", "max_counter", "limit1", "count_data", "count_control", "limit2")
@@ -33,7 +34,7 @@ def fields(value: Value, known: tuple[str, ...], what: str, at: Position) -> dic
 def color_config(value: Value, at: Position) -> ColorConfig:
     """A colour's configuration from the struct that says it. Raises CslError."""
     parts = fields(value, _PARTS, "the configuration of a colour", at)
-    routes = fields(parts["routes"], ("rx", "tx"), "a route", at) if "routes" in parts else {}
+    routes = fields(parts["routes"], _ROUTES, "a route", at) if "routes" in parts else {}
     first = (_directions(routes.get("rx"), at), _directions(routes.get("tx"), at))
     switches = fields(parts["switches"], _SWITCH, "a switch", at) if "switches" in parts else {}
     positions = [first]
@@ -51,6 +52,7 @@ def color_config(value: Value, at: Position) -> ColorConfig:
         _pop(switches.get("pop_mode"), at),
         bool(_int(parts.get("teardown"), 0)),
         _filter(parts["filter"], at) if "filter" in parts else None,
+        _int(routes.get("color_swap_x"), 0) | _int(routes.get("color_swap_y"), 0) << 1,
     )
 
 

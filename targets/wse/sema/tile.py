@@ -15,6 +15,7 @@ from xtc_targets.wse.sema.convert import constant_bytes
 from xtc_targets.wse.sema.facts import Export, TileFacts
 from xtc_targets.wse.sema.functions import Instance
 from xtc_targets.wse.sema.program import Program
+from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.values import Address, Const, DsdValue, FunctionValue, Items, Value
 
 
@@ -22,12 +23,11 @@ from xtc_targets.wse.sema.values import Address, Const, DsdValue, FunctionValue,
 class TileClass:
     """PEs with the same file and parameters.
 
-    `entries` are functions that the simulator calls, by the name of their definition in `ir`.
+    `entries` are the symbols of functions that the simulator calls.
     """
 
     name: str
     facts: TileFacts
-    ir: str
     entries: list[str]
     entry_of: dict[FunctionValue, int]
     addresses: dict[str, tuple[int, bool]]
@@ -45,15 +45,14 @@ class TileClass:
 
 
 def compile_tile(
-    arch: Architecture, path: Path, params: dict[str, Value], prefix: str,
+    arch: Architecture, path: Path, params: dict[str, Value], shared: SharedCode,
     rectangle: tuple[int, int],
 ) -> tuple[TileClass, Program]:  # fmt: skip
     """Evaluate and write the code of one class. Raises CslError."""
-    program = Program(arch, prefix, rectangle)
+    program = Program(arch, shared, rectangle)
     program.tile = TileFacts()
     program.open(path, params, None)
     program.run_blocks()
-    thunks: list[str] = []
     entries: list[str] = []
     entry_of: dict[FunctionValue, int] = {}
     parameters = {}
@@ -62,8 +61,7 @@ def compile_tile(
             continue
         instance = functions.entry_of(program.frame(function.module), function)
         entry_of[function] = len(entries)
-        entries.append(f"{prefix}entry{len(entries)}")
-        thunks.append(_thunk(entries[-1], instance))
+        entries.append(shared.function(f"enter_{instance.name}", "void", _thunk(instance)))
     program.run_blocks()  # of modules that only functions import
     program.tile.host_in, program.tile.host_out = program.host_colors()
     for name, export in program.tile.exports.items():
@@ -74,7 +72,7 @@ def compile_tile(
     initial = _initial(program)
     program.check_memory(path.name)
     made = TileClass(
-        path.name, program.tile, _module_text(program, thunks), entries, entry_of, addresses,
+        path.name, program.tile, entries, entry_of, addresses,
         parameters, program.memory_end, initial, program.texts, program.said,
         [(each.name, each.address or 0, each.type.size) for each in program.globals],
         program.declared, traces,
@@ -88,7 +86,7 @@ def _entered(facts: TileFacts) -> list[FunctionValue]:
     return [*found, *facts.teardown.values(), *facts.empty_queue.values()]
 
 
-def _thunk(name: str, instance: Instance) -> str:
+def _thunk(instance: Instance) -> str:
     """What the simulator calls: arguments lie in words of 64 bits, or are the halves of 32
     where there are two of 16 bits."""
     lines, texts = [], []
@@ -109,9 +107,7 @@ def _thunk(name: str, instance: Instance) -> str:
     call = f"  call void @{instance.symbol}({', '.join(['ptr %pe', *texts])})"
     if instance.result != t.VOID:
         raise CslError(f"'{instance.name}' returns a value, and nobody takes it")
-    return "\n".join(
-        [f"define internal void @{name}(ptr %pe, ptr %words) {{", *lines, call, "  ret void", "}"]
-    )
+    return "\n".join(["(ptr %pe, ptr %words) {", *lines, call, "  ret void", "}"])
 
 
 def _addresses(program: Program, exports: dict[str, Export]) -> dict[str, tuple[int, bool]]:
@@ -159,13 +155,3 @@ def _numbers(program: Program, value: Const) -> object:
     if isinstance(known, dict):
         return {name: Const(each.type, _numbers(program, each)) for name, each in known.items()}
     return known
-
-
-def _module_text(program: Program, thunks: list[str]) -> str:
-    texts = [
-        f"{name} = internal constant [16 x i16] [{words}], align 8"
-        for words, name in program.dsds.items()
-    ]
-    for instance in program.instances.by_key.values():
-        texts.append(instance.text)
-    return "\n".join([*texts, *thunks])

@@ -9,6 +9,7 @@ session(
     "xtc-opt dead.mlir --canonicalise",
     # CHECK:      $ xtc-opt dead.mlir --canonicalise
     # CHECK-NEXT: xtc-opt: error: MLIR has no pass 'canonicalise': 'canonicalise' does not refer to
+    # CHECK-NEXT:   hint: did you mean 'canonicalize'?
     # CHECK-NEXT: exit code 1
     "xtc-opt dead.mlir --copy-by-loop",
     # CHECK:      xtc-opt: error: MLIR has no pass 'copy-by-loop'

@@ -5,6 +5,7 @@
 // "cuLaunchKernel=700": the call and what it returns.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ static struct {
     uint64_t address, nbytes;
     int gpu;
 } memory[64];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the above and `blocks`
 static int retained, streams, events, modules, blocks;
 
 static void note(const char *format, ...)
@@ -162,14 +164,16 @@ result cuMemAlloc_v2(uint64_t *address, size_t nbytes)
         return 2;
     *address = (uintptr_t)aligned_alloc(256, (nbytes + 255) / 256 * 256);
     memset((void *)(uintptr_t)*address, 0x55, nbytes);
+    pthread_mutex_lock(&lock);
     blocks++;
     for (int i = 0; i < 64; i++)
         if (!memory[i].address) {
-            memory[i].address = *address;
             memory[i].nbytes = nbytes;
             memory[i].gpu = current;
+            __atomic_store_n(&memory[i].address, *address, __ATOMIC_RELEASE);
             break;
         }
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -212,11 +216,13 @@ result cuCtxSynchronize(void)
 result cuMemFree_v2(uint64_t address)
 {
     BEGIN_IN_CONTEXT();
+    pthread_mutex_lock(&lock);
     int block = block_of(address);
     if (block >= 0)
         memory[block].address = 0;
-    free((void *)(uintptr_t)address);
     blocks--;
+    pthread_mutex_unlock(&lock);
+    free((void *)(uintptr_t)address);
     return 0;
 }
 
@@ -311,10 +317,15 @@ static void *open_library(const char *image)
     char path[64];
     int file = memfd_create("module", MFD_CLOEXEC);
     size_t nbytes = strtoull(getenv("STAND_IN_IMAGE_BYTES"), NULL, 10);
+    // Libraries are known by their paths, and this one's may be another file's later.
+    static _Atomic int count;
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/stand-in-%d-%d.so", getpid(), ++count);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     if (write(file, image, nbytes) != (ssize_t)nbytes)
         return NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = symlink(path, name) ? NULL : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    unlink(name);
     close(file);
     return library;
 }

@@ -16,6 +16,7 @@ from xtc.ir.builders.reassociation import Groups, Reassociation, reassociation
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 
 Body = Callable[..., Scalar]
+Update = Callable[..., tuple[Scalar, Sequence[Scalar]]]
 IndexMap = Sequence[str]
 
 _FUSABLE = ("linalg.", "tensor.insert_slice", "tensor.extract_slice")
@@ -274,12 +275,50 @@ class LinalgBuilder:
         types = f"{value.type.mlir()} into {target.mlir()}"
         return self._emit(f"{text}{self._placed} : {types}", target, value)
 
-    def insert_slice(self, source: Value, into: Value, offsets: Sequence[int]) -> Value:
-        """`into` with `source` written at `offsets`, step 1."""
-        window = _window(offsets, source.type.sizes, [1] * len(offsets))
+    def insert_slice(
+        self,
+        source: Value,
+        into: Value,
+        offsets: Sequence[int],
+        strides: Sequence[int] | None = None,
+    ) -> Value:
+        """`into` with `source` written from `offsets` on, at every `strides`-th place (1)."""
+        window = _window(offsets, source.type.sizes, strides or [1] * len(offsets))
         types = f"{source.type.mlir()} into {into.type.mlir()}"
         text = f"tensor.insert_slice {source.ssa} into {into.ssa}{window}{self._placed}"
         return self._emit(f"{text} : {types}", into.type)
+
+    def update(self, into: Value, sizes: Sequence[int], body: Update) -> Value:
+        """`into` with single elements replaced, one after the other, in loops of these sizes.
+
+        `body(scalars, positions, current)` gives the element to store and its int64 indices;
+        `positions` are the numbers of the iterations, `current` is the tensor so far.
+        """
+        type = into.type.mlir()
+        zero, step, *ends = (self._index(number) for number in (0, 1, *sizes))
+        lines, current = [], into.ssa
+        for depth, end in enumerate(ends):
+            result, inner = self._name(), self._name()
+            loop = f"scf.for %p{depth} = {zero} to {end} step {step}"
+            lines.append(f"{result} = {loop} iter_args({inner} = {current}) -> ({type}) {{")
+            current = inner
+        scalars = ScalarBuilder()
+        positions = [scalars.position(f"%p{depth}") for depth in range(len(ends))]
+        element, indices = body(scalars, positions, Value(current, into.type))
+        place, updated = scalars.indices(indices), self._name()
+        lines += scalars.lines
+        lines.append(f"{updated} = tensor.insert {element.ssa} into {current}[{place}] : {type}")
+        opened = [line.split(" ", 1)[0] for line in lines if line.endswith("{")]
+        for name in reversed(opened):
+            lines += [f"scf.yield {updated} : {type}", "}"]
+            updated = name
+        self.lines.append("\n".join(lines) + self.location)
+        return Value(updated, into.type)
+
+    def _index(self, number: int) -> str:
+        name = self._name()
+        self.lines.append(f"{name} = arith.constant {number} : index")
+        return name
 
     def extract_slice(
         self, source: Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from xtc.core.types import ELEMENT_TYPES, ElementType
+from xtc.core.types import ELEMENT_TYPES, ElementType, TensorType
 from xtc.ir.attributes import AT_MOST_ZERO
 
 BOOL = ELEMENT_TYPES["bool"]
 Comparison = Literal["lt", "le", "eq", "ne", "ge", "gt"]
+Bitwise = Literal["and", "or", "xor"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class ScalarBuilder:
         return self._emit(f"arith.constant {text} : {element.mlir}", element)
 
     def _binary(self, stem: dict[str, str], a: Scalar, b: Scalar) -> Scalar:
-        return self._emit(f"{stem[a.element.kind]} {a.ssa}, {b.ssa} : {a.mlir}", a.element)
+        name = stem["float" if a.element.is_float else "int"]
+        return self._emit(f"{name} {a.ssa}, {b.ssa} : {a.mlir}", a.element, condition=a.condition)
 
     def add(self, a: Scalar, b: Scalar) -> Scalar:
         """a + b."""
@@ -105,13 +108,11 @@ class ScalarBuilder:
 
     def maximum(self, a: Scalar, b: Scalar) -> Scalar:
         """The larger one; NaN if either is NaN."""
-        names = {"float": "arith.maximumf", "int": "arith.maxsi", "bool": "arith.maxui"}
-        return self._binary(names, a, b)
+        return self._binary({"float": "arith.maximumf", "int": f"arith.max{_sign(a)}i"}, a, b)
 
     def minimum(self, a: Scalar, b: Scalar) -> Scalar:
         """The smaller one; NaN if either is NaN."""
-        names = {"float": "arith.minimumf", "int": "arith.minsi", "bool": "arith.minui"}
-        return self._binary(names, a, b)
+        return self._binary({"float": "arith.minimumf", "int": f"arith.min{_sign(a)}i"}, a, b)
 
     def neg(self, a: Scalar) -> Scalar:
         """-a."""
@@ -120,12 +121,103 @@ class ScalarBuilder:
         return self.sub(self.constant(0, a.element), a)
 
     def math(self, function: str, a: Scalar, *, at_most_zero: bool = False) -> Scalar:
-        """`math.<function>` of a float: exp, log, sqrt, tanh, erf.
+        """`math.<function>` of a float: exp, log, sqrt, tanh, erf, absf, floor, sin and others.
 
         `at_most_zero` says that no operand is above 0, which spares exp a test; it may be NaN.
         """
         fact = f" {{{AT_MOST_ZERO}}}" if at_most_zero else ""
         return self._emit(f"math.{function} {a.ssa}{fact} : {a.mlir}", a.element)
+
+    def power(self, a: Scalar, b: Scalar) -> Scalar:
+        """a to the power of b, floats only, as C's pow."""
+        return self._emit(f"math.powf {a.ssa}, {b.ssa} : {a.mlir}", a.element)
+
+    def quotient(self, a: Scalar, b: Scalar) -> Scalar:
+        """a / b of integers, truncated toward zero; 0 where b is 0; the least one / -1 wraps."""
+        safe, by_zero, by_minus_1 = self._divisor(a, b)
+        whole = self._emit(f"arith.div{_sign(a)}i {a.ssa}, {safe.ssa} : {a.mlir}", a.element)
+        if by_minus_1 is not None:
+            whole = self.select(by_minus_1, self.neg(a), whole)
+        return self.select(by_zero, self.constant(0, a.element), whole)
+
+    def remainder(self, a: Scalar, b: Scalar) -> Scalar:
+        """a - b * trunc(a / b), of a's sign, as C's % and fmod; 0 for integers where b is 0."""
+        if a.element.is_float:
+            return self._emit(f"arith.remf {a.ssa}, {b.ssa} : {a.mlir}", a.element)
+        safe, by_zero, by_minus_1 = self._divisor(a, b)
+        rest = self._emit(f"arith.rem{_sign(a)}i {a.ssa}, {safe.ssa} : {a.mlir}", a.element)
+        zero = self.constant(0, a.element)
+        if by_minus_1 is not None:
+            rest = self.select(by_minus_1, zero, rest)
+        return self.select(by_zero, zero, rest)
+
+    def _divisor(self, a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar | None]:
+        """`b` with 1 for what stops a program (0, and -1 for the least a); where it was so."""
+        one, zero = self.constant(1, b.element), self.constant(0, b.element)
+        by_zero = self.compare("eq", b, zero)
+        safe = self.select(by_zero, one, b)
+        if not b.element.signed:
+            return safe, by_zero, None
+        by_minus_1 = self.compare("eq", b, self.constant(-1, b.element))
+        return self.select(by_minus_1, one, safe), by_zero, by_minus_1
+
+    def bits(self, how: Bitwise, a: Scalar, b: Scalar) -> Scalar:
+        """Bit by bit and, or, exclusive or of integers, bools and i1 conditions."""
+        return self._binary({"int": f"arith.{how}i"}, a, b)
+
+    def shift(self, how: Literal["left", "right"], a: Scalar, b: Scalar) -> Scalar:
+        """Bits of an integer moved by b; what is moved by all of them or more is 0 (or -1)."""
+        name = "arith.shli" if how == "left" else f"arith.shr{_sign(a)}i"
+        last = self.constant(a.element.bits - 1, a.element)
+        over = self._emit(f"arith.cmpi ugt, {b.ssa}, {last.ssa} : {b.mlir}", BOOL, condition=True)
+        near = self.select(over, last, b)
+        moved = self._emit(f"{name} {a.ssa}, {near.ssa} : {a.mlir}", a.element)
+        if how == "right" and a.element.signed:
+            return moved
+        return self.select(over, self.constant(0, a.element), moved)
+
+    def opposite(self, condition: Scalar) -> Scalar:
+        """The i1 that holds where `condition` does not."""
+        self._count += 1
+        truth = f"%s{self._count}"
+        self.lines.append(f"{truth} = arith.constant true")
+        return self._emit(f"arith.xori {condition.ssa}, {truth} : i1", BOOL, condition=True)
+
+    def index(self, position: int) -> Scalar:
+        """The int64 number of the iteration of the operation's loop at `position`."""
+        self._count += 1
+        ssa = f"%s{self._count}"
+        self.lines.append(f"{ssa} = linalg.index {position} : index")
+        return self.position(ssa)
+
+    def read(self, tensor: str, type: TensorType, indices: Sequence[Scalar]) -> Scalar:
+        """The element of a tensor (its SSA name) at int64 `indices`, which are inside of it."""
+        place = self.indices(indices)
+        return self._emit(f"tensor.extract {tensor}[{place}] : {type.mlir()}", type.element)
+
+    def bitcast(self, a: Scalar, to: ElementType) -> Scalar:
+        """The bits of `a` as those of another element type of the same width."""
+        if a.mlir == to.mlir:
+            return Scalar(a.ssa, to)
+        return self._emit(f"arith.bitcast {a.ssa} : {a.mlir} to {to.mlir}", to)
+
+    def position(self, ssa: str) -> Scalar:
+        """A number of type index as an int64."""
+        return self._emit(f"arith.index_cast {ssa} : index to i64", ELEMENT_TYPES["int64"])
+
+    def indices(self, positions: Sequence[Scalar]) -> str:
+        """int64 positions as MLIR's indices, separated by commas."""
+        names = []
+        for position in positions:
+            self._count += 1
+            names.append(f"%s{self._count}")
+            self.lines.append(f"{names[-1]} = arith.index_cast {position.ssa} : i64 to index")
+        return ", ".join(names)
+
+    def clamp(self, position: Scalar, size: int) -> Scalar:
+        """An int64 index moved to the nearest of 0 ... size - 1."""
+        low, high = (self.constant(limit, position.element) for limit in (0, size - 1))
+        return self.minimum(self.maximum(position, low), high)
 
     def compare(self, how: Comparison, a: Scalar, b: Scalar) -> Scalar:
         """An i1; false where either is NaN (true for "ne")."""
@@ -133,7 +225,7 @@ class ScalarBuilder:
             predicate = "une" if how == "ne" else f"o{how}"
             text = f"arith.cmpf {predicate}, {a.ssa}, {b.ssa} : {a.mlir}"
         else:
-            predicate = how if how in ("eq", "ne") else f"s{how}"
+            predicate = how if how in ("eq", "ne") else f"{_sign(a)}{how}"
             text = f"arith.cmpi {predicate}, {a.ssa}, {b.ssa} : {a.mlir}"
         return self._emit(text, BOOL, condition=True)
 
@@ -147,6 +239,8 @@ class ScalarBuilder:
 
     def cast(self, a: Scalar, to: ElementType) -> Scalar:
         """`a` as another element type: see `xtc.ops.cast` for the rules."""
+        if a.condition:
+            return self.cast(self._emit(f"arith.extui {a.ssa} : i1 to i8", BOOL), to)
         if a.element == to:
             return a
         if _by_way_of_float32(a.element, to):
@@ -158,11 +252,10 @@ class ScalarBuilder:
         return self._from_integer(a, to)
 
     def _from_integer(self, a: Scalar, to: ElementType) -> Scalar:
-        signed = a.element != BOOL
         if to.is_float:
-            name = "arith.sitofp" if signed else "arith.uitofp"
+            name = f"arith.{_sign(a)}itofp"
         elif to.bits > a.element.bits:
-            name = "arith.extsi" if signed else "arith.extui"
+            name = f"arith.ext{_sign(a)}i"
         elif to.bits < a.element.bits:
             name = "arith.trunci"
         else:
@@ -180,17 +273,23 @@ class ScalarBuilder:
 
         `arith.fptosi` is poison out of range, so only values in range reach it.
         """
-        limit = 2 ** (to.bits - 1)
-        low = self.constant(-limit, a.element)
-        high = self.constant(limit, a.element)
+        least, greatest = to.limits
+        low = self.constant(least, a.element)
+        high = self.constant(greatest + 1, a.element)
         under = self.compare("lt", a, low)
         within = self.compare("lt", a, high)
         over = self.compare("ge", a, high)
         zero = self.constant(0, a.element)
         safe = self.select(within, self.select(under, zero, a), zero)
-        whole = self._emit(f"arith.fptosi {safe.ssa} : {a.mlir} to {to.mlir}", to)
-        capped = self.select(over, self.constant(limit - 1, to), whole)
-        return self.select(under, self.constant(-limit, to), capped)
+        sign = "s" if to.signed else "u"
+        whole = self._emit(f"arith.fpto{sign}i {safe.ssa} : {a.mlir} to {to.mlir}", to)
+        capped = self.select(over, self.constant(greatest, to), whole)
+        return self.select(under, self.constant(least, to), capped)
+
+
+def _sign(a: Scalar) -> str:
+    """What MLIR puts before the name of an integer operation that reads bits by their sign."""
+    return "s" if a.element.signed and not a.condition else "u"
 
 
 def _by_way_of_float32(source: ElementType, to: ElementType) -> bool:

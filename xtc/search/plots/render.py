@@ -118,7 +118,7 @@ def _matplotlib() -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise UserError("plots need matplotlib", hints=["pip install 'xtc[search]'"]) from None
+        raise UserError("plots need matplotlib", hints=["pip install matplotlib"]) from None
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         mpl.rcdefaults()

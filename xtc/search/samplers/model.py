@@ -40,7 +40,7 @@ class ModelSampler(Sampler):
         except ImportError:
             raise UserError(
                 "the sampler 'model' needs scikit-learn",
-                hints=["pip install 'xtc[search]', or use --sampler evolutionary"],
+                hints=["pip install scikit-learn, or use --sampler evolutionary"],
             ) from None
         self._make = ExtraTreesRegressor
         self._seed = seed

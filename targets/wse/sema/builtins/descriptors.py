@@ -10,7 +10,6 @@ from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import descriptor as d
 from xtc_targets.wse.sema import types as t
-from xtc_targets.wse.sema.arithmetic import binary
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
@@ -67,10 +66,7 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     pointer = given["base_address"]
     place = pointed(frame, pointer, at)
     element = place.type.element if isinstance(place.type, t.Array) else place.type
-    stride = binary(
-        frame, "*", convert(frame, given.get("stride", integer(1)), t.I16, at),
-        Const(t.I16, element.size), at,
-    )  # fmt: skip
+    stride = convert(frame, given.get("stride", integer(1)), t.I16, at)
     address = place.address
     base: Address | Value = address if isinstance(address, Address) else Run(t.U16, address)
     words = d.memory_words(kind, base, element, [given["extent"]], [stride], index)
@@ -94,7 +90,7 @@ def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: 
     points = [_unit(names, axis) for axis in range(-1, len(names))]
     offsets = [_linear(frame, indices, shape, point) for point in points]
     first = offsets[0] * element.size
-    strides = [integer((each - offsets[0]) * element.size) for each in offsets[1:]]
+    strides = [integer(each - offsets[0]) for each in offsets[1:]]
     _check_affine(frame, indices, shape, names, offsets, access.tree.at)
     start: Address | Value
     if isinstance(base.address, Address):
@@ -178,8 +174,8 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
             where=at,
             notes=[f"on {frame.program.arch.name} a queue is what it goes through"],
         )
-    if "fabric_color" not in given and not by_queue:
-        raise CslError(f"a {kind} has no 'fabric_color'", where=at)
+    if "fabric_color" not in given and queue is None:
+        raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
     flags = sum(
         bit
         for name, bit in (("control", d.CONTROL), ("advance_switch", d.ADVANCE))
@@ -262,17 +258,7 @@ def _set_dsd_length(frame: Frame, call: tree.Builtin) -> Value:
 @builtin("set_dsd_stride", 2)
 def _set_dsd_stride(frame: Frame, call: tree.Builtin) -> Value:
     value, stride = _dsd(frame, call), evaluate(frame, call.args[1])
-    at = call.at
-    if isinstance(value, Const):
-        size = value.value.words[d.KIND] >> 8
-        nbytes = binary(frame, "*", convert(frame, stride, t.I16, at), Const(t.I16, size), at)
-        return _changed(frame, value, d.STRIDES, nbytes, at)
-    slot = d.copied(frame, value, at)
-    code = frame.running(at)
-    size_text = code.value(f"lshr i16 {d.load_word(frame, slot, d.KIND, at)}, 8")
-    text = frame.operand(convert(frame, stride, t.I16, at), t.I16, at)
-    d.store_word(frame, slot, d.STRIDES, code.value(f"mul i16 {text}, {size_text}", 4), at)
-    return Run(value.type, slot)
+    return _changed(frame, value, d.STRIDES, convert(frame, stride, t.I16, call.at), call.at)
 
 
 @builtin("set_dsd_base_addr", 2)

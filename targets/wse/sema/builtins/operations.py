@@ -13,6 +13,7 @@ from xtc_targets.wse.sema.builtins.tile import task_operand
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.code import llvm_type
 from xtc_targets.wse.sema.convert import coerce, convert
+from xtc_targets.wse.sema.costs import CALL, MAPPED, RETURN
 from xtc_targets.wse.sema.evaluate import evaluate
 from xtc_targets.wse.sema.frame import Frame
 from xtc_targets.wse.sema.values import VOID, Const, FunctionValue, Run, Value
@@ -118,6 +119,8 @@ def _operand(frame: Frame, value: Value, kind: t.Type, at: Position) -> tuple[in
         return 0, "0", frame.operand(value, value.type, at)
     if isinstance(value.type, t.Pointer):
         text = frame.operand(value, value.type, at)
+        if isinstance(kind, t.Pointer):  # the function of @map takes the pointer itself
+            return 1, code.value(f"zext i16 {text} to i32"), "null"
         return 2, code.value(f"zext i16 {text} to i32"), "null"
     if value.type in t.DSRS:
         bank = t.DSRS.index(value.type)
@@ -231,10 +234,10 @@ def _map_loop(
 ) -> None:  # fmt: skip
     inputs, sizes = shape
     code = frame.running(at)
-    state, room = code.slot("[512 x i8]"), code.slot("[64 x i8]")
+    state, room = code.slot("[1024 x i8]"), code.slot("[64 x i8]")
     code.call(
         "void", "wse_map_begin", f"ptr {state}", f"ptr {array}", f"i32 {inputs}",
-        f"i32 {len(kinds)}", f"i32 {sizes}",
+        f"i32 {len(kinds)}", f"i64 {sizes}",
     )  # fmt: skip
     head, body, end = (code.new_block(hint) for hint in ("map", "body", "end"))
     code.jump(head)
@@ -246,6 +249,7 @@ def _map_loop(
     for number in range(inputs):
         pointer = code.value(f"getelementptr i8, ptr {room}, i64 {8 * number}")
         arguments.append(Run(kinds[number], frame.loaded(pointer, kinds[number], at, False)))
+    code.charge(MAPPED - CALL - RETURN - inputs)
     value = frame.program.call(frame, function, arguments, at)
     if len(kinds) > inputs:
         frame.store_at(room, coerce(frame, value, kinds[-1], at), kinds[-1], at)

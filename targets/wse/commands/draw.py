@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draw the fabric of a compiled program with the routes of each colour, as SVG."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from xtc.core.errors import UserError
+from xtc_targets.wse.build import ABOUT
+from xtc_targets.wse.drawing import fabric_svg
+
+
+def run(argv: Sequence[str]) -> int:
+    """The command on its arguments; returns the exit code. Raises UserError."""
+    parser = argparse.ArgumentParser(prog="xtc wse draw", description=__doc__)
+    parser.add_argument("folder", type=Path, help="an output folder of cslc")
+    parser.add_argument("-o", "--output", type=Path, help="the picture; without it to stdout")
+    given = parser.parse_args(argv)
+    about = given.folder / ABOUT
+    if not about.is_file():
+        raise UserError(f"{given.folder} is no output folder of cslc")
+    picture = fabric_svg(json.loads(about.read_text()))
+    if given.output is None:
+        sys.stdout.write(picture)
+    else:
+        given.output.write_text(picture)
+    return 0

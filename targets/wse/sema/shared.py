@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code that tile classes have in common: equal functions and constants are written once."""
+
+from __future__ import annotations
+
+
+class SharedCode:
+    """Definitions of LLVM IR by what they say; names are given here."""
+
+    def __init__(self) -> None:
+        self._functions: dict[tuple[str, str], str] = {}
+        self._dsds: dict[str, str] = {}
+        self.texts: list[str] = []
+
+    def function(self, name: str, before: str, behind: str) -> str:
+        """The symbol of a function whose definition is `before`, symbol, `behind`."""
+        key = (before, behind)
+        if key not in self._functions:
+            symbol = f"f{len(self._functions)}_{name}"
+            self._functions[key] = symbol
+            self.texts.append(f"define internal {before} @{symbol}{behind}\n")
+        return self._functions[key]
+
+    def reserve(self, name: str) -> str:
+        """The symbol of a function that is called before it is written: it calls itself."""
+        symbol = f"r{len(self.texts)}_{len(self._functions)}_{name}"
+        self._functions[(symbol, "")] = symbol
+        return symbol
+
+    def define(self, symbol: str, before: str, behind: str) -> None:
+        """Write a function with a reserved symbol."""
+        self.texts.append(f"define internal {before} @{symbol}{behind}\n")
+
+    def dsd(self, words: str) -> str:
+        """The name of a constant descriptor."""
+        if words not in self._dsds:
+            self._dsds[words] = f"@d{len(self._dsds)}"
+            self.texts.append(
+                f"{self._dsds[words]} = internal constant [16 x i16] [{words}], align 8\n"
+            )
+        return self._dsds[words]

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: xtc-compile %s --stage source | FileCheck %s
+"""argmin finds the element, then the least number where it stands; NaN is found as well."""
+
+import xtc.ops as O
+
+x = O.tensor((4, 6), name="x")
+with O.graph(name="argmin_graph") as gb:
+    O.argmin(x, axis=1, name="y")
+graph = gb.graph
+
+# CHECK-LABEL: func.func @argmin_graph
+# CHECK: __xtc_id_y.extreme_
+# CHECK: arith.minimumf
+# CHECK: iterator_types = ["parallel", "reduction"]{{.*}}__xtc_id_y_
+# CHECK: linalg.index 1
+# CHECK: arith.cmpf oeq
+# CHECK: arith.cmpf une
+# CHECK: arith.select

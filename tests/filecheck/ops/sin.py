@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: xtc-compile %s --stage source | FileCheck %s
+"""sin is one operation of the math dialect."""
+
+import xtc.ops as O
+
+x = O.tensor((2, 3), "float32", name="x")
+with O.graph(name="sin_graph") as gb:
+    O.sin(x, name="y")
+graph = gb.graph
+
+# CHECK-LABEL: func.func @sin_graph
+# CHECK: linalg.generic
+# CHECK-SAME: __xtc_id_y_, loop.dims = ["i", "j"]
+# CHECK: math.sin %{{.*}} : f32

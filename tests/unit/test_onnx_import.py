@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models from ONNX files: names, sizes, messages, and what hostile files end in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+
+import xtc  # noqa: E402
+from xtc.core.errors import UserError  # noqa: E402
+
+helper = onnx.helper
+F = onnx.TensorProto.FLOAT
+I64 = onnx.TensorProto.INT64
+
+
+def info(name: str, shape: Any, kind: int = F) -> Any:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(
+    nodes: list[Any], inputs: list[Any], outputs: list[Any], opset: int = 20, **more: Any
+) -> Any:
+    graph = helper.make_graph(nodes, "tested", inputs, outputs, **more)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def constant(name: str, values: Any, dtype: str = "float32") -> Any:
+    return onnx.numpy_helper.from_array(np.asarray(values, dtype), name)
+
+
+def network() -> Any:
+    """A convolution, a normalisation, an activation, a product; shapes by arithmetic."""
+    rng = np.random.default_rng(0)
+    weights = {
+        "w": rng.standard_normal((4, 3, 3, 3)),
+        "scale": rng.random(4) + 0.5,
+        "bias": rng.standard_normal(4),
+        "mean": rng.standard_normal(4),
+        "variance": rng.random(4) + 0.5,
+        "dense": rng.standard_normal((4, 5)),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["conv"], pads=[1, 1, 1, 1]),
+        helper.make_node(
+            "BatchNormalization", ["conv", "scale", "bias", "mean", "variance"], ["bn"]
+        ),
+        helper.make_node("Relu", ["bn"], ["relu"]),
+        helper.make_node("GlobalAveragePool", ["relu"], ["pool"]),
+        helper.make_node("Shape", ["pool"], ["shape"]),
+        helper.make_node("Gather", ["shape", "zero"], ["batch"]),
+        helper.make_node("Concat", ["batch", "rest"], ["target"], axis=0),
+        helper.make_node("Reshape", ["pool", "target"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "dense"], ["logits/out:0"]),
+    ]
+    constants = [constant(name, value) for name, value in weights.items()]
+    constants += [constant("zero", [0], "int64"), constant("rest", [-1], "int64")]
+    return model(
+        nodes,
+        [info("x", ["batch", 3, "h", "w_in"])],
+        [info("logits/out:0", None)],
+        initializer=constants,
+    )
+
+
+def expected(proto: Any, *arrays: Any) -> list[Any]:
+    from onnx.reference import ReferenceEvaluator
+
+    names = [given.name for given in proto.graph.input]
+    return ReferenceEvaluator(proto).run(None, dict(zip(names, arrays, strict=True)))
+
+
+@pytest.mark.slow
+def test_sizes_come_with_the_calls() -> None:
+    proto = network()
+    read = xtc.from_onnx(proto)
+    assert read.symbols == ("batch", "h", "w_in")
+    with xtc.compile(read, in_memory=True) as module:
+        for shape in ((2, 3, 6, 5), (1, 3, 4, 4), (2, 3, 6, 5)):
+            x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+            np.testing.assert_allclose(module(x), expected(proto, x)[0], rtol=1e-4, atol=1e-5)
+        assert module.specialise(batch=2, h=6, w_in=5) is module.specialise(batch=2, h=6, w_in=5)
+
+
+def test_constants_layouts_and_factors_fold() -> None:
+    graph = xtc.from_onnx(network(), dims={"batch": 1, "h": 8, "w_in": 8}).graph
+    names = [node.op.name for node in graph.nodes]
+    # One transpose to channels last; the normalisation is in the weights and one sum.
+    assert names.count("transpose") == 1
+    assert names.count("add") == 1
+    assert not {"mul", "sqrt", "div", "sub"} & set(names)
+    assert [tensor.name for tensor in graph.outputs] == ["logits_out_0"]
+    assert {node.where.line for node in graph.nodes if node.where} <= set(range(1, 10))
+
+
+def test_missing_sizes_are_named() -> None:
+    with pytest.raises(UserError, match="free dimension 'batch'"):
+        _ = xtc.from_onnx(network()).graph
+    with pytest.raises(UserError, match="no free dimension 'btach'") as caught:
+        xtc.from_onnx(network(), dims={"btach": 1})
+    assert "did you mean 'batch'?" in str(caught.value)
+
+
+def test_all_unsupported_nodes_are_listed() -> None:
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["a"], name="first"),
+        helper.make_node("Add", ["x", "x"], ["b"]),
+        helper.make_node("Softmax", ["b"], ["c"], axis=7, name="second"),
+    ]
+    proto = model(nodes, [info("x", [2, 3])], [info("a", None, I64), info("c", None)])
+    with pytest.raises(UserError) as caught:
+        _ = xtc.from_onnx(proto).graph
+    text = str(caught.value)
+    assert "2 nodes of model 'tested' cannot be imported" in text
+    assert "node 1 'first', NonZero (opset 20): the operator is not supported" in text
+    assert "node 3 'second', Softmax (opset 20): axis 7 of an operand of rank 2" in text
+
+
+def test_other_versions_of_a_schema_are_refused() -> None:
+    proto = model(
+        [helper.make_node("Add", ["x", "x"], ["y"])], [info("x", [2])], [info("y", [2])], 6
+    )
+    with pytest.raises(UserError, match="version 6 of its schema is not supported, only 7, 13, 14"):
+        _ = xtc.from_onnx(proto).graph
+
+
+@pytest.mark.slow
+def test_values_that_shapes_depend_on_come_with_the_calls() -> None:
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    proto = model(nodes, [info("x", [2, 6]), info("shape", [2], I64)], [info("y", None)])
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)
+    with xtc.compile(xtc.from_onnx(proto), in_memory=True) as module:
+        assert module(x, np.array([3, 4])).shape == (3, 4)
+        assert module(x, np.array([-1, 2])).shape == (6, 2)
+
+
+@pytest.mark.slow
+def test_loops_and_branches() -> None:
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["goes"]),
+            helper.make_node("Mul", ["s", "x"], ["s2"]),
+            helper.make_node("Identity", ["s2"], ["each"]),
+        ],
+        "body",
+        [info("n", [], I64), info("go", [], onnx.TensorProto.BOOL), info("s", [2])],
+        [info("goes", [], onnx.TensorProto.BOOL), info("s2", [2]), info("each", [2])],
+    )
+    proto = model(
+        [helper.make_node("Loop", ["count", "", "x"], ["last", "all"], body=body)],
+        [info("x", [2])],
+        [info("last", None), info("all", None)],
+        initializer=[constant("count", 3, "int64")],
+    )
+    x = np.array([2, 3], np.float32)
+    with xtc.compile(xtc.from_onnx(proto), in_memory=True) as module:
+        last, every = module(x)
+    np.testing.assert_allclose(last, x**4)
+    np.testing.assert_allclose(every, [x**2, x**3, x**4])
+
+
+def test_data_stays_in_its_folder(tmp_path: Path) -> None:
+    proto = network()
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "secret").write_bytes(bytes(4 * 108))
+    tensor = proto.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "../secret"
+    file = tmp_path / "inside" / "model.onnx"
+    file.write_bytes(proto.SerializeToString())
+    with pytest.raises(UserError, match="cannot be read as an ONNX model"):
+        xtc.from_onnx(file)
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing", bytes(range(256)) * 8])
+def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "model.onnx"
+    file.write_bytes(content)
+    with pytest.raises(UserError):
+        _ = xtc.from_onnx(file).graph
+
+
+@pytest.mark.slow
+def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path) -> None:
+    data = network().SerializeToString()
+    rng = np.random.default_rng(0)
+    file = tmp_path / "model.onnx"
+    ended = {"graph": 0, "error": 0}
+    for _ in range(400):
+        mutant = bytearray(data)
+        for position in rng.integers(0, len(data), rng.integers(1, 6)):
+            mutant[position] = rng.integers(0, 256)
+        if rng.random() < 0.2:
+            del mutant[rng.integers(0, len(mutant)) :]
+        file.write_bytes(bytes(mutant))
+        try:
+            read = xtc.from_onnx(file)
+            read.bind(dict.fromkeys(read.symbols, 4))
+            ended["graph"] += 1
+        except UserError:
+            ended["error"] += 1
+    assert min(ended.values()) > 20

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sample of the node tests of the package onnx; tools/onnx_node_tests.py runs all of them."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+
+pytest.importorskip("onnx", reason="the package onnx is not installed")
+
+from tools.onnx_node_tests import cases, outcome
+
+_EVERY = 12  # of the tests in the order of their names
+# Reference values with rounding errors of a transform in float32 that exceed the test's tolerance.
+_NOISY = {"test_dft_inverse", "test_dft_inverse_opset19"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_sample_is_right_or_refused() -> None:
+    found = sorted(cases(), key=lambda case: str(case.name))[::_EVERY]
+    results = [outcome(case) for case in found]
+    failed = [f"{r.name}: {r.text}" for r in results if r.kind in ("wrong", "crash")]
+    assert not [text for text in failed if text.split(":")[0] not in _NOISY]
+    counts = collections.Counter(result.kind for result in results)
+    assert counts["right"] >= 0.75 * len(results), counts

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models from PyTorch: exported programs, and torch.compile with free sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the package torch is not installed")
+
+import xtc  # noqa: E402
+from xtc.core.errors import UserError  # noqa: E402
+
+nn = torch.nn
+
+
+class Attention(nn.Module):  # type: ignore[misc, name-defined]
+    """A block of a transformer, with a causal mask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.qkv, self.out = nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)
+        self.up, self.down = nn.Linear(16, 32), nn.Linear(32, 16)
+
+    def forward(self, x):  # type: ignore[no-untyped-def]
+        b, n, c = x.shape
+        q, k, v = self.qkv(self.norm(x)).view(b, n, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(b, n, c))
+        return x + self.down(nn.functional.gelu(self.up(x)))
+
+
+def models() -> dict[str, tuple[object, tuple[int, ...]]]:
+    torch.manual_seed(0)
+    convolutions = nn.Sequential(
+        nn.Conv2d(3, 8, 3, stride=2, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU6(),
+        nn.Conv2d(8, 8, 3, padding=1, groups=8),
+        nn.MaxPool2d(3, 2, 1, ceil_mode=True),
+        nn.ConvTranspose2d(8, 4, 2, stride=2),
+        nn.Hardswish(),
+        nn.Upsample(scale_factor=2, mode="bilinear"),
+        nn.AdaptiveAvgPool2d((2, 3)),
+        nn.Flatten(),
+        nn.Linear(24, 5),
+        nn.LogSoftmax(-1),
+    )
+    return {
+        "convolutions": (convolutions.eval(), (2, 3, 12, 14)),
+        "attention": (Attention().eval(), (2, 6, 16)),
+        "signals": (
+            nn.Sequential(
+                nn.Conv1d(4, 8, 3), nn.GroupNorm(2, 8), nn.SiLU(), nn.AvgPool1d(2)
+            ).eval(),
+            (2, 4, 20),
+        ),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["convolutions", "attention", "signals"])
+def test_exported_programs(name: str) -> None:
+    module, shape = models()[name]
+    x = torch.randn(shape)
+    with torch.no_grad():
+        wanted = module(x).numpy()
+    graph = xtc.from_torch(torch.export.export(module, (x,)), name=name)
+    assert graph.name == name
+    with xtc.compile(graph, in_memory=True) as compiled:
+        np.testing.assert_allclose(compiled(x.numpy()), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_compile_follows_sizes_and_weights() -> None:
+    from xtc.importers.torch.backend import xtc_backend
+
+    torch._dynamo.reset()
+    module, _ = models()["attention"]
+    compiled = torch.compile(module, backend=xtc_backend)
+    with torch.no_grad():
+        for rows in (2, 3, 5):
+            x = torch.randn(rows, 6, 16)
+            torch.testing.assert_close(compiled(x), module(x), rtol=1e-4, atol=1e-5)
+        module.out.weight.mul_(2)
+        torch.testing.assert_close(compiled(x), module(x), rtol=1e-4, atol=1e-5)
+
+
+def test_unsupported_operators_are_listed_with_their_line() -> None:
+    class Unusual(nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            return torch.linalg.inv(x) + torch.special.digamma(x)
+
+    program = torch.export.export(Unusual(), (torch.eye(3),))
+    with pytest.raises(UserError) as caught:
+        xtc.from_torch(program)
+    text = str(caught.value)
+    assert "2 nodes of 'model' cannot be imported" in text
+    assert "aten.digamma.default" in text
+    assert "test_torch_import.py" in text
+
+
+def test_what_is_no_program_is_refused() -> None:
+    with pytest.raises(UserError, match="takes an exported program, not Linear"):
+        xtc.from_torch(nn.Linear(2, 2))

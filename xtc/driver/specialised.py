@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module with free sizes: compiled for those that calls bring, and kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from xtc.core.call import match_names
+from xtc.core.errors import UserError
+from xtc.driver.module import Module
+from xtc.graph.family import GraphFamily
+from xtc.graph.graph import Graph
+
+KEPT = 32  # modules; the one used longest ago is closed for a new one
+Array = np.ndarray[Any, Any]
+Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
+
+
+def specialised(
+    family: GraphFamily, dims: Mapping[str, int], build: Callable[[Graph], Module]
+) -> SpecialisedModule:
+    """A module for every size of `family`, of which `dims` fix some."""
+    return SpecialisedModule(family, dims, build)
+
+
+class SpecialisedModule:
+    """A function on arrays whose sizes differ from call to call; a context manager.
+
+    A call compiles for sizes that it meets first, or takes what was compiled for them. Inputs whose
+    values shapes depend on count as sizes. `specialise` gives the module for sizes by name.
+
+    Attributes:
+        family: what is compiled.
+        graph: of the latest call.
+    """
+
+    def __init__(
+        self,
+        family: GraphFamily,
+        dims: Mapping[str, int],
+        build: Callable[[Graph], Module],
+        *,
+        kept: int = KEPT,
+    ) -> None:
+        """`dims` fix some sizes, `build` compiles a graph; `kept` is how many modules stay open."""
+        self.family = family
+        self._dims = dict(dims)
+        self._build = build
+        self._kept = kept
+        self._modules: OrderedDict[Key, Module] = OrderedDict()
+        self._lock = Lock()
+        self._latest: Module | None = None
+        self._closed = False
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the latest call. Raises UserError before the first one."""
+        return self._require_latest().graph
+
+    def _require_latest(self) -> Module:
+        if self._latest is None:
+            raise UserError(
+                f"'{self.family.name}' has not been called, so its sizes are unknown",
+                hints=["module.specialise(...) compiles for sizes by name"],
+            )
+        return self._latest
+
+    def specialise(self, **dims: int) -> Module:
+        """The module for sizes by name, compiled now where it was not. Raises UserError."""
+        return self._module({**self._dims, **dims}, {})
+
+    def __call__(self, *args: Any, **arrays: Any) -> Any:
+        """Run on arrays. Raises UserError where they fit the family's inputs in no size."""
+        family = self.family
+        names = [given.name for given in family.inputs]
+        given = match_names(f"'{family.name}'", names, args, arrays)
+        values = {name: np.asarray(value) for name, value in given.items()}
+        module = self._module(*family.sizes_of(values))
+        inputs = {ours: values[theirs] for ours, theirs in family.input_names(module.graph).items()}
+        return module(**inputs)
+
+    def _module(self, dims: Mapping[str, int], values: Mapping[str, Array]) -> Module:
+        key = (
+            tuple(sorted(dims.items())),
+            tuple((name, value.tobytes(), value.shape) for name, value in sorted(values.items())),
+        )
+        with self._lock:
+            if self._closed:
+                raise UserError(f"module '{self.family.name}' is closed")
+            module = self._modules.pop(key, None)
+            if module is None:
+                module = self._build(self.family.bind(dims, values))
+            self._modules[key] = self._latest = module
+            while len(self._modules) > self._kept:
+                _, oldest = self._modules.popitem(last=False)
+                oldest.close()
+        return module
+
+    def close(self) -> None:
+        """Release all that was compiled; a call afterwards raises UserError."""
+        with self._lock:
+            self._closed = True
+            for module in self._modules.values():
+                module.close()
+            self._modules.clear()
+
+    def __enter__(self) -> SpecialisedModule:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<xtc.SpecialisedModule {self.family!r}, {len(self._modules)} compiled>"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other front doors: models come in by file. `from_onnx` reads ONNX, `from_torch` PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from xtc.core.errors import UserError
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from xtc.graph.graph import Graph
+    from xtc.importers.onnx.model import OnnxModel
+
+
+def from_onnx(source: Any, *, dims: Mapping[str, int] | None = None) -> OnnxModel:
+    """The model in an ONNX file.
+
+    Args:
+        source: a path, or an `onnx.ModelProto`.
+        dims: sizes of free dimensions, by the names that the file has for them; a dimension
+            without a name is called after its input and its number: "x_0".
+
+    Raises UserError where the package `onnx` is missing, the file is no model, or an input is of a
+    type that graphs do not have.
+    """
+    try:
+        from xtc.importers.onnx.load import load_model
+        from xtc.importers.onnx.model import model_of
+    except ModuleNotFoundError as error:
+        if error.name != "onnx":
+            raise
+        raise UserError(
+            "xtc.from_onnx needs the package onnx", hints=["pip install 'onnx>=1.21'"]
+        ) from None
+    proto, file = load_model(source)
+    return model_of(proto, file, dims or {})
+
+
+def from_torch(program: ExportedProgram, *, name: str = "model") -> Graph:
+    """The graph of what `torch.export.export(module, args)` gives, weights as constants.
+
+    Raises UserError where the package `torch` is missing, and with all operators that are not
+    supported, each with the line of the program that wrote it.
+    """
+    try:
+        from torch.export import ExportedProgram
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise UserError(
+            "xtc.from_torch needs the package torch", hints=["pip install 'torch>=2.13'"]
+        ) from None
+    from xtc.importers.torch.exported import graph_of
+
+    if not isinstance(program, ExportedProgram):
+        raise UserError(
+            f"xtc.from_torch takes an exported program, not {type(program).__name__}",
+            hints=["torch.export.export(module, example_arguments) gives one"],
+        )
+    return graph_of(program, name)

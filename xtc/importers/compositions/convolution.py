@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions of one, two and three dimensions, channels last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import padded
+from xtc.importers.compositions.windows import Window
+from xtc.importers.values import Value, as_tensor, shape_of
+
+
+def slid(x: Tensor, kernel: Tensor, slides: Sequence[Window], groups: int) -> Tensor:
+    """Filters (taps..., c / groups, f) over (n, ..., c), of one, two or three dimensions."""
+    strides = [slide.stride for slide in slides]
+    dilations = [slide.dilation for slide in slides]
+    border = [slide.border for slide in slides]
+    if any(min(ends) < 0 for ends in border):
+        cut = padded(
+            x, [(0, 0), *((min(a, 0), min(b, 0)) for a, b in border), (0, 0)], "constant", 0
+        )
+        x, border = as_tensor(cut), [(max(a, 0), max(b, 0)) for a, b in border]
+    if len(slides) == 3:
+        return O.conv3d(
+            x, kernel, stride=strides, padding=border, dilation=dilations, groups=groups
+        )
+    if len(slides) == 1:
+        n, width, channels = x.type.sizes
+        x, kernel = O.reshape(x, (n, 1, width, channels)), O.reshape(kernel, (1, *kernel.shape))
+        strides, dilations, border = [1, *strides], [1, *dilations], [(0, 0), *border]
+    result = O.conv2d(
+        x,
+        kernel,
+        stride=(strides[0], strides[1]),
+        padding=(border[0], border[1]),
+        dilation=(dilations[0], dilations[1]),
+        groups=groups,
+    )
+    if len(slides) == 1:
+        n, _, width, filters = result.type.sizes
+        result = O.reshape(result, (n, width, filters))
+    return result
+
+
+def turned(filters: Value, groups: int) -> Tensor:
+    """Filters (c, f / groups, taps...) as (taps..., c / groups, f), taps in reverse order."""
+    channels, each, *taps = shape_of(filters)
+    rank = len(taps)
+    split = (groups, channels // groups, each, *taps)
+    order = (*range(3, 3 + rank), 1, 0, 2)
+    shape = (*taps, channels // groups, groups * each)
+    if isinstance(filters, np.ndarray):
+        turned = np.flip(filters, axis=tuple(range(2, 2 + rank))).reshape(split)
+        return as_tensor(np.ascontiguousarray(turned.transpose(order).reshape(shape)))
+    turned_axes = tuple(d for d in range(2, 2 + rank) if math.prod(taps[d - 2 : d - 1]) > 1)
+    value = O.flip(filters, axes=turned_axes) if turned_axes else filters
+    return O.reshape(O.transpose(O.reshape(value, split), axes=order), shape)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The last step of every importer: simplify, name outputs, drop what nothing needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import xtc.ops as O
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.tensor import Tensor
+from xtc.importers.names import plain_name
+from xtc.importers.simplify import simplified
+
+
+def finish(
+    builder: GraphBuilder,
+    names: Sequence[str],
+    results: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+) -> None:
+    """Make `results` the outputs of the open graph, under `names`; its inputs are among `leaves`.
+
+    An output that is an input, a constant or another output is copied. Inputs that nothing uses are
+    no inputs of the graph.
+    """
+    nodes, found = simplified(builder.nodes, results)
+    builder.replace(nodes)
+    taken: set[Tensor] = set()
+    outputs = []
+    for name, tensor in zip(names, found, strict=True):
+        if tensor.producer is None or tensor in taken:
+            tensor = O.reshape(tensor, tensor.shape)
+        tensor.name = plain_name(name, {str(other.name) for other in (*taken, *leaves)})
+        taken.add(tensor)
+        outputs.append(tensor)
+    prune(builder, outputs)
+    O.outputs(*outputs)
+    used = {tensor for node in builder.nodes for tensor in node.inputs}
+    builder.inputs = tuple(tensor for tensor in leaves if tensor in used)
+
+
+def prune(builder: GraphBuilder, outputs: Sequence[Tensor]) -> None:
+    """Drop the nodes that no output depends on, and declared tensors that nothing uses."""
+    needed = set(outputs)
+    kept = []
+    for node in reversed(builder.nodes):
+        if node.output in needed:
+            needed.update(node.inputs)
+            kept.append(node)
+    builder.nodes[:] = reversed(kept)
+    builder.declared[:] = [tensor for tensor in builder.declared if tensor in needed]
+
+
+def undeclared(builder: GraphBuilder, shape: tuple[int, ...], dtype: str, name: str) -> Tensor:
+    """An input that the graph need not use, as models have them."""
+    tensor = O.tensor(shape, dtype, name=name)
+    builder.declared.remove(tensor)
+    return tensor

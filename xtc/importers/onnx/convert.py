@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks the nodes of a model whose sizes are all known and writes each into the open graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+
+from xtc.core.errors import UserError, XtcError
+from xtc.core.location import SourceLocation
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.tensor import Tensor
+from xtc.importers.names import plain_name
+from xtc.importers.onnx import ops as _  # noqa: F401  fills the table
+from xtc.importers.onnx.call import Call
+from xtc.importers.onnx.fold import fold, foldable
+from xtc.importers.onnx.load import attributes_of
+from xtc.importers.onnx.table import TABLE, Entry, versions_of
+from xtc.importers.values import Array, Unsupported, Value, ValueNeeded
+
+MOST_NODES = 200_000  # of unrolled loops and all
+
+
+@dataclass
+class Problem:
+    """A node that was not read, and why."""
+
+    node: onnx.NodeProto
+    number: int
+    why: str
+    needs: Tensor | None = None
+
+
+@dataclass
+class Converter:
+    """Writes a model's nodes into `builder`, and collects what it cannot write.
+
+    Attributes:
+        builder: the open graph.
+        opsets: versions of the model's operator sets, by domain.
+        file: the model's, for locations.
+        problems: what went wrong, in the order of the nodes.
+    """
+
+    builder: GraphBuilder
+    opsets: Mapping[str, int]
+    file: str
+    problems: list[Problem] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    _number: int = 0
+    _written: int = 0
+
+    def graph(self, graph: onnx.GraphProto, known: Mapping[str, Value]) -> dict[str, Value]:
+        """All values of a graph by name, starting from those `known`."""
+        values: dict[str, Value] = {**known, **initializers(graph)}
+        for number, node in enumerate(graph.node, start=1):
+            self._number = number
+            self._node(node, values)
+        return values
+
+    def subgraph(
+        self, graph: onnx.GraphProto, operands: Sequence[Value], outer: Mapping[str, Value]
+    ) -> list[Value]:
+        """The outputs of a subgraph on operands; it sees the values around it."""
+        inner = {info.name: value for info, value in zip(graph.input, operands, strict=False)}
+        number = self._number
+        values = self.graph(graph, {**outer, **inner})
+        self._number = number
+        missing = [out.name for out in graph.output if out.name not in values]
+        if missing:
+            raise Unsupported(f"its subgraph does not compute '{missing[0]}'")
+        return [values[out.name] for out in graph.output]
+
+    def _node(self, node: onnx.NodeProto, values: dict[str, Value]) -> None:
+        if any(name and name not in values for name in node.input):
+            return  # what computes it is among the problems
+        start = len(self.builder.nodes)
+        number = self._number
+        try:
+            results = self._results(node, values)
+        except (Unsupported, UserError) as error:
+            del self.builder.nodes[start:]
+            why = error.what if isinstance(error, XtcError) else str(error)
+            needs = error.tensor if isinstance(error, ValueNeeded) else None
+            self.problems.append(Problem(node, number, why, needs))
+            return
+        self._name(node, results, start, number)
+        values.update(
+            (name, value)
+            for name, value in zip(node.output, results, strict=False)
+            if name and value is not None
+        )
+
+    def _results(self, node: onnx.NodeProto, values: Mapping[str, Value]) -> list[Value | None]:
+        self._written += 1
+        if self._written > MOST_NODES:
+            raise Unsupported(f"more than {MOST_NODES} nodes, loops unrolled")
+        entry, version = self._entry(node)
+        inputs = [values[name] if name else None for name in node.input]
+        call = Call(
+            node,
+            inputs,
+            attributes_of(node),
+            version,
+            lambda graph, operands: self.subgraph(graph, operands, values),
+        )
+        arrays = [value for value in inputs if not isinstance(value, Tensor)]
+        if entry is not None and not entry.folds:
+            return _listed(entry.write(call))
+        if len(arrays) == len(inputs) and foldable(node):
+            return list(fold(node, arrays, self.opsets))
+        if any(isinstance(value, np.ndarray) and value.size == 0 for value in inputs[:1]):
+            return list(self._without_elements(node, inputs))
+        if entry is None:
+            raise Unsupported(unknown(node, self.opsets))
+        return _listed(entry.write(call))
+
+    def _without_elements(
+        self, node: onnx.NodeProto, inputs: Sequence[Value | None]
+    ) -> list[Array | None]:
+        if any(isinstance(value, Tensor) for value in inputs):
+            raise Unsupported("an operand without elements")
+        return fold(node, [v for v in inputs if not isinstance(v, Tensor)], self.opsets)
+
+    def _entry(self, node: onnx.NodeProto) -> tuple[Entry | None, int]:
+        version = schema_version(node, self.opsets)
+        return TABLE.get((domain_of(node), node.op_type, version)), version
+
+    def _name(
+        self, node: onnx.NodeProto, results: Sequence[Value | None], start: int, number: int
+    ) -> None:
+        where = SourceLocation(self.file, number)
+        for written in self.builder.nodes[start:]:
+            written.where = written.output.where = where
+        for name, value in zip(node.output, results, strict=False):
+            if not isinstance(value, Tensor) or value.producer is None:
+                continue
+            if name and value.name is None:
+                value.name = plain_name(name, self.names)
+                self.names.add(value.name)
+
+
+def _listed(results: Any) -> list[Value | None]:
+    if isinstance(results, Tensor | np.ndarray):
+        return [results]
+    return list(results)
+
+
+def initializers(graph: onnx.GraphProto) -> dict[str, Value]:
+    """The constants of a graph by name."""
+    if graph.sparse_initializer:
+        raise Unsupported("sparse constants")
+    return {entry.name: onnx.numpy_helper.to_array(entry) for entry in graph.initializer}
+
+
+def domain_of(node: onnx.NodeProto) -> str:
+    """The node's domain; "" for ONNX's own."""
+    return "" if node.domain == "ai.onnx" else node.domain
+
+
+def schema_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> int:
+    """The version of the schema that a node follows; 0 where ONNX has none."""
+    domain = domain_of(node)
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
+    except onnx.defs.SchemaError:
+        return 0
+    return int(schema.since_version)
+
+
+def unknown(node: onnx.NodeProto, opsets: Mapping[str, int]) -> str:
+    """Why a node has no line in the table."""
+    domain = domain_of(node)
+    have = versions_of(domain, node.op_type)
+    version = schema_version(node, opsets)
+    if have:
+        known = ", ".join(map(str, have))
+        return f"version {version} of its schema is not supported, only {known}"
+    return "the operator is not supported"

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and checks a model; whatever a file holds, the end is a model or a UserError."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from xtc.core.errors import UserError
+
+_DOMAINS = ("", "ai.onnx")
+
+
+def load_model(source: Any) -> tuple[onnx.ModelProto, str | None]:
+    """The checked model and its file, if any. Raises UserError for anything that is none.
+
+    Data of constants beside the file is read too; it must lie in the file's folder.
+    """
+    if isinstance(source, onnx.ModelProto):
+        model = onnx.ModelProto()
+        model.CopyFrom(source)
+        file = None
+    elif isinstance(source, str | Path):
+        file = str(source)
+        model = _read(Path(source))
+    else:
+        raise UserError(f"xtc.from_onnx takes a path or a model, not {type(source).__name__}")
+    for output in model.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.shape.SetInParent()  # the checker wants one, nobody reads it
+    _check(model, file)
+    return model, file
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    if not path.is_file():
+        raise UserError(f"there is no file {path}")
+    try:
+        return onnx.load(str(path))
+    except Exception as error:  # onnx and protobuf raise what they please on damaged files
+        raise UserError(
+            f"{path} cannot be read as an ONNX model",
+            notes=[_first_line(error)],
+            hints=_external_hint(error),
+        ) from None
+
+
+def _external_hint(error: Exception) -> list[str]:
+    text = str(error).lower()
+    if "external" in text or "symlink" in text or "outside" in text:
+        return ["data of constants must be plain files, not links, in the model's own folder"]
+    return []
+
+
+def _check(model: onnx.ModelProto, file: str | None) -> None:
+    try:
+        _check_texts(model)
+        onnx.checker.check_model(model)
+    except Exception as error:
+        raise UserError(
+            "the model does not hold to ONNX's rules", where=file, notes=[_first_line(error)]
+        ) from None
+
+
+def _check_texts(message: Any) -> None:
+    """Raise ValueError where a text is no UTF-8: it reads as bytes, which nobody expects."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for item in value if _is_repeated(field) else [value]:
+                _check_texts(item)
+        elif field.type == field.TYPE_STRING:
+            for text in value if _is_repeated(field) else [value]:
+                if not isinstance(text, str):
+                    raise ValueError(f"the text {text!r} is not UTF-8")
+
+
+def _is_repeated(field: Any) -> bool:
+    return bool(getattr(field, "is_repeated", False))
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
+
+
+def opsets(model: onnx.ModelProto) -> dict[str, int]:
+    """The version of each operator set that the model uses, by domain."""
+    return {
+        "" if entry.domain in _DOMAINS else entry.domain: entry.version
+        for entry in model.opset_import
+    }
+
+
+def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
+    """Attributes as Python values: tensors as arrays, bytes as text. Raises UserError."""
+    return {attribute.name: _attribute(attribute) for attribute in node.attribute}
+
+
+def _attribute(attribute: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return [item.decode("utf-8") for item in value]
+    if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS):
+        return list(value)
+    return value
+
+
+def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """The graphs among a node's attributes."""
+    single = (entry.g for entry in node.attribute if entry.type == onnx.AttributeProto.GRAPH)
+    return [*single, *itertools.chain.from_iterable(entry.graphs for entry in node.attribute)]

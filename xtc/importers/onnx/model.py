@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model from a file: a graph as soon as its sizes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+import xtc.ops as O
+from xtc.core.errors import UserError, did_you_mean
+from xtc.core.types import ELEMENT_TYPES
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.graph import Graph
+from xtc.graph.tensor import Tensor
+from xtc.importers.finish import finish, undeclared
+from xtc.importers.names import graph_name, plain_name
+from xtc.importers.onnx.convert import Converter, Problem
+from xtc.importers.onnx.inline import inlined
+from xtc.importers.onnx.load import opsets
+from xtc.importers.values import Array, Unsupported, Value, as_tensor
+
+Size = int | str
+MOST_VALUES = 4096  # elements of an input whose value sizes may depend on
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """An input of a model.
+
+    Attributes:
+        name: as the file has it.
+        shape: sizes; a text is the name of a dimension that is free.
+        dtype: name of the element type.
+    """
+
+    name: str
+    shape: tuple[Size, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'x'.join([*map(str, self.shape), self.dtype])}"
+
+
+@dataclass(eq=False)
+class OnnxModel:
+    """A model read from ONNX.
+
+    `bind` gives the graph for given sizes; `graph` is it where all sizes are known. A model is
+    compiled as it stands: `xtc.compile(model)` compiles for the sizes that calls bring.
+
+    Attributes:
+        name: of the compiled function.
+        inputs: in the order of the file, constants left out.
+        outputs: names in the order of the file.
+        dims: sizes given when the model was read.
+    """
+
+    name: str
+    inputs: tuple[ModelInput, ...]
+    outputs: tuple[str, ...]
+    dims: Mapping[str, int]
+    _proto: onnx.ModelProto = field(repr=False)
+    _file: str | None = field(default=None, repr=False)
+    _values: tuple[str, ...] = field(default=(), repr=False)
+    _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the dimensions that are free, in the order of the inputs."""
+        names = [size for given in self.inputs for size in given.shape if isinstance(size, str)]
+        return tuple(name for name in dict.fromkeys(names) if name not in self.dims)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, where no size is free. Raises UserError otherwise."""
+        return self.bind()
+
+    def bind(
+        self, dims: Mapping[str, int] | None = None, values: Mapping[str, Any] | None = None
+    ) -> Graph:
+        """The graph for given sizes of the free dimensions.
+
+        Args:
+            dims: sizes by name.
+            values: arrays of inputs that shapes depend on; the graph has them as constants.
+
+        Raises UserError for missing or unknown names, and with all nodes that are not supported.
+        """
+        if self._latest is not None and self._latest[0] is dims and self._latest[1] is values:
+            return self._latest[2]
+        return self._bound(dims, values)
+
+    def _bound(self, dims: Mapping[str, int] | None, values: Mapping[str, Any] | None) -> Graph:
+        sizes = self._sizes(dims or {})
+        given = {name: np.asarray(value) for name, value in (values or {}).items()}
+        with O.graph(name=self.name) as builder:
+            converter = Converter(builder, opsets(self._proto), self._file or f"<{self.name}>")
+            known = self._leaves(converter, sizes, given)
+            found = self._converted(converter, known, sizes)
+            if converter.problems:
+                raise self._refusal(converter, known)
+            self._finish(builder, found, known)
+        return builder.graph
+
+    def _converted(
+        self, converter: Converter, known: dict[str, Value], sizes: Mapping[str, int]
+    ) -> dict[str, Value]:
+        graph = inlined(self._proto, self._static(sizes))
+        try:
+            return converter.graph(graph, known)
+        except Unsupported as error:
+            raise UserError(f"the model has {error}", where=self._file) from None
+
+    def _static(self, sizes: Mapping[str, int]) -> dict[str, list[int]]:
+        return {
+            given.name: [sizes[s] if isinstance(s, str) else s for s in given.shape]
+            for given in self.inputs
+        }
+
+    def _sizes(self, dims: Mapping[str, int]) -> dict[str, int]:
+        for name, size in dims.items():
+            if name not in self.symbols and name not in self.dims:
+                raise UserError(
+                    f"model '{self.name}' has no free dimension '{name}'",
+                    hints=did_you_mean(name, self.symbols),
+                )
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+                raise UserError(
+                    f"dimension '{name}' of model '{self.name}' cannot be {size!r}",
+                    notes=["every size is 1 or more"],
+                )
+        sizes = {**self.dims, **{name: int(size) for name, size in dims.items()}}
+        missing = [name for name in self.symbols if name not in sizes]
+        if missing:
+            raise UserError(
+                f"model '{self.name}' has the free dimension '{missing[0]}'",
+                where=self._file,
+                notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
+                hints=[f"give its size: dims={{'{missing[0]}': 32}}"],
+            )
+        return sizes
+
+    def _leaves(
+        self, converter: Converter, sizes: Mapping[str, int], values: Mapping[str, Array]
+    ) -> dict[str, Value]:
+        leaves: dict[str, Value] = {}
+        for given in self.inputs:
+            shape = [sizes[size] if isinstance(size, str) else size for size in given.shape]
+            if given.name in values:
+                leaves[given.name] = values[given.name]
+            elif 0 in shape:
+                leaves[given.name] = np.empty(shape, ELEMENT_TYPES[given.dtype].numpy)
+            else:
+                name = plain_name(given.name, converter.names)
+                converter.names.add(name)
+                # Declared outside of the graph's own list: a model need not use all of its inputs.
+                leaves[given.name] = undeclared(converter.builder, tuple(shape), given.dtype, name)
+        return leaves
+
+    def _refusal(self, converter: Converter, known: Mapping[str, Value]) -> UserError:
+        problems = converter.problems
+        needs = _inputs_behind(problems, known)
+        notes = [f"{self._place(problem)}: {problem.why}" for problem in problems]
+        count = f"{len(problems)} node{'s' * (len(problems) != 1)}"
+        error = UnsupportedModel(
+            f"{count} of model '{self.name}' cannot be imported", where=self._file, notes=notes
+        )
+        error.needs = needs
+        return error
+
+    def _place(self, problem: Problem) -> str:
+        node = problem.node
+        label = f" '{node.name}'" if node.name else ""
+        opset = opsets(self._proto).get(node.domain, "?")
+        domain = f"{node.domain}." if node.domain else ""
+        return f"node {problem.number}{label}, {domain}{node.op_type} (opset {opset})"
+
+    def _finish(
+        self, builder: GraphBuilder, found: Mapping[str, Value], known: Mapping[str, Value]
+    ) -> None:
+        leaves = [value for value in known.values() if isinstance(value, Tensor)]
+        finish(builder, self.outputs, self._results(found), leaves)
+
+    def _results(self, found: Mapping[str, Value]) -> list[Tensor]:
+        results = []
+        for name in self.outputs:
+            if name not in found:
+                raise UserError(f"output '{name}' is computed by no node", where=self._file)
+            try:
+                results.append(as_tensor(found[name]))
+            except Unsupported as error:
+                raise UserError(f"output '{name}' is {error}", where=self._file) from None
+        return results
+
+    def sizes_of(self, arrays: Mapping[str, Array]) -> tuple[dict[str, int], dict[str, Array]]:
+        """The free sizes that arrays by input name fix, and the inputs that shapes depend on."""
+        sizes: dict[str, int] = {}
+        for given in self.inputs:
+            self._match(given, arrays[given.name], sizes)
+        values = {name: arrays[name] for name in self._values}
+        while True:
+            try:
+                self._latest = (sizes, values, self._bound(sizes, values))
+            except UnsupportedModel as error:
+                if not set(error.needs) - set(values):
+                    raise
+                values |= {name: arrays[name] for name in error.needs}
+            else:
+                self._values = tuple(values)
+                return sizes, values
+
+    def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
+        """Take free sizes from an array. Raises UserError where it is no such input."""
+        fits = array.ndim == len(given.shape)
+        for size, found in zip(given.shape, array.shape, strict=False):
+            wanted = self.dims.get(size, size) if isinstance(size, str) else size
+            if isinstance(wanted, str):
+                wanted = sizes.setdefault(wanted, found)
+            fits = fits and wanted == found
+        if not fits:
+            known = f" with {sizes}" if sizes else ""
+            raise UserError(
+                f"input '{given.name}' of model '{self.name}' has shape {array.shape}, "
+                f"not {given.shape}{known}"
+            )
+
+    def input_names(self, graph: Graph) -> dict[str, str]:
+        """The model's names of a graph's inputs, by the graph's own."""
+        taken: set[str] = set()
+        names = {}
+        for given in self.inputs:
+            plain = plain_name(given.name, taken)
+            taken.add(plain)
+            names[plain] = given.name
+        return {str(tensor.name): names[str(tensor.name)] for tensor in graph.inputs}
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        return f"<xtc model {self.name}({inputs}) -> {', '.join(self.outputs)}>"
+
+
+class UnsupportedModel(UserError):  # noqa: N818  what the user has, not what went wrong
+    """Nodes of a model are not supported.
+
+    `needs` names the inputs whose values would let the nodes be imported that need values.
+    """
+
+    needs: tuple[str, ...] = ()
+
+
+def _inputs_behind(problems: list[Problem], known: Mapping[str, Value]) -> tuple[str, ...]:
+    """Inputs, small ones, that the needed values are computed from; none where others are too."""
+    names = {value: name for name, value in known.items() if isinstance(value, Tensor)}
+    found: dict[str, None] = {}
+    for problem in problems:
+        if problem.needs is None:
+            continue  # it may be for want of what another node needs
+        for leaf in _leaves_of(problem.needs):
+            if leaf not in names or not _small(leaf):
+                return ()
+            found[names[leaf]] = None
+    return tuple(found)
+
+
+def _small(tensor: Tensor) -> bool:
+    """Whether a tensor can hold sizes, positions or flags: few numbers, no picture."""
+    return tensor.type.size <= MOST_VALUES and not (
+        tensor.element.is_float and tensor.type.rank > 1
+    )
+
+
+def _leaves_of(tensor: Tensor) -> set[Tensor]:
+    """The inputs that a tensor is computed from."""
+    leaves, open_, seen = set(), [tensor], set()
+    while open_:
+        current = open_.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current.producer is not None:
+            open_.extend(current.producer.inputs)
+        elif current.const is None:
+            leaves.add(current)
+    return leaves
+
+
+def model_of(proto: onnx.ModelProto, file: str | None, dims: Mapping[str, int]) -> OnnxModel:
+    """The model that a checked file holds. Raises UserError where an input is no tensor."""
+    graph = proto.graph
+    constants = {entry.name for entry in graph.initializer}
+    inputs = tuple(_input(info, file) for info in graph.input if info.name not in constants)
+    stem = Path(file).stem if file else graph.name
+    outputs = tuple(info.name for info in graph.output)
+    model = OnnxModel(graph_name(stem), inputs, outputs, dict(dims), proto, file)
+    free = {size for given in inputs for size in given.shape if isinstance(size, str)}
+    for name in dims:
+        if name not in free:
+            raise UserError(
+                f"model '{model.name}' has no free dimension '{name}'",
+                where=file,
+                hints=did_you_mean(name, free),
+            )
+    return model
+
+
+def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:
+    if not info.type.HasField("tensor_type"):
+        kind = info.type.WhichOneof("value") or "type"
+        raise UserError(
+            f"input '{info.name}' is a {kind.removesuffix('_type')}, not a tensor", where=file
+        )
+    tensor = info.type.tensor_type
+    try:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name
+    except KeyError:
+        dtype = f"number {tensor.elem_type}"
+    if dtype not in ELEMENT_TYPES:
+        raise UserError(
+            f"input '{info.name}' has element type {dtype}, which is not supported", where=file
+        )
+    if not tensor.HasField("shape"):
+        raise UserError(f"input '{info.name}' has no rank", where=file)
+    shape = tuple(_size(dim, position, info.name) for position, dim in enumerate(tensor.shape.dim))
+    return ModelInput(info.name, shape, dtype)
+
+
+def _size(dim: onnx.TensorShapeProto.Dimension, position: int, name: str) -> Size:
+    if dim.HasField("dim_value"):
+        return int(dim.dim_value) if dim.dim_value >= 0 else f"{name}_{position}"
+    # What is no name, as "?" or "2 * n", says nothing of equal sizes.
+    return dim.dim_param if dim.dim_param.isidentifier() else f"{name}_{position}"

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantised operators: numbers as integers with a scale and a zero point."""
+
+from __future__ import annotations
+
+import xtc.ops as O
+from xtc.core.types import ELEMENT_TYPES
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.windows import channels_first
+from xtc.importers.onnx.call import Call, whole_axis
+from xtc.importers.onnx.ops.convolution import conv_of
+from xtc.importers.onnx.ops.linear import matmul_of
+from xtc.importers.onnx.table import reads
+from xtc.importers.onnx.types import element_name
+from xtc.importers.values import Unsupported
+
+
+def _along(x: Tensor, like: Tensor, axis: int, block: int = 0) -> Tensor:
+    """A scale or zero point so that it broadcasts: one number, one per slice, or per block."""
+    if x.type.size == 1 and x.type.rank <= 1:
+        return O.reshape(x, ())
+    if block and x.type.rank == like.type.rank:
+        axis = whole_axis(axis, like.type.rank)
+        sizes, wanted = x.type.sizes, like.type.sizes
+        split = (*sizes[: axis + 1], 1, *sizes[axis + 1 :])
+        wide = O.expand(O.reshape(x, split), (*sizes[: axis + 1], block, *sizes[axis + 1 :]))
+        grown = O.reshape(wide, (*sizes[:axis], sizes[axis] * block, *sizes[axis + 1 :]))
+        return O.slice(grown, [0] * len(wanted), list(wanted))
+    shape = [1] * like.type.rank
+    shape[whole_axis(axis, like.type.rank)] = x.type.size
+    return O.reshape(x, tuple(shape))
+
+
+@reads("QuantizeLinear", 10, 13, 19, 21, 23, 24, 25, 28)
+def quantize_linear(call: Call) -> Tensor:
+    x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
+    dtype = zero.dtype if zero is not None else "uint8"
+    if int(call.attribute("output_dtype", 0)):
+        dtype = element_name(call.attributes["output_dtype"])
+    axis, block = int(call.attribute("axis", 1)), int(call.attribute("block_size", 0))
+    if not x.element.is_float:
+        x = O.cast(x, "float32")
+    if x.dtype != scale.dtype:
+        x = O.cast(x, scale.dtype)
+    factor = _along(scale, x, axis, block)
+    return quantized(x, factor, None if zero is None else _along(zero, x, axis, block), dtype)
+
+
+def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, dtype: str) -> Tensor:
+    """round(x / scale) + zero, at most what the type holds."""
+    if ELEMENT_TYPES[dtype].kind != "int":
+        raise Unsupported(f"quantisation to {dtype}")
+    x = x if x.dtype == "float64" else O.cast(x, "float32")
+    scale = scale if scale.dtype == x.dtype else O.cast(scale, x.dtype)
+    steps = O.round(O.div(x, scale))
+    if zero is not None:
+        steps = O.add(steps, O.cast(zero, steps.dtype))
+    return O.cast(steps, dtype)
+
+
+@reads("DequantizeLinear", 10, 13, 19, 21, 23, 24, 25, 28)
+def dequantize_linear(call: Call) -> Tensor:
+    x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
+    axis, block = int(call.attribute("axis", 1)), int(call.attribute("block_size", 0))
+    factor = _along(scale, x, axis, block)
+    dtype = scale.dtype
+    if int(call.attribute("output_dtype", 0)):
+        dtype = element_name(call.attributes["output_dtype"])
+    zero = None if zero is None else _along(zero, x, axis, block)
+    result = dequantized(x, O.cast(factor, "float32"), zero)
+    return result if result.dtype == dtype else O.cast(result, dtype)
+
+
+def dequantized(x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
+    """(x - zero) * scale in the type of the scale."""
+    if x.element.is_float:
+        wide = O.cast(x, scale.dtype)
+        return O.mul(wide if zero is None else O.sub(wide, O.cast(zero, scale.dtype)), scale)
+    whole = O.cast(x, "int32")
+    if zero is not None:
+        whole = O.sub(whole, O.cast(zero, "int32"))
+    return O.mul(O.cast(whole, scale.dtype), scale)
+
+
+def _centred(call: Call, position: int, zero: int, *, columns: bool = False) -> Tensor:
+    """Integers less their zero point, as int32."""
+    x = O.cast(call.tensor(position), "int32")
+    if not call.has(zero):
+        return x
+    shift = call.tensor(zero)
+    if shift.type.size == 1:
+        return O.sub(x, O.cast(O.reshape(shift, ()), "int32"))
+    if shift.type.rank == 1 and not columns:
+        shift = O.reshape(shift, (shift.type.size, 1))
+    return O.sub(x, O.cast(shift, "int32"))
+
+
+@reads("MatMulInteger", 10)
+def matmul_integer(call: Call) -> Tensor:
+    a, b = call.tensor(0), call.tensor(1)
+    if a.dtype == b.dtype == "int8" and not (call.has(2) or call.has(3)):
+        return O.matmul(a, b)  # instructions that multiply bytes need them as they are
+    return matmul_of(_centred(call, 0, 2), _centred(call, 1, 3, columns=True))
+
+
+@reads("ConvInteger", 10)
+def conv_integer(call: Call) -> Tensor:
+    return channels_first(_conv(call, 0, 2, 1, 3))
+
+
+def _conv(call: Call, image: int, image_zero: int, filters: int, filters_zero: int) -> Tensor:
+    x = _centred(call, image, image_zero)
+    w = O.cast(call.tensor(filters), "int32")
+    if call.has(filters_zero):
+        zero = O.cast(call.tensor(filters_zero), "int32")
+        shape = (zero.type.size, *[1] * (w.type.rank - 1)) if zero.type.size > 1 else ()
+        w = O.sub(w, O.reshape(zero, shape))
+    return conv_of(call, x, w)
+
+
+@reads("QLinearMatMul", 10, 21)
+def qlinear_matmul(call: Call) -> Tensor:
+    total = matmul_of(_centred(call, 0, 2), _centred(call, 3, 5, columns=True))
+    a_scale, b_scale = call.tensor(1), call.tensor(4)
+    if a_scale.type.rank == 1 and a_scale.type.size > 1:
+        a_scale = O.reshape(a_scale, (a_scale.type.size, 1))
+    scale = O.mul(_single(a_scale), _single(b_scale))
+    return _requantized(call, total, scale, 6)
+
+
+def _single(x: Tensor) -> Tensor:
+    wide = x if x.dtype == "float32" else O.cast(x, "float32")
+    return O.reshape(wide, ()) if x.type.size == 1 else wide
+
+
+def _requantized(call: Call, total: Tensor, scale: Tensor, position: int) -> Tensor:
+    """Sums of products as integers of the result's scale and zero point."""
+    real = O.mul(O.cast(total, "float32"), scale)
+    zero = call.tensor(position + 1)
+    return quantized(real, _single(call.tensor(position)), _zero(zero), zero.dtype)
+
+
+def _zero(x: Tensor) -> Tensor:
+    return O.reshape(x, ()) if x.type.size == 1 else x
+
+
+@reads("QLinearConv", 10)
+def qlinear_conv(call: Call) -> Tensor:
+    total = _conv(call, 0, 2, 3, 5)
+    if call.has(8):
+        total = O.add(total, call.tensor(8))
+    scale = O.mul(_single(call.tensor(1)), _single(call.tensor(4)))
+    return channels_first(_requantized(call, total, scale, 6))
+
+
+@reads("DynamicQuantizeLinear", 11)
+def dynamic_quantize_linear(call: Call) -> list[Tensor]:
+    x = call.tensor(0)
+    low, high = O.minimum(O.reduce_min(x), 0.0), O.maximum(O.reduce_max(x), 0.0)
+    scale = O.div(O.sub(high, low), 255.0)
+    scale = O.where(O.equal(scale, 0.0), 1.0, scale)
+    zero = O.cast(O.round(O.minimum(O.maximum(O.div(O.neg(low), scale), 0.0), 255.0)), "uint8")
+    return [quantized(x, scale, zero, "uint8"), scale, zero]

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent layers over sequences of a known length, written out step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import constant, moved_axis, part, stacked
+from xtc.importers.onnx.call import Call
+from xtc.importers.onnx.ops.activation import softplus_of
+from xtc.importers.onnx.table import reads
+from xtc.importers.values import Unsupported
+
+LONGEST = 4096  # steps of an unrolled sequence
+Activation = Callable[[Tensor], Tensor]
+Step = Callable[["Layer", Tensor, list[Tensor]], list[Tensor]]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One direction of a recurrent layer.
+
+    Attributes:
+        gates: how many there are.
+        hidden: size of the state.
+        w: weights of the input, gates above each other.
+        r: weights of the state.
+        b: biases of the input, then of the state; None for zeros.
+        peepholes: weights of an LSTM's cell in its gates; None for zeros.
+        activations: the functions, in the schema's order.
+        call: for the attributes of single operators.
+    """
+
+    gates: int
+    hidden: int
+    w: Tensor
+    r: Tensor
+    b: Tensor | None
+    peepholes: Tensor | None
+    activations: Sequence[Activation]
+    call: Call
+
+    def input(self, x: Tensor) -> Tensor:
+        """What the input gives to all gates, side by side, its bias included."""
+        return self._biased(O.matmul(x, self.w, transpose_b=True), 0)
+
+    def state(self, h: Tensor) -> Tensor:
+        """What the state gives to all gates, its bias included."""
+        return self._biased(O.matmul(h, self.r, transpose_b=True), 1)
+
+    def _biased(self, x: Tensor, half: int) -> Tensor:
+        if self.b is None:
+            return x
+        size = self.gates * self.hidden
+        return O.add(x, part(self.b, 0, half * size, (half + 1) * size))
+
+    def gate(self, x: Tensor, number: int) -> Tensor:
+        """One gate of values side by side."""
+        return part(x, x.type.rank - 1, number * self.hidden, (number + 1) * self.hidden)
+
+    def rows(self, weights: Tensor, number: int) -> Tensor:
+        """One gate's rows of a matrix of weights."""
+        return part(weights, 0, number * self.hidden, (number + 1) * self.hidden)
+
+
+def _rnn(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+    (h,) = states
+    return [layer.activations[0](_clipped(layer, O.add(x, layer.state(h))))]
+
+
+def _gru(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+    (h,) = states
+    f, g = layer.activations
+    if layer.call.attribute("linear_before_reset", 0):
+        gained = layer.state(h)
+        z, r = (f(_clipped(layer, O.add(layer.gate(x, n), layer.gate(gained, n)))) for n in (0, 1))
+        candidate = O.add(layer.gate(x, 2), O.mul(r, layer.gate(gained, 2)))
+    else:
+        gained = layer.state(h)
+        z, r = (f(_clipped(layer, O.add(layer.gate(x, n), layer.gate(gained, n)))) for n in (0, 1))
+        reset = O.matmul(O.mul(r, h), layer.rows(layer.r, 2), transpose_b=True)
+        if layer.b is not None:
+            start = 5 * layer.hidden
+            reset = O.add(reset, part(layer.b, 0, start, start + layer.hidden))
+        candidate = O.add(layer.gate(x, 2), reset)
+    new = g(_clipped(layer, candidate))
+    return [O.add(O.mul(O.sub(1.0, z), new), O.mul(z, h))]
+
+
+def _lstm(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+    h, c = states
+    f, g, last = layer.activations
+    gates = O.add(x, layer.state(h))
+    i, o, forget, new = (layer.gate(gates, n) for n in range(4))
+    i = f(_clipped(layer, _peeped(layer, i, c, 0)))
+    if layer.call.attribute("input_forget", 0):
+        forget = O.sub(1.0, i)
+    else:
+        forget = f(_clipped(layer, _peeped(layer, forget, c, 2)))
+    cell = O.add(O.mul(forget, c), O.mul(i, g(_clipped(layer, new))))
+    o = f(_clipped(layer, _peeped(layer, o, cell, 1)))
+    return [O.mul(o, last(cell)), cell]
+
+
+def _peeped(layer: Layer, gate: Tensor, cell: Tensor, number: int) -> Tensor:
+    if layer.peepholes is None:
+        return gate
+    start = number * layer.hidden
+    return O.add(gate, O.mul(part(layer.peepholes, 0, start, start + layer.hidden), cell))
+
+
+def _clipped(layer: Layer, x: Tensor) -> Tensor:
+    limit = layer.call.attribute("clip")
+    if limit is None:
+        return x
+    return O.minimum(O.maximum(x, -float(limit)), float(limit))
+
+
+@reads("RNN", 7, 14, 22)
+def rnn(call: Call) -> list[Tensor | None]:
+    return _layers(call, _rnn, 1, ("Tanh",), 1)
+
+
+@reads("GRU", 7, 14, 22)
+def gru(call: Call) -> list[Tensor | None]:
+    return _layers(call, _gru, 3, ("Sigmoid", "Tanh"), 1)
+
+
+@reads("LSTM", 7, 14, 22)
+def lstm(call: Call) -> list[Tensor | None]:
+    return _layers(call, _lstm, 4, ("Sigmoid", "Tanh", "Tanh"), 2)
+
+
+def _layers(
+    call: Call, step: Step, gates: int, functions: Sequence[str], states: int
+) -> list[Tensor | None]:
+    direction = call.choice("direction", "forward", "forward", "reverse", "bidirectional")
+    backward = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+    batch_first = bool(call.attribute("layout", 0))
+    x = call.tensor(0)
+    x = moved_axis(x, 1, 0) if batch_first else x
+    if x.type.sizes[0] > LONGEST:
+        raise Unsupported(f"{x.type.sizes[0]} steps, of which at most {LONGEST} are unrolled")
+    results = [
+        _direction(call, step, _layer(call, gates, functions, number), x, number, back, states)
+        for number, back in enumerate(backward)
+    ]
+    whole = stacked([sequence for sequence, _ in results], 1)
+    finals = [stacked([last[n] for _, last in results], 0) for n in range(states)]
+    if batch_first:
+        whole = O.transpose(whole, axes=(2, 0, 1, 3))
+        finals = [moved_axis(last, 0, 1) for last in finals]
+    return [whole, *finals]
+
+
+def _layer(call: Call, gates: int, functions: Sequence[str], number: int) -> Layer:
+    def of(position: int) -> Tensor | None:
+        if not call.has(position):
+            return None
+        x = call.tensor(position)
+        return O.reshape(part(x, 0, number, number + 1), x.type.sizes[1:])
+
+    w, r = of(1), of(2)
+    if w is None or r is None:
+        raise Unsupported("weights are missing")
+    peepholes = of(7) if gates == 4 else None
+    hidden = r.type.sizes[-1]
+    chosen = _activations(call, functions, number)
+    return Layer(gates, hidden, w, r, of(3), peepholes, chosen, call)
+
+
+def _activations(call: Call, functions: Sequence[str], number: int) -> list[Activation]:
+    names = list(call.attribute("activations", list(functions) * (number + 1)))
+    alphas = list(call.attribute("activation_alpha", []))
+    betas = list(call.attribute("activation_beta", []))
+    chosen: list[Activation] = []
+    for position, name in enumerate(names):
+        takes_alpha, takes_beta, write = _function(name)
+        alpha = alphas.pop(0) if takes_alpha is not None and alphas else takes_alpha
+        beta = betas.pop(0) if takes_beta is not None and betas else takes_beta
+        first = number * len(functions)
+        if first <= position < first + len(functions):
+            chosen.append(lambda x, write=write, a=alpha, b=beta: write(x, a, b))  # type: ignore[misc]
+    return chosen
+
+
+def _function(name: str) -> tuple[float | None, float | None, Callable[..., Tensor]]:
+    """An activation by its name, in any case: its default alpha and beta, and how to write it."""
+    key = name.lower()
+    if key not in _ACTIVATIONS:
+        raise Unsupported(f"the activation {name}")
+    return _ACTIVATIONS[key]
+
+
+_ACTIVATIONS: dict[str, tuple[float | None, float | None, Callable[..., Tensor]]] = {
+    "relu": (None, None, lambda x, a, b: O.relu(x)),
+    "tanh": (None, None, lambda x, a, b: O.tanh(x)),
+    "sigmoid": (None, None, lambda x, a, b: O.sigmoid(x)),
+    "softplus": (None, None, lambda x, a, b: softplus_of(x)),
+    "softsign": (None, None, lambda x, a, b: O.div(x, O.add(O.abs(x), 1.0))),
+    "affine": (1.0, 0.0, lambda x, a, b: O.add(O.mul(x, a), b)),
+    "leakyrelu": (0.01, None, lambda x, a, b: O.leaky_relu(x, slope=a)),
+    "thresholdedrelu": (1.0, None, lambda x, a, b: O.where(O.greater(x, a), x, 0.0)),
+    "scaledtanh": (1.0, 1.0, lambda x, a, b: O.mul(O.tanh(O.mul(x, b)), a)),
+    "hardsigmoid": (
+        0.2,
+        0.5,
+        lambda x, a, b: O.minimum(O.maximum(O.add(O.mul(x, a), b), 0.0), 1.0),
+    ),
+    "elu": (
+        1.0,
+        None,
+        lambda x, a, b: O.where(
+            O.greater(x, 0.0), x, O.mul(O.sub(O.exp(O.minimum(x, 0.0)), 1.0), a)
+        ),
+    ),
+}
+
+
+def _direction(
+    call: Call, step: Step, layer: Layer, x: Tensor, number: int, back: bool, states: int
+) -> tuple[Tensor, list[Tensor]]:
+    """All results of one direction, in the order of time, and its last states."""
+    length, batch, size = x.type.sizes
+    # The inputs of all steps at once: one large product instead of many small ones.
+    gained = layer.input(O.reshape(x, (length * batch, size)))
+    gained = O.reshape(gained, (length, batch, layer.gates * layer.hidden))
+    current = [_initial(call, layer, number, batch, x, 5 + n) for n in range(states)]
+    lengths = _lengths(call, length)
+    collected = {}
+    for time in reversed(range(length)) if back else range(length):
+        row = O.reshape(part(gained, 0, time, time + 1), (batch, layer.gates * layer.hidden))
+        new = step(layer, row, current)
+        collected[time] = new[0]
+        if lengths is not None:
+            inside = O.greater(lengths, time)
+            collected[time] = O.where(inside, new[0], 0.0)
+            new = [O.where(inside, a, b) for a, b in zip(new, current, strict=True)]
+        current = new
+    return stacked([collected[time] for time in range(length)], 0), current
+
+
+def _lengths(call: Call, length: int) -> Tensor | None:
+    """The lengths of a batch's sequences as a column; None where all are the longest."""
+    if not call.has(4):
+        return None
+    value = call.value(4)
+    if isinstance(value, np.ndarray) and (value == length).all():
+        return None
+    lengths = call.tensor(4)
+    return O.reshape(O.cast(lengths, "int64"), (lengths.type.size, 1))
+
+
+def _initial(call: Call, layer: Layer, number: int, batch: int, x: Tensor, position: int) -> Tensor:
+    if not call.has(position):
+        return constant(np.zeros((batch, layer.hidden), x.element.numpy))
+    state = call.tensor(position)
+    if call.attribute("layout", 0):
+        state = moved_axis(state, 1, 0)
+    return O.reshape(part(state, 0, number, number + 1), (batch, layer.hidden))

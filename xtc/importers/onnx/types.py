@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX's numbers of element types, by the names that they have here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+
+from xtc.core.types import ELEMENT_TYPES
+from xtc.importers.values import Unsupported
+
+
+def element_name(number: Any) -> str:
+    """The name of an element type. Raises Unsupported for those that graphs do not have."""
+    try:
+        name = onnx.helper.tensor_dtype_to_np_dtype(int(number)).name
+    except (KeyError, TypeError, ValueError):
+        raise Unsupported(f"element type number {number}") from None
+    if name not in ELEMENT_TYPES:
+        raise Unsupported(f"element type {onnx.TensorProto.DataType.Name(int(number))}")
+    return str(name)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.compile(model, backend="xtc"): what PyTorch traces runs as compiled graphs."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dynamo.backends.common import aot_autograd
+
+from xtc.driver import Module, compile
+from xtc.importers.torch.convert import Imported, Result, import_traced
+from xtc.importers.torch.types import element_name, to_array, to_tensor
+
+KEPT = 32  # modules of one traced graph; the one used longest ago is closed for a new one
+
+
+class CompiledGraph:
+    """A traced graph, compiled for the sizes and weights of its calls.
+
+    Weights are known at the first call: they become constants, kept by tensor and version, so that
+    an optimiser's step compiles anew.
+    """
+
+    _boxed_call = True  # arguments come as one list, which is emptied
+
+    def __init__(self, module: torch.fx.GraphModule, weights: Sequence[int]) -> None:
+        """`weights` are the positions of parameters and buffers among the arguments."""
+        self._module = module
+        self._weights = frozenset(weights)
+        self._compiled: OrderedDict[Any, tuple[Imported, Module]] = OrderedDict()
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        """Run on tensors and numbers."""
+        given = list(args)
+        args.clear()
+        key = tuple(self._key(position, value) for position, value in enumerate(given))
+        if key not in self._compiled:
+            self._compiled[key] = self._build(given)
+            if len(self._compiled) > KEPT:
+                _, (_, oldest) = self._compiled.popitem(last=False)
+                oldest.close()
+        self._compiled.move_to_end(key)
+        imported, module = self._compiled[key]
+        inputs = {name: to_array(given[place]) for name, place in imported.inputs.items()}
+        outputs = module(**inputs)
+        arrays = outputs if isinstance(outputs, tuple) else (outputs,)
+        found = {output.name: array for output, array in zip(_outputs(module), arrays, strict=True)}
+        return [
+            to_tensor(found[result.name]) if isinstance(result, Result) else result
+            for result in imported.results
+        ]
+
+    def _is_constant(self, position: int, value: Any) -> bool:
+        return position in self._weights and isinstance(value, torch.Tensor)
+
+    def _key(self, position: int, value: Any) -> Any:
+        if self._is_constant(position, value):
+            return value.data_ptr(), value._version, tuple(value.shape)
+        if isinstance(value, torch.Tensor):
+            return tuple(value.shape), value.dtype
+        return value
+
+    def _build(self, given: Sequence[Any]) -> tuple[Imported, Module]:
+        leaves = [
+            value
+            if self._is_constant(position, value) or not isinstance(value, torch.Tensor)
+            else (tuple(value.shape), element_name(value.dtype))
+            for position, value in enumerate(given)
+        ]
+        imported = import_traced("traced", self._module, leaves)
+        if imported.graph is None:
+            raise TypeError("a traced graph that computes nothing")
+        return imported, compile(imported.graph)
+
+
+def _outputs(module: Module) -> Any:
+    return module.artifact.manifest.outputs
+
+
+def _compile_graph(module: torch.fx.GraphModule, _inputs: Sequence[Any]) -> CompiledGraph:
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    weights = metadata.static_input_indices if metadata is not None else ()
+    return CompiledGraph(module, weights or ())
+
+
+def xtc_backend(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
+    """The backend as PyTorch calls it."""
+    compiler = aot_autograd(
+        fw_compiler=_compile_graph,
+        inference_compiler=_compile_graph,
+        decompositions=core_aten_decompositions(),
+    )
+    return compiler(module, inputs)

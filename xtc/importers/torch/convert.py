@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks the nodes of a functional FX graph and writes each into the open graph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+import xtc.ops as O
+from xtc.core.errors import UserError, XtcError
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.graph import Graph
+from xtc.graph.tensor import Tensor
+from xtc.importers.finish import finish, undeclared
+from xtc.importers.names import graph_name, plain_name
+from xtc.importers.torch import ops as _  # noqa: F401  fills the table
+from xtc.importers.torch.table import RESULT, TABLE
+from xtc.importers.torch.types import element_name, to_array
+from xtc.importers.values import Unsupported
+
+_PYTHON = ("operator", "_operator", "builtins", "math")  # modules of functions on numbers
+
+
+@dataclass
+class Converter:
+    """Writes nodes into `builder`, and collects what it cannot write.
+
+    Attributes:
+        builder: the open graph.
+        module: whose nodes they are; constants are its attributes.
+        problems: texts of what went wrong.
+        names: taken by tensors.
+    """
+
+    builder: GraphBuilder
+    module: torch.fx.GraphModule
+    problems: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    def run(self, values: dict[torch.fx.Node, Any]) -> list[Any]:
+        """The outputs; `values` has those of the placeholders."""
+        for node in self.module.graph.nodes:
+            if node.op == "output":
+                if self.problems:
+                    return []
+                return list(_mapped(node.args[0], values))
+            if node.op == "get_attr":
+                values[node] = constant(_attribute(self.module, str(node.target)))
+            elif node.op != "placeholder":
+                self._node(node, values)
+        raise TypeError("a graph without an output")
+
+    def _node(self, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> None:
+        if any(source not in values for source in node.all_input_nodes):
+            return  # what computes it is among the problems
+        start = len(self.builder.nodes)
+        try:
+            values[node] = self._result(node, values)
+        except (Unsupported, UserError) as error:
+            del self.builder.nodes[start:]
+            why = error.what if isinstance(error, XtcError) else str(error)
+            self.problems.append(f"{node.target} ({node.name}){_place(node)}: {why}")
+            return
+        result = values[node]
+        if isinstance(result, Tensor) and result.name is None and result.producer is not None:
+            result.name = plain_name(node.name, self.names)
+            self.names.add(result.name)
+
+    def _result(self, node: torch.fx.Node, values: Mapping[torch.fx.Node, Any]) -> Any:
+        args, kwargs = _mapped(node.args, values), _mapped(node.kwargs, values)
+        target = node.target
+        if getattr(target, "__module__", "") in _PYTHON:
+            return target(*args, **kwargs)
+        write = TABLE.get(str(target)) or TABLE.get(str(target).removesuffix(".default"))
+        if write is None:
+            raise Unsupported("the operator is not supported")
+        token = RESULT.set(_element(node))
+        try:
+            return write(*args, **kwargs)
+        finally:
+            RESULT.reset(token)
+
+
+def _element(node: torch.fx.Node) -> str | None:
+    value = node.meta.get("val")
+    return element_name(value.dtype) if isinstance(value, torch.Tensor) else None
+
+
+def _place(node: torch.fx.Node) -> str:
+    """The innermost line of the user's program that wrote a node."""
+    trace = [line.strip() for line in (node.stack_trace or "").splitlines()]
+    files = [line for line in trace if line.startswith("File ")]
+    return f" at {files[-1].removeprefix('File ')}" if files else ""
+
+
+def _mapped(value: Any, values: Mapping[torch.fx.Node, Any]) -> Any:
+    if isinstance(value, torch.fx.Node):
+        return values[value]
+    if isinstance(value, list | tuple):
+        return type(value)(_mapped(item, values) for item in value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, values) for key, item in value.items()}
+    return value
+
+
+def _attribute(module: torch.nn.Module, path: str) -> torch.Tensor:
+    found: torch.Tensor = operator.attrgetter(path)(module)
+    return found
+
+
+def constant(tensor: torch.Tensor) -> Tensor:
+    """A tensor whose value is known, as a constant of the graph."""
+    array = to_array(tensor)
+    if array.size == 0:
+        raise Unsupported(f"a tensor without elements, of shape {array.shape}")
+    return O.tensor(array.shape, element_name(tensor.dtype), const=array)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A graph made of a module.
+
+    Attributes:
+        graph: None where nothing is left to compute.
+        results: for each output of the module, the name of the graph's, or a value that is no
+            tensor.
+        inputs: names of the graph's inputs by the position of the module's placeholder.
+    """
+
+    graph: Graph | None
+    results: tuple[Any, ...]
+    inputs: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Result:
+    """An output of the graph."""
+
+    name: str
+
+
+def import_traced(
+    name: str, module: torch.fx.GraphModule, leaves: Sequence[Any], names: Sequence[str] = ()
+) -> Imported:
+    """The graph of a module of core operators.
+
+    Args:
+        name: of the graph.
+        module: its nodes are functional.
+        leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
+            element type); or a value that is no tensor.
+        names: of the placeholders; their own where none are given.
+
+    Raises UserError that lists all nodes that are not supported.
+    """
+    with O.graph(name=graph_name(name)) as builder:
+        converter = Converter(builder, module)
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        values: dict[torch.fx.Node, Any] = {}
+        inputs: dict[Tensor, int] = {}
+        for position, (node, leaf) in enumerate(zip(placeholders, leaves, strict=True)):
+            label = names[position] if names else node.name
+            values[node] = _leaf(converter, label, leaf)
+            if isinstance(leaf, tuple):
+                inputs[values[node]] = position
+        found = converter.run(values)
+        if converter.problems:
+            count = len(converter.problems)
+            raise UserError(
+                f"{count} node{'s' * (count != 1)} of '{name}' cannot be imported",
+                notes=converter.problems,
+            )
+        tensors = [value for value in found if isinstance(value, Tensor)]
+        labels = [f"output{n}" for n in range(len(tensors))] if len(tensors) > 1 else ["output"]
+        if not tensors:
+            raise UserError(f"'{name}' computes no tensor")
+        finish(builder, labels, tensors, list(inputs))
+    graph = builder.graph
+    written = iter(graph.outputs)
+    results = tuple(
+        Result(str(next(written).name)) if isinstance(value, Tensor) else value for value in found
+    )
+    places = {str(tensor.name): place for tensor, place in inputs.items() if tensor in graph.inputs}
+    return Imported(graph, results, places)
+
+
+def _leaf(converter: Converter, name: str, leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return constant(leaf)
+    if isinstance(leaf, tuple):
+        shape, dtype = leaf
+        label = plain_name(name, converter.names)
+        converter.names.add(label)
+        return undeclared(converter.builder, shape, dtype, label)
+    return leaf

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products, convolutions, poolings, normalisations, attention."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.convolution import slid, turned
+from xtc.importers.compositions.movement import constant
+from xtc.importers.compositions.pooling import framed, max_with_indices, pooled
+from xtc.importers.compositions.windows import (
+    Window,
+    channels_first,
+    channels_last,
+    transposed,
+    window_of,
+)
+from xtc.importers.torch.ops.arithmetic import operand, result_type
+from xtc.importers.torch.ops.movement import unsqueeze
+from xtc.importers.torch.table import writes
+from xtc.importers.values import Unsupported
+
+
+@writes("mm", "bmm", "matmul")
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    return operand(O.matmul(a, b), result_type())
+
+
+@writes("mv")
+def mv(a: Tensor, x: Tensor) -> Tensor:
+    return O.gemv(a, x)
+
+
+@writes("dot")
+def dot(a: Tensor, b: Tensor) -> Tensor:
+    return O.reduce_sum(O.mul(a, b))
+
+
+@writes("addmm", "baddbmm")
+def addmm(c: Tensor, a: Tensor, b: Tensor, beta: float = 1, alpha: float = 1) -> Tensor:
+    product = O.matmul(a, b)
+    product = product if alpha == 1 else O.mul(product, alpha)
+    return O.add(product, c if beta == 1 else O.mul(c, beta))
+
+
+@writes("linear")
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    flat = O.reshape(x, (-1, x.type.sizes[-1]))
+    product = O.matmul(flat, weight, transpose_b=True)
+    if bias is not None:
+        product = O.add(product, bias)
+    return O.reshape(product, (*x.type.sizes[:-1], weight.type.sizes[0]))
+
+
+@writes("convolution", "conv2d")
+def convolution(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed_: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    rank = weight.type.rank - 2
+    strides, pads, dilations = (_each(v, rank) for v in (stride, padding, dilation))
+    single = x.type.rank == rank + 1
+    image = unsqueeze(x, 0) if single else x
+    if transposed_:
+        more = _each(output_padding, rank)
+        result = _transposed(image, weight, strides, pads, dilations, more, groups)
+    else:
+        sizes, taps = image.type.sizes[2:], weight.type.sizes[2:]
+        slides = [
+            window_of(size, tap, step, apart, (pad, pad), "NOTSET", False)
+            for size, tap, step, pad, apart in zip(
+                sizes, taps, strides, pads, dilations, strict=True
+            )
+        ]
+        kernel = transposed(weight, (*range(2, rank + 2), 1, 0))
+        result = slid(channels_last(image), kernel, slides, groups)
+    if bias is not None:
+        result = O.add(result, bias)
+    first = channels_first(result)
+    return O.reshape(first, first.type.sizes[1:]) if single else first
+
+
+def _each(values: Sequence[int], count: int) -> list[int]:
+    return list(values) if len(values) == count else list(values) * count
+
+
+def _transposed(
+    x: Tensor,
+    weight: Tensor,
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    more: Sequence[int],
+    groups: int,
+) -> Tensor:
+    image = channels_last(x)
+    if any(step > 1 for step in strides):
+        image = O.dilate(image, (1, *strides, 1))
+    slides = []
+    taps, sizes = weight.type.sizes[2:], image.type.sizes[1:-1]
+    for size, tap, pad, apart, extra in zip(sizes, taps, pads, dilations, more, strict=True):
+        last = (tap - 1) * apart
+        before, after = last - pad, last - pad + extra
+        slides.append(Window(size, tap, 1, apart, before, after, before + size + after - last))
+    return slid(image, turned(weight, groups), slides, groups)
+
+
+def _pool_windows(
+    x: Tensor, kernel: Sequence[int], stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> list[Window]:
+    count = len(kernel) if len(kernel) > 1 else x.type.rank - 2
+    taps = _each(kernel, count)
+    strides = _each(stride, count) if stride else taps
+    pads, dilations = _each(padding, count), _each(dilation, count)
+    return [
+        window_of(size, tap, step, apart, (pad, pad), "NOTSET", ceil)
+        for size, tap, step, pad, apart in zip(
+            x.type.sizes[-count:], taps, strides, pads, dilations, strict=True
+        )
+    ]
+
+
+@writes("max_pool2d_with_indices", "max_pool3d_with_indices")
+def max_pool(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    single = x.type.rank == len(kernel) + 1
+    image = unsqueeze(x, 0) if single else x
+    slides = _pool_windows(image, kernel, stride, padding, dilation, ceil_mode)
+    lowest = -math.inf if x.element.is_float else x.element.limits[0]
+    frame = framed(channels_last(image), slides, lowest)
+    values = channels_first(pooled(frame, slides, O.max_pool2d))
+    # In each plane; it is dropped where nobody asks.
+    _, indices = max_with_indices(image, slides)
+    indices = O.remainder(indices, math.prod(image.type.sizes[2:]))
+    if single:
+        values, indices = (O.reshape(y, y.type.sizes[1:]) for y in (values, indices))
+    return values, indices
+
+
+@writes("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def avg_pool(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    slides = _pool_windows(x, kernel, stride, padding, (1,), ceil_mode)
+    mean = pooled(framed(channels_last(x), slides, 0), slides, O.avg_pool2d)
+    taps = math.prod(slide.taps for slide in slides)
+    counts = [slide.counts(padding=count_include_pad) for slide in slides]
+    hits = functools.reduce(np.multiply.outer, counts)
+    if divisor_override is not None:
+        hits = np.full_like(hits, divisor_override)
+    if (hits != taps).any():
+        mean = O.mul(mean, constant((taps / hits)[None, ..., None].astype(x.element.numpy)))
+    return channels_first(mean)
+
+
+@writes("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
+def adaptive_avg_pool(x: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Means over parts of equal, or nearly equal, size: a product with a matrix for each axis."""
+    first = x.type.rank - len(sizes)
+    if all(size == 1 for size in sizes):
+        return O.reduce_mean(x, axes=tuple(range(first, x.type.rank)), keepdims=True)
+    for d, wanted in enumerate(sizes, start=first):
+        x = _averaged(x, d, wanted)
+    return x
+
+
+def _averaged(x: Tensor, d: int, wanted: int) -> Tensor:
+    size = x.type.sizes[d]
+    if size == wanted:
+        return x
+    bounds = [(n * size // wanted, -(-(n + 1) * size // wanted)) for n in range(wanted)]
+    most = max(stop - start for start, stop in bounds)
+    taps = np.arange(most)[:, None]
+    starts, stops = (np.array(column)[None, :] for column in zip(*bounds, strict=True))
+    inside = starts + taps < stops
+    weights = (inside / (stops - starts)).astype(x.element.numpy)
+    indices = np.where(inside, starts + taps, 0).astype(np.int64)
+    return O.resample(x, constant(indices), constant(weights), axis=d)
+
+
+@writes("_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional")
+def batch_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    variance: Tensor,
+    *rest: Any,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    if len(rest) != 2:
+        raise Unsupported("batch normalisation in training")
+    eps = float(rest[-1])
+    factor = O.rsqrt(O.add(variance, eps))
+    factor = factor if weight is None else O.mul(factor, weight)
+    shift = O.neg(O.mul(mean, factor))
+    shift = shift if bias is None else O.add(shift, bias)
+    shape = (1, x.type.sizes[1], *[1] * (x.type.rank - 2))
+    result = O.add(O.mul(x, O.reshape(factor, shape)), O.reshape(shift, shape))
+    return result, None, None
+
+
+@writes("native_layer_norm")
+def layer_norm(
+    x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    axis = x.type.rank - len(shape)
+    axes = tuple(range(axis, x.type.rank))
+    # Mean and scale are for the backward pass; they are dropped where nobody asks.
+    mean = O.reduce_mean(x, axes=axes, keepdims=True)
+    centred = O.sub(x, mean)
+    variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)
+    scale = O.rsqrt(O.add(variance, eps))
+    return O.layer_norm(x, weight, bias, axis=axis, eps=eps), mean, scale
+
+
+@writes("native_group_norm")
+def group_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    n: int,
+    channels: int,
+    _size: int,
+    groups: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    split = O.reshape(x, (n, groups, -1))
+    mean = O.reduce_mean(split, axes=(2,), keepdims=True)
+    centred = O.sub(split, mean)
+    variance = O.reduce_mean(O.mul(centred, centred), axes=(2,), keepdims=True)
+    scale = O.rsqrt(O.add(variance, eps))
+    result = O.reshape(O.mul(centred, scale), x.type.sizes)
+    shape = (1, channels, *[1] * (x.type.rank - 2))
+    if weight is not None:
+        result = O.mul(result, O.reshape(weight, shape))
+    if bias is not None:
+        result = O.add(result, O.reshape(bias, shape))
+    return result, O.reshape(mean, (n, groups)), O.reshape(scale, (n, groups))
+
+
+@writes("native_dropout")
+def dropout(x: Tensor, probability: float, train: bool) -> tuple[Tensor, None]:
+    if train and probability:
+        raise Unsupported("dropout in training, whose result is random")
+    return O.reshape(x, x.type.sizes), None
+
+
+@writes("upsample_nearest2d", "upsample_nearest2d.vec")
+def upsample_nearest(x: Tensor, sizes: Sequence[int] | None, *scales: Any) -> Tensor:
+    factors = scales[0] if scales and isinstance(scales[0], list | tuple) else scales
+    for d in (2, 3):
+        size = x.type.sizes[d]
+        scale = float(factors[d - 2] or 0) if len(factors) > d - 2 else 0.0
+        wanted = sizes[d - 2] if sizes else int(size * scale)
+        step = 1 / scale if scale else size / wanted
+        numbers = np.minimum(np.floor(np.arange(wanted) * step), size - 1).astype(np.int64)
+        x = O.gather(x, constant(numbers), axis=d)
+    return x
+
+
+@writes("upsample_bilinear2d", "upsample_bilinear2d.vec")
+def upsample_bilinear(x: Tensor, sizes: Sequence[int] | None, align: bool, *scales: Any) -> Tensor:
+    factors = scales[0] if scales and isinstance(scales[0], list | tuple) else scales
+    for d in (2, 3):
+        size = x.type.sizes[d]
+        scale = float(factors[d - 2] or 0) if len(factors) > d - 2 else 0.0
+        wanted = sizes[d - 2] if sizes else int(size * scale)
+        places = np.arange(wanted)
+        if align:
+            at = places * ((size - 1) / max(wanted - 1, 1))
+        else:
+            step = 1 / scale if scale else size / wanted
+            at = np.maximum((places + 0.5) * step - 0.5, 0)
+        low = np.floor(at)
+        indices = np.clip(np.stack([low, low + 1]), 0, size - 1).astype(np.int64)
+        weights = np.stack([1 - (at - low), at - low]).astype(x.element.numpy)
+        x = O.resample(x, constant(indices), constant(weights), axis=d)
+    return x
+
+
+@writes("scaled_dot_product_attention")
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    **_: Any,
+) -> Tensor:
+    scale = 1 / math.sqrt(q.type.sizes[-1]) if scale is None else scale
+    scores = O.mul(O.matmul(q, k, transpose_b=True), scale)
+    if is_causal:
+        rows, columns = scores.type.sizes[-2:]
+        allowed = constant(np.tri(rows, columns, dtype=bool))
+        scores = O.where(allowed, scores, -math.inf)
+    if mask is not None:
+        if mask.element.kind == "bool":
+            scores = O.where(mask, scores, -math.inf)
+        else:
+            scores = O.add(scores, mask)
+    return O.matmul(O.softmax(scores, axis=-1), v)

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views, copies, gathers and scatters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import (
+    constant,
+    expanded,
+    padded,
+    part,
+    same,
+    stacked,
+    taken,
+)
+from xtc.importers.torch.ops.arithmetic import operand, result_type
+from xtc.importers.torch.table import writes
+from xtc.importers.values import Unsupported, as_tensor
+
+_END = 1 << 62
+
+
+@writes("view", "reshape", "_unsafe_view")
+def view(x: Tensor, shape: Sequence[int]) -> Tensor:
+    return O.reshape(x, tuple(shape))
+
+
+@writes("permute")
+def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
+    return O.transpose(x, axes=tuple(d % x.type.rank for d in dims))
+
+
+@writes("transpose.int")
+def transpose(x: Tensor, first: int, second: int) -> Tensor:
+    axes = list(range(x.type.rank))
+    axes[first], axes[second] = axes[second], axes[first]
+    return O.transpose(x, axes=tuple(axes))
+
+
+@writes("t")
+def t(x: Tensor) -> Tensor:
+    return O.transpose(x, axes=(1, 0)) if x.type.rank == 2 else same(x)
+
+
+@writes("unsqueeze")
+def unsqueeze(x: Tensor, dim: int) -> Tensor:
+    shape = list(x.type.sizes)
+    shape.insert(dim % (len(shape) + 1), 1)
+    return O.reshape(x, tuple(shape))
+
+
+@writes("squeeze.dim", "squeeze.dims", "squeeze")
+def squeeze(x: Tensor, dims: Any = None) -> Tensor:
+    rank = x.type.rank
+    given = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
+    chosen = {d % rank for d in given} if rank else set()
+    kept = [size for d, size in enumerate(x.type.sizes) if size != 1 or d not in chosen]
+    return O.reshape(x, tuple(kept))
+
+
+@writes("expand")
+def expand(x: Tensor, shape: Sequence[int], **_: Any) -> Tensor:
+    first = len(shape) - x.type.rank
+    sizes = [x.type.sizes[d - first] if size == -1 else size for d, size in enumerate(shape)]
+    return expanded(x, sizes)
+
+
+@writes("repeat")
+def repeat(x: Tensor, counts: Sequence[int]) -> Tensor:
+    wide = O.reshape(x, ((1,) * (len(counts) - x.type.rank)) + x.type.sizes)
+    return O.tile(wide, tuple(counts))
+
+
+@writes("slice.Tensor")
+def slice_(
+    x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    chosen = [range(size) for size in x.type.sizes]
+    chosen[dim] = range(*slice(start, end, step).indices(x.type.sizes[dim]))
+    return as_tensor(taken(x, chosen))
+
+
+@writes("select.int")
+def select(x: Tensor, dim: int, index: int) -> Tensor:
+    dim, sizes = dim % x.type.rank, x.type.sizes
+    index = index % sizes[dim]
+    return O.reshape(part(x, dim, index, index + 1), (*sizes[:dim], *sizes[dim + 1 :]))
+
+
+@writes("slice_scatter")
+def slice_scatter(
+    x: Tensor,
+    source: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    numbers = range(*slice(start, end, step).indices(x.type.sizes[dim]))
+    return _along(x, source, dim, numbers)
+
+
+@writes("select_scatter")
+def select_scatter(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
+    index = index % x.type.sizes[dim]
+    return _along(x, unsqueeze(source, dim % x.type.rank), dim, range(index, index + 1))
+
+
+def _along(x: Tensor, source: Tensor, dim: int, numbers: range) -> Tensor:
+    """`x` with slices along one dimension replaced."""
+    dim = dim % x.type.rank
+    shape = [1] * x.type.rank
+    shape[dim] = len(numbers)
+    places = constant(np.array(numbers, np.int64).reshape(shape))
+    indices = O.expand(places, source.type.sizes)
+    return O.scatter_elements(x, indices, source, axis=dim)
+
+
+@writes("cat")
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    dtype = result_type()
+    parts = [operand(x, dtype) for x in tensors]
+    return O.concat(*parts, axis=dim) if len(parts) > 1 else same(parts[0])
+
+
+@writes("stack")
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    return stacked(list(tensors), dim % (tensors[0].type.rank + 1))
+
+
+@writes("split_with_sizes", "split_with_sizes_copy")
+def split_with_sizes(x: Tensor, sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    starts = np.cumsum([0, *sizes])
+    dim = dim % x.type.rank
+    return [part(x, dim, int(a), int(b)) for a, b in itertools.pairwise(starts)]
+
+
+@writes("split.Tensor")
+def split(x: Tensor, size: int, dim: int = 0) -> list[Tensor]:
+    total = x.type.sizes[dim]
+    sizes = [min(size, total - start) for start in range(0, total, size)]
+    return split_with_sizes(x, sizes, dim)
+
+
+@writes("unbind.int")
+def unbind(x: Tensor, dim: int = 0) -> list[Tensor]:
+    return [select(x, dim, n) for n in range(x.type.sizes[dim])]
+
+
+@writes("embedding")
+def embedding(weight: Tensor, indices: Tensor, *_: Any) -> Tensor:
+    return O.gather(weight, indices, axis=0)
+
+
+@writes("index_select")
+def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    return O.gather(x, index, axis=dim)
+
+
+@writes("gather")
+def gather(x: Tensor, dim: int, index: Tensor, **_: Any) -> Tensor:
+    return O.gather_elements(x, index, axis=dim)
+
+
+@writes("scatter.src")
+def scatter(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    parts = [range(size) for size in index.type.sizes]
+    return O.scatter_elements(x, index, as_tensor(taken(source, parts)), axis=dim)
+
+
+@writes("scatter.value")
+def scatter_value(x: Tensor, dim: int, index: Tensor, value: float) -> Tensor:
+    source = constant(np.full(index.type.sizes, value).astype(x.element.numpy))
+    return O.scatter_elements(x, index, source, axis=dim)
+
+
+@writes("scatter_add")
+def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    parts = [range(size) for size in index.type.sizes]
+    updates = as_tensor(taken(source, parts))
+    return O.scatter_elements(x, index, updates, axis=dim, reduction="add")
+
+
+@writes("index.Tensor")
+def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """NumPy's indexing by arrays of integers; those that stand side by side stay in place."""
+    rows, positions, shape = _rows(x, indices)
+    first = positions[0]
+    if positions != list(range(first, first + len(positions))):
+        raise Unsupported("indices in dimensions that do not stand side by side")
+    if len(positions) == 1:
+        return O.gather(x, rows[0], axis=first)
+    front = [*positions, *(d for d in range(x.type.rank) if d not in positions)]
+    moved = O.transpose(x, axes=tuple(front))
+    found = O.gather_nd(moved, _spelled(rows, shape))
+    back = len(shape)
+    order = [*range(back, back + first), *range(back), *range(back + first, found.type.rank)]
+    return O.transpose(found, axes=tuple(order))
+
+
+@writes("index_put", "_unsafe_index_put")
+def index_put(
+    x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    rows, positions, shape = _rows(x, indices)
+    if positions != list(range(len(positions))):
+        raise Unsupported("indices that are not of the first dimensions")
+    updates = expanded(values, (*shape, *x.type.sizes[len(positions) :]))
+    how = "add" if accumulate else "none"
+    return O.scatter_nd(x, _spelled(rows, shape), updates, reduction=how)
+
+
+def _rows(
+    x: Tensor, indices: Sequence[Tensor | None]
+) -> tuple[list[Tensor], list[int], tuple[int, ...]]:
+    """The given indices as int64, their dimensions, and the shape that they broadcast to."""
+    positions = [d for d, given in enumerate(indices) if given is not None]
+    rows = [given for given in indices if given is not None]
+    if any(row.element.kind == "bool" for row in rows):
+        raise Unsupported("indices that are masks, which give results of unknown sizes")
+    shape = np.broadcast_shapes(*(row.type.sizes for row in rows))
+    return [O.cast(row, "int64") for row in rows], positions, shape
+
+
+def _spelled(rows: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+    """Positions in a last dimension."""
+    return stacked([expanded(row, shape) for row in rows], len(shape))
+
+
+@writes("constant_pad_nd")
+def constant_pad(x: Tensor, pads: Sequence[int], value: float = 0) -> Tensor:
+    border = _border(x, pads)
+    return as_tensor(padded(x, border, "constant", value))
+
+
+@writes("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+def reflection_pad(x: Tensor, pads: Sequence[int]) -> Tensor:
+    return as_tensor(padded(x, _border(x, pads), "reflect", 0))
+
+
+@writes("replication_pad2d", "replication_pad3d")
+def replication_pad(x: Tensor, pads: Sequence[int]) -> Tensor:
+    return as_tensor(padded(x, _border(x, pads), "edge", 0))
+
+
+def _border(x: Tensor, pads: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs are of the last dimension first."""
+    border = [(0, 0)] * x.type.rank
+    for n in range(len(pads) // 2):
+        border[-1 - n] = (pads[2 * n], pads[2 * n + 1])
+    return border
+
+
+@writes("flip")
+def flip(x: Tensor, dims: Sequence[int]) -> Tensor:
+    return O.flip(x, axes=tuple(dims))
+
+
+@writes("tril")
+def tril(x: Tensor, diagonal: int = 0) -> Tensor:
+    return O.trilu(x, diagonal=diagonal, upper=False)
+
+
+@writes("triu")
+def triu(x: Tensor, diagonal: int = 0) -> Tensor:
+    return O.trilu(x, diagonal=diagonal)
+
+
+@writes("roll")
+def roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.type.sizes[dim]
+        numbers = (np.arange(size) - shift) % size
+        x = O.gather(x, constant(numbers), axis=dim)
+    return x
+
+
+@writes("as_strided")
+def as_strided(
+    x: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None
+) -> Tensor:
+    """The elements at regular positions of the operand, which is dense."""
+    grid = np.indices(tuple(shape), sparse=True)
+    places = sum((g * s for g, s in zip(grid, strides, strict=True)), np.asarray(offset or 0))
+    numbers = np.broadcast_to(places, tuple(shape))
+    if numbers.size and np.array_equal(numbers.reshape(-1), np.arange(x.type.size)):
+        return O.reshape(x, tuple(shape))
+    flat = O.reshape(x, (x.type.size,))
+    return O.gather(flat, constant(np.array(numbers, np.int64)), axis=0)
+
+
+@writes("sym_size.int")
+def sym_size(x: Tensor, dim: int) -> int:
+    return x.type.sizes[dim]
+
+
+@writes("copy_")
+def copy_(x: Tensor, source: Tensor) -> Tensor:
+    raise Unsupported("a change in place that was not made functional")

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of the importer: an operator of PyTorch's core set -> function that writes it.
+
+A function takes the operands and attributes as the operator has them: tensors as tensors of the
+graph, numbers, lists and None as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+Write = TypeVar("Write", bound=Callable[..., Any])
+
+TABLE: dict[str, Callable[..., Any]] = {}
+RESULT: ContextVar[str | None] = ContextVar("result", default=None)
+"""The element type of the result of the node that is being written, where it has one."""
+
+
+def writes(*names: str) -> Callable[[Write], Write]:
+    """Marks the function for operators such as "add.Tensor"."""
+
+    def register(write: Write) -> Write:
+        for name in names:
+            TABLE[f"aten.{name}"] = write
+        return write
+
+    return register

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A value of a model while it is read: known now, as an array, or computed later, as a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.core.types import ELEMENT_TYPES, element_type
+from xtc.graph.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+Value = Tensor | Array
+
+
+class Unsupported(Exception):  # noqa: N818  the word in the report: what is not supported, and why
+    """A node that the importer does not read; the text says what about it."""
+
+
+class ValueNeeded(Unsupported):
+    """A node needs the value of a tensor that is known only when the graph runs."""
+
+    def __init__(self, tensor: Tensor, text: str) -> None:
+        super().__init__(text)
+        self.tensor = tensor
+
+
+def as_tensor(value: Value) -> Tensor:
+    """The value as a tensor of the graph: a constant where it is an array.
+
+    Raises Unsupported for arrays without elements and for element types that graphs do not have.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if value.dtype.name not in ELEMENT_TYPES:
+        raise Unsupported(f"element type {value.dtype.name}")
+    if value.size == 0:
+        raise Unsupported(f"a tensor without elements, of shape {value.shape}")
+    return O.tensor(value.shape, element_type(value.dtype).name, const=value)
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The sizes of a value."""
+    return value.type.sizes if isinstance(value, Tensor) else tuple(map(int, value.shape))
+
+
+def dtype_of(value: Value) -> str:
+    """The name of a value's element type."""
+    return value.dtype if isinstance(value, Tensor) else str(value.dtype.name)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""atanh: the inverse of the hyperbolic tangent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.elementwise import FloatElementwise, widened
+
+
+@dataclass(frozen=True)
+class Atanh(FloatElementwise):
+    """The inverse of the hyperbolic tangent of every element."""
+
+    name: ClassVar[str] = "atanh"
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        (x,) = elements
+        return body.math("atanh", x)
+
+    def reference(self, *arrays: Array) -> Array:
+        x = widened(arrays[0])
+        result: Array = np.arctanh(x)
+        return result
+
+
+def atanh(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
+    """The inverse hyperbolic tangent of each element of `x`; NaN outside of -1 ... 1.
+
+    Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
+    """
+    return apply(Atanh(), x, name=name, device=device)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bit_cast: the same bits as numbers of another type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import UserError
+from xtc.core.types import TensorType, element_type
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ir.builders.linalg import LinalgBuilder, Value
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.attributes import check_operands, user_function
+from xtc.ops.elementwise import Elementwise, emit_elementwise
+
+
+@dataclass(frozen=True)
+class BitCast(Elementwise):
+    """The bits of every element as those of the type called `dtype`, which is as wide."""
+
+    name: ClassVar[str] = "bit_cast"
+    flops_per_element: ClassVar[int] = 0
+    dtype: str = "int32"
+
+    def infer(self, *inputs: TensorType) -> TensorType:
+        (x,) = check_operands(self.name, inputs, 1)
+        to = element_type(self.dtype)
+        if to.bits != x.element.bits or "bool" in (to.kind, x.element.kind):
+            raise UserError(f"bits of {x.element} cannot be those of {to}")
+        return x.with_element(to)
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        return body.bitcast(elements[0], element_type(self.dtype))
+
+    def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
+        def body(scalars: ScalarBuilder, x: Scalar, _old: Scalar) -> Scalar:
+            return self.scalar(scalars, x)
+
+        return emit_elementwise(builder, inputs, result, body)
+
+    def reference(self, *arrays: Array) -> Array:
+        return arrays[0].view(element_type(self.dtype).numpy)
+
+
+@user_function
+def bit_cast(x: Tensor, dtype: object, *, name: str | None = None, device: object = None) -> Tensor:
+    """The bits of `x` as numbers of the element type `dtype`, which has as many; not of bool.
+
+    Raises UserError where the widths differ.
+    """
+    return apply(BitCast(element_type(dtype).name), x, name=name, device=device)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fmod: what is left of a after whole multiples of b, of a's sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.elementwise import Elementwise, widened
+
+
+@dataclass(frozen=True)
+class Fmod(Elementwise):
+    """a - b * trunc(a / b), of a's sign; for integers 0 where b is 0."""
+
+    name: ClassVar[str] = "fmod"
+    operands: ClassVar[int] = 2
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        a, b = elements
+        return body.remainder(a, b)
+
+    def reference(self, *arrays: Array) -> Array:
+        wide = [widened(array) for array in arrays]
+        result: Array = np.fmod(*wide)
+        return result
+
+
+def fmod(
+    a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
+) -> Tensor:
+    """The rest of `a` divided by `b` toward 0, of a's sign, as C's fmod and % of integers.
+
+    For integers 0 where b is 0. Operands have one number type and shapes that broadcast as in
+    NumPy. Half floats are computed in float32 and rounded once. Raises UserError where they do not
+    fit.
+    """
+    return apply(Fmod(), a, b, name=name, device=device)

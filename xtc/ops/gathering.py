@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators share whose every result element is read at a computed position of an operand.
+
+The operation is a linalg.generic over the result, with loops i, j, k, ...; its body computes the
+position from the numbers of its iteration (`ScalarBuilder.index`) and from index operands that
+follow the loops, and reads the element there (`ScalarBuilder.read`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.core.types import ELEMENT_TYPES, TensorType
+from xtc.graph.operator import Array, Operator
+from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.elementwise import DIM_NAMES, dim_loops
+
+Position = Callable[..., Sequence[Scalar]]
+INDEX = ELEMENT_TYPES["int64"]
+
+
+@dataclass(frozen=True)
+class Rearrangement(Operator):
+    """Every element of the result is an element of the only operand, in another place."""
+
+    @abstractmethod
+    def source(self, body: ScalarBuilder, x: TensorType, place: Sequence[Scalar]) -> list[Scalar]:
+        """Where in `x` the element stands that goes to `place`, both as int64 indices."""
+
+    def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
+        return dim_loops(self.infer(*inputs).rank)
+
+    def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
+        x = inputs[0]
+
+        def position(body: ScalarBuilder) -> list[Scalar]:
+            return self.source(body, x.type, [body.index(d) for d in range(result.rank)])
+
+        return emit_gather(builder, x, result, position)
+
+    def flops(self, *inputs: TensorType) -> int:
+        return 0
+
+
+def emit_gather(
+    builder: LinalgBuilder,
+    source: Value,
+    result: TensorType,
+    position: Position,
+    indices: Sequence[tuple[Value, Sequence[str]]] = (),
+) -> Value:
+    """Every element of `result` read from `source` where `position(body, *elements)` says.
+
+    `elements` are those of `indices`, operands with their index maps in the result's loops. The
+    position, an int64 for each dimension of the source, must lie inside of it.
+    """
+
+    def body(scalars: ScalarBuilder, *elements: Scalar) -> Scalar:
+        found = position(scalars, *elements[:-1])
+        return scalars.read(source.ssa, source.type, found)
+
+    init = (builder.empty(result), DIM_NAMES[: result.rank])
+    return builder.generic(list(indices), init, dim_loops(result.rank), body)
+
+
+def from_end(body: ScalarBuilder, index: Scalar, size: int) -> Scalar:
+    """An index of any integer type as an int64 inside of 0 ... size - 1.
+
+    A negative one counts from the end; beyond either end it is the nearest.
+    """
+    wide = body.cast(index, INDEX)
+    if index.element.signed:
+        behind = body.add(wide, body.constant(size, INDEX))
+        negative = body.compare("lt", wide, body.constant(0, INDEX))
+        wide = body.select(negative, behind, wide)
+    return body.clamp(wide, size)
+
+
+def from_end_reference(indices: Array, size: int) -> Array:
+    """`from_end` of arrays."""
+    wide = indices.astype(np.int64)
+    moved: Array = np.clip(np.where(wide < 0, wide + size, wide), 0, size - 1)
+    return moved
+
+
+def require_indices(name: str, type: TensorType) -> None:
+    """Raise UserError unless `type` holds integers."""
+    if type.element.kind != "int":
+        raise UserError(
+            f"the indices of {name} are {type.element}, not integers",
+            hints=["O.cast(x, 'int64') converts them"],
+        )
+
+
+def check_within(name: str, what: str, given: TensorType, x: TensorType, axis: int) -> None:
+    """Raise UserError unless `given` has the rank of `x` and, but along `axis`, fits inside."""
+    fits = given.rank == x.rank and all(
+        d == axis or size <= limit
+        for d, (size, limit) in enumerate(zip(given.sizes, x.sizes, strict=True))
+    )
+    if not fits:
+        raise UserError(
+            f"the {what} of {name} have shape {given.shape}, the operand {x.shape}",
+            notes=[f"ranks are equal; but along axis {axis}, no size is larger"],
+        )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""shift_left: a moved to higher places by b bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.core.types import TensorType
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.elementwise import Elementwise, require_integer
+
+
+@dataclass(frozen=True)
+class ShiftLeft(Elementwise):
+    """A moved to higher places by b bits; beyond all of them nothing is left."""
+
+    name: ClassVar[str] = "shift_left"
+    operands: ClassVar[int] = 2
+
+    def check_element(self, type: TensorType) -> None:
+        require_integer(self.name, type)
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        a, b = elements
+        return body.shift("left", a, b)
+
+    def reference(self, *arrays: Array) -> Array:
+        a, b = arrays
+        bits = a.dtype.itemsize * 8
+        inside = (b >= 0) & (b < bits)
+        moved = a << np.where(inside, b, 0).astype(a.dtype)
+        return np.where(inside, moved, np.zeros((), a.dtype)).astype(a.dtype)
+
+
+def shift_left(
+    a: Tensor | float, b: Tensor | float, *, name: str | None = None, device: object = None
+) -> Tensor:
+    """`a` with its bits moved to higher places by `b`, of integers.
+
+    Where `b` is negative or all bits or more, nothing of `a` is left but its sign. Operands have
+    one element type and shapes that broadcast as in NumPy. Raises UserError where they do not fit.
+    """
+    return apply(ShiftLeft(), a, b, name=name, device=device)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tan: the tangent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.elementwise import FloatElementwise, widened
+
+
+@dataclass(frozen=True)
+class Tan(FloatElementwise):
+    """The tangent of every element."""
+
+    name: ClassVar[str] = "tan"
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        (x,) = elements
+        return body.math("tan", x)
+
+    def reference(self, *arrays: Array) -> Array:
+        x = widened(arrays[0])
+        result: Array = np.tan(x)
+        return result
+
+
+def tan(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
+    """The tangent of each element of `x`, in radians, of any float type.
+
+    Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
+    """
+    return apply(Tan(), x, name=name, device=device)

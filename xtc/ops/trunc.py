@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trunc: x without its fraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from xtc.graph.builder import apply
+from xtc.graph.operator import Array
+from xtc.graph.tensor import Tensor
+from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.elementwise import FloatElementwise, widened
+
+
+@dataclass(frozen=True)
+class Trunc(FloatElementwise):
+    """X without its fraction."""
+
+    name: ClassVar[str] = "trunc"
+
+    def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
+        (x,) = elements
+        return body.math("trunc", x)
+
+    def reference(self, *arrays: Array) -> Array:
+        x = widened(arrays[0])
+        result: Array = np.trunc(x)
+        return result
+
+
+def trunc(x: Tensor, *, name: str | None = None, device: object = None) -> Tensor:
+    """Each element of `x`, of any float type, without its fraction.
+
+    Half floats are computed in float32 and rounded once. Raises UserError for integers and bool.
+    """
+    return apply(Trunc(), x, name=name, device=device)
