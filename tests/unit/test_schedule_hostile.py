@@ -122,7 +122,7 @@ def is_degenerate(primitive: str, value: Any) -> bool:
         return value == 0
     if primitive in ("vectorize", "parallelize") and isinstance(value, list | tuple | set):
         return len(value) == 0
-    if primitive == "unroll":
+    if primitive in ("unroll", "vectorize") and isinstance(value, dict):
         return value == {}
     if primitive == "split's segments":
         return value == {"z": 0}
