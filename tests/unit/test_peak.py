@@ -133,7 +133,7 @@ def test_dot_kernel_adds_every_term_that_often(shape: DotShape, iterations: int)
     m, a = peak.factors(shape)
     with peak.loaded_function(shape) as function:
         function(iterations, got.ctypes.data, m, a)
-    np.testing.assert_array_equal(got, iterations * shape.dot.terms)
+    np.testing.assert_array_equal(got, iterations * shape.dot.group)
 
 
 def test_fused_kernel_calls_no_library() -> None:
