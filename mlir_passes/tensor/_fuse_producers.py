@@ -28,9 +28,10 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.transform import apply_script
 from xtc.loops.script import Fuse
+from xtc_passes.tensor._moved_data import moves_data
 
 _ANY = "!transform.any_op"
-_PURE = ("linalg.", "tensor.empty", "tensor.extract_slice")
+_PURE = ("linalg.", "tensor.")
 _DYNAMIC = -(1 << 63)
 """The static offset that means a dynamic one."""
 
@@ -58,9 +59,9 @@ def fuse_producer(module: Operation, action: Fuse) -> None:
 
 
 def is_fusable(value: Value) -> bool:
-    """Whether an operation that can be tiled computes the value."""
+    """Whether an operation computes the value that can be tiled, or written so that it can."""
     owner = linalg.owner(value)
-    return owner is not None and owner.name.startswith("linalg.")
+    return moves_data(value) or (owner is not None and owner.name.startswith("linalg."))
 
 
 def _fuse(module: Operation, producer: str, loop: str) -> None:
@@ -152,8 +153,8 @@ def _root(value: Value) -> Value:
 
 def _merged(op: Operation, source: Value, slices: Sequence[Operation]) -> Value:
     """One slice, before `op`, in place of slices of slices; all are of full rank and stride 1."""
-    statics = [DenseI64ArrayAttr(one.attributes["static_offsets"]) for one in slices]
-    dynamics = [iter(list(one.operands)[1:]) for one in slices]
+    statics = [DenseI64ArrayAttr(slice_op.attributes["static_offsets"]) for slice_op in slices]
+    dynamics = [iter(list(slice_op.operands)[1:]) for slice_op in slices]
     with op.context, op.location, InsertionPoint(op):
         offsets: list[int] = []
         operands: list[Value] = []

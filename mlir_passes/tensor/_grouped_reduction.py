@@ -18,12 +18,12 @@ def _is_group(nest: Nest, loop: NestLoop) -> bool:
     return loop.vectorize and loop.tile is not None and axis is not None and axis.reduction
 
 
-def refusal(one: Scheduled) -> UserError:
+def refusal(entry: Scheduled) -> UserError:
     """Why terms that vectors are to hold cannot be added up."""
-    loop = group_loops(one.nest)[0]
+    loop = group_loops(entry.nest)[0]
     return UserError(
-        f"'{loop.name}' of {one.title} cannot be vectorized: no instruction of what runs it adds "
+        f"'{loop.name}' of {entry.title} cannot be vectorized: no instruction of what runs it adds "
         f"up {loop.tile} such products",
-        where=place_of(one.op),
+        where=place_of(entry.op),
         hints=["vectorize a parallel axis alone"],
     )

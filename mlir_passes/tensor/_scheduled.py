@@ -124,8 +124,8 @@ def _schedule_data(op: Operation, title: str) -> object:
         place = place_of(op)
         is_known = SCHEDULE_LOCATION in op.attributes and isinstance(place, SourceLocation)
         return parse_yaml(attribute.value, place) if is_known else attribute.value
-    if isinstance(attribute, ArrayAttr) and all(isinstance(one, StringAttr) for one in attribute):
-        return [StringAttr(one).value for one in attribute]
+    if isinstance(attribute, ArrayAttr) and all(isinstance(item, StringAttr) for item in attribute):
+        return [StringAttr(item).value for item in attribute]
     notes = []
     if isinstance(attribute, DictAttr):
         notes = ["MLIR keeps no order of a dictionary under an alias, or with escapes"]
@@ -178,7 +178,7 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     ]
     count = linalg.input_count(op)
     computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
-    ranks = tuple(len(one.results) for one in linalg.index_maps(op)[:count])
+    ranks = tuple(len(index_map.results) for index_map in linalg.index_maps(op)[:count])
     mesh = mesh_around(op)
     return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
 
@@ -187,9 +187,9 @@ def _dims(op: Operation, title: str, count: int) -> list[str]:
     """The names of its loops; `d2` and so on for the last ones where fewer are named."""
     attribute = linalg.dict_of(op).get(LOOP_DIMS)
     texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
-    if not texts or not all(isinstance(one, StringAttr) for one in texts):
+    if not texts or not all(isinstance(name, StringAttr) for name in texts):
         raise UserError(f"{title} has {LOOP_SCHEDULE} but no {LOOP_DIMS}", hints=[_EXAMPLE])
-    names = [StringAttr(one).value for one in texts]
+    names = [StringAttr(name).value for name in texts]
     for name in names:
         if not _NAME.fullmatch(name) or names.count(name) > 1:
             raise UserError(
@@ -202,11 +202,11 @@ def _dims(op: Operation, title: str, count: int) -> list[str]:
     return names + [f"d{n}" if f"d{n}" not in names else f"d{n}_" for n in unnamed]
 
 
-def check_producers(one: Scheduled, scheduled: Sequence[Operation]) -> None:
+def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
     """Raise UserError where what computes a fused operand has a schedule of its own."""
-    op, title = one.op, one.title
+    op, title = entry.op, entry.title
     nodes = {linalg.graph_node(other) for other in scheduled} - {None, linalg.graph_node(op)}
-    fused = {operand for nest in one.nest.walk() for loop in nest.loops for operand in loop.fuse}
+    fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
     for operand in sorted(fused):
         owner = linalg.owner(op.operands[operand])
         if owner in scheduled or (owner is not None and linalg.graph_node(owner) in nodes):

@@ -32,6 +32,7 @@ from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
 from xtc_passes.tensor._meshes import check_spread, erase_meshes
+from xtc_passes.tensor._moved_data import look_up, moves_data
 from xtc_passes.tensor._scheduled import (
     Scheduled,
     check_producers,
@@ -110,9 +111,10 @@ def apply_schedules(
     found = _find(module, distribution, levels)
     if not found:
         return
-    for one in found:
-        if group_loops(one.nest):
-            raise refusal(one)
+    for entry in found:
+        if group_loops(entry.nest):
+            raise refusal(entry)
+    _compute_moved_data(found)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else space)
     _vectorize(module)
@@ -132,9 +134,9 @@ def _find(module: Operation, distribution: Distribution | None, levels: int) -> 
     nodes = linalg.marked(module, SCHEDULED_PREFIX)
     ops = [nodes[f"{SCHEDULED_PREFIX}{position}"] for position in range(len(ops))]
     found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
-    for one in found:
-        check_producers(one, ops)
-        _check_mesh(one, distribution)
+    for entry in found:
+        check_producers(entry, ops)
+        _check_mesh(entry, distribution)
     return found
 
 
@@ -160,26 +162,35 @@ def _generalize(module: Operation, scheduled: list[Operation]) -> None:
         linalg.restore(op, kept)
 
 
+def _compute_moved_data(found: Sequence[Scheduled]) -> None:
+    """Write data movement that is to be fused as operations that can be tiled."""
+    for entry in found:
+        fused = {n for nest in entry.nest.walk() for loop in nest.loops for n in loop.fuse}
+        for operand in sorted(fused):
+            if moves_data(entry.op.operands[operand]):
+                look_up(entry.op, operand)
+
+
 def _write_script(found: Sequence[Scheduled], distribution: Distribution | None) -> ScriptWriter:
     """Transforms for every scheduled operation."""
     writer = ScriptWriter()
-    for position, one in enumerate(found):
-        before = () if leading_loops(one.nest) else spread_operands(one.nest)
-        plan = plan_nest(one.nest, one.title, distributed=distribution is not None)
-        writer.add(plan, one.nest.space.names, f"{SCHEDULED_PREFIX}{position}", before)
+    for position, entry in enumerate(found):
+        before = () if leading_loops(entry.nest) else spread_operands(entry.nest)
+        plan = plan_nest(entry.nest, entry.title, distributed=distribution is not None)
+        writer.add(plan, entry.nest.space.names, f"{SCHEDULED_PREFIX}{position}", before)
     if distribution:  # only now: what was found by its operation is not needed any more
-        for one in found:
-            _complete(one.op, one.nest)
+        for entry in found:
+            _complete(entry.op, entry.nest)
     return writer
 
 
-def _check_mesh(one: Scheduled, distribution: Distribution | None) -> None:
-    nest, title = one.nest, one.title
+def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
+    nest, title = entry.nest, entry.title
     threads = next((loop for part in nest.walk() for loop in part.loops if loop.parallelize), None)
     if distribution and threads:
         raise UserError(
             f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
-            where=place_of(one.op),
+            where=place_of(entry.op),
             hints=["distribute it over an axis of a processor mesh"],
         )
     distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
@@ -188,15 +199,15 @@ def _check_mesh(one: Scheduled, distribution: Distribution | None) -> None:
     if distribution is None:
         raise UserError(
             f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
-            where=place_of(one.op),
+            where=place_of(entry.op),
             hints=[
                 f"place {title} on a device that has one: device=...",
                 "threads share a loop by parallelize",
             ],
         )
-    with located(place_of(one.op)):
+    with located(place_of(entry.op)):
         distribution.check(nest.space.mesh, title)
-        check_spread(one.op, nest, title)
+        check_spread(entry.op, nest, title)
 
 
 def _complete(op: Operation, nest: Nest) -> None:

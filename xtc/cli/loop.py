@@ -93,13 +93,13 @@ def _results(args: argparse.Namespace, text: str) -> str:
         module = parse_module(text, str(args.file))
         run_steps(module, [known_passes.passes()[_TO_SOURCE]()], str(args.file))
         found = _nests(module, args.function, needed=args.nest)
-        printed = [nest_text(one.nest, one.title) for one in found] if args.nest else []
+        printed = [nest_text(entry.nest, entry.title) for entry in found] if args.nest else []
         if args.stage or args.run or args.measure:
             own = find_function(module, args.function)
-            parts = [one for one in found if one.function == name_of(own)]
+            parts = [entry for entry in found if entry.function == name_of(own)]
             function = MlirFunction(module, name_of(own), arguments_of(own), target, options)
-            flops = sum(one.flops for one in parts)
-            reduction = max((one.nest.space.reduced for one in parts), default=1)
+            flops = sum(entry.flops for entry in parts)
+            reduction = max((entry.nest.space.reduced for entry in parts), default=1)
             printed += _outcomes(replace(function, flops=flops, reduction=reduction), args)
     return "".join(f"{part.rstrip()}\n" for part in printed)
 
@@ -115,7 +115,7 @@ def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any
         find_function(module, function)
     apply: Any = known_passes.passes()[_APPLY]()
     scheduled: list[Any] = apply.nests(copied(module))
-    found = [one for one in scheduled if function in (None, one.function)]
+    found = [entry for entry in scheduled if function in (None, entry.function)]
     if not found and needed:
         where = "the file" if function is None else f"'{function}'"
         raise UserError(f"no operator of {where} has {LOOP_SCHEDULE}", hints=[_EXAMPLE])
@@ -133,7 +133,7 @@ def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:
             write_times(runner.seconds)
     if args.run:
         plain = replace(function, module=_without_schedules(function.module))
-        printed += [f"check {one}" for one in function.check(plain, args.seed)]
+        printed += [f"check {entry}" for entry in function.check(plain, args.seed)]
     if args.measure:
         printed.append(f"measure {function.measure(args.seed, args.repeat)}")
     return printed

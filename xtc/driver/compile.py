@@ -237,22 +237,6 @@ def compile(
         CompileError: a pass or the code generator failed; says how to reproduce it.
         DeviceNotFound: the code was built but nothing here can run it.
     """
-    if isinstance(graph, GraphFamily):
-        build = partial(
-            compile,
-            target=target,
-            schedule=schedule,
-            passes=passes,
-            dump_dir=dump_dir,
-            print_ir_after_all=print_ir_after_all,
-            print_ir_after=print_ir_after,
-            print_ir_after_change=print_ir_after_change,
-            time_passes=time_passes,
-            in_memory=in_memory,
-            cache=cache,
-            **options,
-        )
-        return specialised(graph, dims or {}, build)
     ir = IrOptions(
         Path(dump_dir) if dump_dir else None,
         print_ir_after_all,
@@ -260,9 +244,23 @@ def compile(
         (print_ir_after,) if isinstance(print_ir_after, str) else tuple(print_ir_after),
         print_ir_after_change,
     )
-    compilation = prepare(
-        graph, target, dims=dims, schedule=schedule, ir=ir, passes=passes, **options
-    )
+    request = {"schedule": schedule, "ir": ir, "passes": passes, **options}
+    if isinstance(graph, GraphFamily):
+        build = partial(_load, target=target, request=request, in_memory=in_memory, cache=cache)
+        return specialised(graph, dims or {}, build)
+    return _load(graph, target, {"dims": dims, **request}, in_memory=in_memory, cache=cache)
+
+
+def _load(
+    graph: Graph | GraphBuilder,
+    target: object,
+    request: Mapping[str, Any],
+    *,
+    in_memory: bool,
+    cache: bool,
+) -> Module:
+    """Compile and load what `prepare` makes of `graph` and the request."""
+    compilation = prepare(graph, target, **request)
     with ExitStack() as resources:
         host, devices = _runtimes(target, compilation, resources)
         if in_memory:

@@ -118,7 +118,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
         if twice is not None:
             raise IncompleteError(
                 f"axis '{twice}' of {title} is distributed twice, over "
-                + " and ".join(f"'{one.distribute}'" for one in group if one.axis == twice),
+                + " and ".join(f"'{other.distribute}'" for other in group if other.axis == twice),
                 hints=["distribute another axis, or only the outer of the two loops"],
             )
 
@@ -138,7 +138,7 @@ def _check_between(nest: Nest, mesh: Mesh, title: str) -> None:
 
 def _check_spread(nest: Nest, loop: NestLoop, mesh: Mesh, title: str) -> None:
     if loop in trailing_loops(nest) or any(
-        one in trailing_loops(nest) for one in nest.loops[: nest.loops.index(loop)]
+        other in trailing_loops(nest) for other in nest.loops[: nest.loops.index(loop)]
     ):
         raise IncompleteError(
             f"'{loop.name}' of {title} runs on the processors of one memory; nothing can be "
@@ -183,7 +183,7 @@ def _check_memory_axis(
             hints=did_you_mean(axis, (*memory.names, "*")),
         )
     over = mesh.names[memory.names.index(axis)]
-    if memory.size(axis) > 1 and over not in {one.distribute for one in nest.loops}:
+    if memory.size(axis) > 1 and over not in {other.distribute for other in nest.loops}:
         raise IncompleteError(
             f"operand {operand} of {title} is distributed over '{axis}', but no loop over '{over}'",
             notes=["a processor would read another one's memory"],

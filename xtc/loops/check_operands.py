@@ -69,7 +69,7 @@ def _check_computed(nest: Nest, loop: NestLoop, operand: int, title: str) -> Non
         raise UserError(
             f"fuse at '{loop.name}': operand {operand} of {title} is not computed by an operation "
             "that can be fused",
-            notes=["it is an argument, a constant, or the result of moving data"],
+            notes=["it is an argument or a constant"],
             where=loop.where,
         )
 

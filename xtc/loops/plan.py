@@ -190,13 +190,13 @@ class _Planner:
         inner = self.plan(nest, position + len(group), {**sizes, **steps})
         leading = group[0] in leading_loops(nest)
         last = replace(group[-1], distribute="", pack=group[-1].pack if leading else ())
-        plain = [NestLoop(one.axis, one.tile, one.name) for one in group]
-        again = [one for one in plain if shares[one.axis] > steps[one.axis]]
+        plain = [NestLoop(member.axis, member.tile, member.name) for member in group]
+        again = [entry for entry in plain if shares[entry.axis] > steps[entry.axis]]
         for loop in reversed(again):
             what = last if loop is again[-1] else NestLoop(loop.axis)
-            one = replace(what, axis=loop.axis, tile=loop.tile, name=loop.name)
+            again_loop = replace(what, axis=loop.axis, tile=loop.tile, name=loop.name)
             axis = loop.axis
-            inner = Loops((one,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
+            inner = Loops((again_loop,), {axis: shares[axis]}, {axis: steps[axis]}, inner)
         inmost = plain[-1] if again else last
         extents = {axis: sizes[axis] for axis in shares}
         places = tuple(loop.distribute for loop in group)
@@ -266,7 +266,7 @@ def parallel_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:
         return (first,)
     group = [first]
     for loop in nest.loops[position + 1 :]:
-        if not loop.parallelize or loop.axis in {one.axis for one in group}:
+        if not loop.parallelize or loop.axis in {member.axis for member in group}:
             break
         if nest.space.levels > 1 and (group[-1].pack or group[-1].buffer or group[-1].fuse):
             break

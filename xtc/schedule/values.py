@@ -30,8 +30,8 @@ def integers(value: object, primitive: str, what: str) -> dict[str, int]:
         raise UserError(f"{primitive} takes {what}, not {shown(value)}")
     _check_count(len(value), primitive)
     return {
-        text(name): integer(one, f"{primitive}: the number of {shown(name)}")
-        for name, one in value.items()
+        text(name): integer(item, f"{primitive}: the number of {shown(name)}")
+        for name, item in value.items()
     }
 
 
@@ -40,8 +40,8 @@ def texts(value: object, primitive: str, what: str) -> tuple[str, ...]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise UserError(f"{primitive} takes a list of {what}, not {shown(value)}")
     found = []
-    for one in value:
-        found.append(text(one))
+    for item in value:
+        found.append(text(item))
         _check_count(len(found), primitive)
     return tuple(found)
 

@@ -19,6 +19,9 @@ Body = Callable[..., Scalar]
 Update = Callable[..., tuple[Scalar, Sequence[Scalar]]]
 IndexMap = Sequence[str]
 
+_FUSABLE = ("linalg.", "tensor.insert_slice", "tensor.extract_slice")
+"""How operations begin that a schedule may compute in the loops of what reads their results."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -66,7 +69,7 @@ class MainOperation:
         loops: its loops, in its own order.
         sizes: their trip counts.
         inputs: how many operands it reads.
-        computed: which of them linalg operations compute, by number.
+        computed: which of them are computed, or moved, by operations that can be fused, by number.
         subscripts: indices of operands that are more than one loop alone, as loops with factors:
             `w * 2 + s` is `(("w", 2), ("s", 1))`.
         ranks: how many dimensions each operand has.
@@ -122,10 +125,11 @@ class LinalgBuilder:
                 tuple(value.type.rank for value in inputs),
             )
 
-    def _emit(self, text: str, type: TensorType) -> Value:
+    def _emit(self, text: str, type: TensorType, viewed: Value | None = None) -> Value:
+        """A value by an operation; it is computed where what it is a view of is."""
         ssa = self._name()
         self.lines.append(f"{ssa} = {text}{self.location}")
-        if text.startswith("linalg."):
+        if text.startswith(_FUSABLE) or (viewed is not None and viewed.ssa in self._computed):
             self._computed.add(ssa)
         return Value(ssa, type)
 
@@ -261,7 +265,7 @@ class LinalgBuilder:
         if type == value.type or value.type.rank == 0:
             return value
         text = f"tensor.collapse_shape {value.ssa} {_groups(groups.source)}{self._placed}"
-        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type)
+        return self._emit(f"{text} : {value.type.mlir()} into {type.mlir()}", type, value)
 
     def _expand(self, value: Value, groups: Reassociation, target: TensorType) -> Value:
         if value.type == target:
@@ -269,7 +273,7 @@ class LinalgBuilder:
         sizes = ", ".join(map(str, target.sizes))
         text = f"tensor.expand_shape {value.ssa} {_groups(groups.target)} output_shape [{sizes}]"
         types = f"{value.type.mlir()} into {target.mlir()}"
-        return self._emit(f"{text}{self._placed} : {types}", target)
+        return self._emit(f"{text}{self._placed} : {types}", target, value)
 
     def insert_slice(
         self,

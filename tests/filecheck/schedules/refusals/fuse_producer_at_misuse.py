@@ -8,7 +8,7 @@ import xtc
 
 refused(lambda: new().fuse_producer_at("i", 1))
 # CHECK:      fuse at 'i': operand 1 of C is not computed by an operation that can be fused
-# CHECK-NEXT:   note: it is an argument, a constant, or the result of moving data
+# CHECK-NEXT:   note: it is an argument or a constant
 refused(lambda: new().fuse_producer_at("i", 2))
 # CHECK:      fuse at 'i': C has no operand 2
 # CHECK-NEXT:   note: it reads 2 operands, counted from 0
