@@ -19,7 +19,8 @@ endif
 LINKS := .types/xtc_passes .types/xtc_targets
 READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
-PYTEST := $(PY) -m pytest -n $(JOBS)
+# Neighbouring tests share a process, and with it what they have built.
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
 TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
