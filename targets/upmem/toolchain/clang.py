@@ -13,7 +13,7 @@ from xtc.core.errors import ToolError
 from xtc.system import tool
 
 INSTALL_HINT = (
-    "install the extra: pip install 'xtc[upmem]' (it brings clang and lld in the package ziglang), "
+    "pip install ziglang, which has clang and lld, "
     "or install them otherwise (Debian: apt install clang lld)"
 )
 
