@@ -169,7 +169,7 @@ def _lines_of_text() -> Iterator[None]:
 
 def _space(op: Operation, title: str, levels: int) -> Space:
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
-    names = _dims(op, title, len(sizes))
+    names = dims_of(op, title, len(sizes))
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
     for position, groups in grouped_loops(op).items():
         axes[position] = replace(axes[position], groups=groups)
@@ -183,8 +183,11 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
 
 
-def _dims(op: Operation, title: str, count: int) -> list[str]:
-    """The names of its loops; `d2` and so on for the last ones where fewer are named."""
+def dims_of(op: Operation, title: str, count: int) -> list[str]:
+    """The names of its loops; `d2` and so on for the last ones where fewer are named.
+
+    Raises UserError where there are none, more than loops, or others than names.
+    """
     attribute = linalg.dict_of(op).get(LOOP_DIMS)
     texts = list(attribute) if isinstance(attribute, ArrayAttr) else []
     if not texts or not all(isinstance(name, StringAttr) for name in texts):

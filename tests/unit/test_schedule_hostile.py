@@ -70,7 +70,7 @@ DATA: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "a part of a list": (lambda value: [value], ({},)),
     "a factor": (lambda value: {"i": {"unroll": value}}, (True, 1 << 31, 1 << 63)),
     "an operand to pack": (lambda value: {"i": {"pack": value}}, (0, [1])),
-    "an operand to fuse": (lambda value: {"i": {"fuse": value}}, (0,)),
+    "an operand to fuse": (lambda value: {"i": {"fuse": value}}, (0, [1])),
     "a flag": (lambda value: {"i": {"buffer": value}}, (True,)),
     "a segment": (lambda value: {"i[:4]": value, "i[4:]": {}}, ({}, [], ())),
     "a tile": (lambda value: {f"i#{text(value)}": {}}, ("4",)),
@@ -122,7 +122,7 @@ def is_degenerate(primitive: str, value: Any) -> bool:
         return bool(value == 0)
     if primitive in ("vectorize", "parallelize") and isinstance(value, list | tuple | set):
         return len(value) == 0
-    if primitive in ("unroll", "vectorize") and isinstance(value, dict):
+    if primitive in ("unroll", "vectorize", "strip_mine's tiles") and isinstance(value, dict):
         return value == {}
     if primitive == "split's segments":
         return bool(value == {"z": 0})

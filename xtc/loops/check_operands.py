@@ -24,7 +24,6 @@ def check_operands(nest: Nest, title: str, outer: Places | None = None) -> None:
         _check_numbers(nest, loop, title)
         check_not_vectorized(loop, loop, title)
         for operand in loop.fuse:
-            _check_computed(nest, loop, operand, title)
             _check_fuse(loop, operand, title, places)
             places[operand] = ("fuse", loop.name)
         for operand in loop.pack:
@@ -60,16 +59,6 @@ def check_not_vectorized(loop: NestLoop, vector: NestLoop, title: str) -> None:
         raise UserError(
             f"'{vector.name}' of {title} is vectorized; nothing can be put inside it",
             hints=["use the loop around it"],
-            where=loop.where,
-        )
-
-
-def _check_computed(nest: Nest, loop: NestLoop, operand: int, title: str) -> None:
-    if operand not in nest.space.computed:
-        raise UserError(
-            f"fuse at '{loop.name}': operand {operand} of {title} is not computed by an operation "
-            "that can be fused",
-            notes=["it is an argument or a constant"],
             where=loop.where,
         )
 

@@ -29,9 +29,10 @@ def _normalized(nest: Nest, around: int) -> Nest:
     loops = []
     for extent in nest.extents():
         around *= extent.trips
-        loop, found = _loop(extent, around)
+        fused, found = _fused(extent.loop, nest)
+        loop, more = _loop(replace(extent, loop=fused), around)
         loops.append(loop)
-        notes += found
+        notes += [*found, *more]
     segments = tuple(replace(s, nest=_normalized(s.nest, around)) for s in nest.segments)
     for segment in segments:
         notes += segment.nest.notes
@@ -62,6 +63,14 @@ def _reductions_around_vectors(nest: Nest) -> Nest:
 def _is_plain_reduction(nest: Nest, loop: NestLoop) -> bool:
     axis = nest.space.axis(loop.axis)
     return axis is not None and axis.reduction and (loop.tile or axis.size) not in axis.groups
+
+
+def _fused(loop: NestLoop, nest: Nest) -> tuple[NestLoop, list[str]]:
+    """The loop without producers of what nothing computes, and a note for each."""
+    there = range(nest.space.operands)
+    given = [n for n in loop.fuse if n in there and n not in nest.space.computed]
+    notes = [f"operand {n} is an argument or a constant: fuse changes nothing" for n in given]
+    return replace(loop, fuse=tuple(n for n in loop.fuse if n not in given)), notes
 
 
 def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:

@@ -395,8 +395,6 @@ class NodeSchedule:
         def change() -> None:
             axis = self._axis(dim)
             sizes = integers(tiles, word, "tile sizes by name")
-            if not sizes:
-                raise UserError(f"{word} of '{dim}' of {self.node} names no tile")
             where = user_location()
             for name, size in sizes.items():
                 self._check_new(name)

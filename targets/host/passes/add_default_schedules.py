@@ -11,12 +11,12 @@ from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.linalg_ops import dict_of, graph_node, operations_with
 from xtc.ir.analysis.structured import Structured
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
-from xtc.ir.mlir import Operation
+from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
 from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
-from xtc_passes.tensor._scheduled import fused_nodes, schedule_line
+from xtc_passes.tensor._scheduled import dims_of, fused_nodes, schedule_line, title_of
 from xtc_targets.host.passes._default_contraction import contraction_nest
 from xtc_targets.host.passes._default_narrow import narrow_nest
 from xtc_targets.host.passes._default_window import window_nest
@@ -86,6 +86,8 @@ class AddDefaultSchedules(SchedulingPass):
 def _choose(nest: Structured, processor: Processor) -> None:
     if LOOP_DIMS not in dict_of(nest.op):
         return
+    names = dims_of(nest.op, title_of(nest.op), len(nest.extents))
+    nest.op.attributes[LOOP_DIMS] = ArrayAttr.get([StringAttr.get(name) for name in names])
     for rule in _RULES:
         loops = rule(nest, processor)
         if loops is not None:

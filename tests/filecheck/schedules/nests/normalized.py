@@ -42,7 +42,7 @@ print(of({"i[0:32]": {"i": {"fuse": 0}, "i#32": {}, "j": {}, "k": {}}}))
 # CHECK-NEXT: note: 'i#32' covers all of 'i', which runs once
 # CHECK-NEXT: note: 'i' runs once: fuse changes nothing
 # What asks for nothing is nothing, and what is asked for twice is asked for once.
-print(new().vectorize([]).parallelize([]).unroll({}).interchange(["i", "j", "k"]))
+print(new().vectorize([]).parallelize([]).unroll({}).tile("i", {}).interchange(["i", "j", "k"]))
 # CHECK:      C (i: 32, j: 48, k: 16 reduced)
 # CHECK-NEXT:   for i in 0..32
 # CHECK-NEXT:     for j in 0..48
@@ -65,3 +65,6 @@ print(of({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#4": "vectorize"}))
 # CHECK-NEXT: note: 'k#4' is reduced: its iterations are written out around the vectors of 'j#16'
 checked({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#5": "vectorize"})
 # CHECK:      agree
+# Where nothing computes an operand, nothing is fused.
+print(new().fuse_producer_at("i", 1))
+# CHECK:      note: operand 1 is an argument or a constant: fuse changes nothing

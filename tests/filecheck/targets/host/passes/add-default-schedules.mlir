@@ -108,3 +108,12 @@ func.func @pool(%x: tensor<1x7x7x512xf32>, %w: tensor<7x7xf32>, %y: tensor<1x1x1
   %0 = linalg.pooling_nhwc_max {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>, loop.dims = ["n", "h", "w", "c", "r", "s"]} ins(%x, %w : tensor<1x7x7x512xf32>, tensor<7x7xf32>) outs(%y : tensor<1x1x1x512xf32>) -> tensor<1x1x1x512xf32>
   return %0 : tensor<1x1x1x512xf32>
 }
+
+// Loops that have no name get one.
+// CHECK-LABEL: func.func @unnamed
+// CHECK: loop.dims = ["i", "j", "d2"], loop.schedule = [{axis = "j"
+// CHECK-SAME: {axis = "d2"}
+func.func @unnamed(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = linalg.matmul {loop.dims = ["i", "j"]} ins(%a, %b : tensor<256x256xf32>, tensor<256x256xf32>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
+}
