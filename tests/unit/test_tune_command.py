@@ -128,7 +128,7 @@ def test_a_killed_search_loses_nothing_and_goes_on(graph: Path, database: Path) 
         assert [run.number for run in store.runs()] == [1]
         assert store.run(1).finished
     assert after[: len(before)] == before
-    searched = [one.schedule for one in after if one.kind == "search"]
+    searched = [entry.schedule for entry in after if entry.kind == "search"]
     assert len(searched) == len(set(searched))
     assert len(searched) - len(before) in (5, 6)  # the default is one more, whenever it comes
 
