@@ -13,7 +13,7 @@ __all__ = ["kernels", "kind"]
 
 LIBRARIES = [device_kind for device_kind in KINDS if device_kind.name != "nvgpu:stand-in"]
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 def read(kernels: Kernels) -> list[int]:

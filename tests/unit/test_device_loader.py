@@ -16,6 +16,8 @@ from xtc.core.numbering import Numbering
 from xtc.runtime import DriverDevice, NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import simulator_units
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parent / "counting_sim.c"
 _numbers = Numbering()
 

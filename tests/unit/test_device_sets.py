@@ -22,7 +22,7 @@ MEMORIES = 3
 NULL = next(device_kind for device_kind in KINDS if device_kind.name == "null")
 MPPA = next(device_kind for device_kind in KINDS if device_kind.name == "mppa:sim")
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 class SetOfMppas(_Mppa):

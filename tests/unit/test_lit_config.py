@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import psutil
 import pytest
 
 from tools.update_checks import run_lit
+
+ROOT = Path(__file__).parents[2]
 
 
 def lit(suite: Path, text: str, *options: str) -> tuple[int, str]:
@@ -132,6 +135,23 @@ def test_nothing_outlives_an_interrupted_lit(lit_suite: Path, number: int) -> No
             time.sleep(0.01)
         running.send_signal(number)
     assert_ended(lit_suite)
+
+
+@pytest.mark.slow
+def test_what_is_imported_before_is_what_every_installation_has() -> None:
+    """Packages of extras are large, and make every fork slow."""
+    config = (ROOT / "tests" / "filecheck" / "lit.cfg.py").read_text()
+    (packages,) = re.findall(r"^PACKAGES = (\(.*\))$", config, re.MULTILINE)
+    program = (
+        f"from tools.forks.server import import_all; import_all({packages})\n"
+        "import sys\n"
+        "print('xtc.cli.opt' in sys.modules, 'xtc_targets.null.device' in sys.modules)\n"
+        "print({'distributed', 'matplotlib', 'onnx', 'scipy', 'sklearn', 'torch'} & {*sys.modules})"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout == "True True\nset()\n", ran.stderr
 
 
 def write_endless(suite: Path) -> None:

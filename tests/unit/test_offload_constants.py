@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import xtc
 import xtc.ops as O
 from tests.unit.offload_support import A, counted
 from xtc.graph.graph import Graph
 from xtc_targets.null import NullDevice
+
+pytestmark = pytest.mark.slow
 
 W = np.linspace(-1, 1, 256, dtype=np.float32).reshape(16, 16)
 X_BYTES = Y_BYTES = A.nbytes

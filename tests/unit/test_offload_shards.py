@@ -18,7 +18,7 @@ from xtc_targets.null import NullDevice
 MEMORIES = 3
 X = np.linspace(-1, 1, 28, dtype=np.float32).reshape(7, 4)
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 
 @pytest.fixture

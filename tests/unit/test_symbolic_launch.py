@@ -22,7 +22,7 @@ from xtc_passes.offload.insert_transfers import InsertTransfers
 from xtc_passes.offload.separate_devices import SeparateDevices
 from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
 
-pytestmark = pytest.mark.usefixtures("collected")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 COLUMNS, MOST_ROWS = 3, 2000
 SOURCE = """

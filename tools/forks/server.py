@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that has imported packages, and forks a child for each command it is asked to run.
 
-Usage: python -m tools.forks.server DESCRIPTOR PACKAGE ...
+Usage: python -m tools.forks.server DESCRIPTOR PACKAGE ... -PACKAGE ...
+
+Packages with a minus are left out: those that load so much that forks would take long.
 
 A fork takes some milliseconds, a new interpreter most of a second. The process has one thread, so
 its children inherit no lock. It ends, and kills what still runs, once the other end of the socket
@@ -19,7 +21,7 @@ import selectors
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from tools.forks.command import Command, Ending, become
@@ -30,8 +32,7 @@ def main() -> None:
     """Serve; in a child, run its command, after which the interpreter ends as after any program."""
     descriptor, *packages = sys.argv[1:]
     ending = Ending()
-    for package in packages:
-        _import_all(package)
+    import_all(packages)
     gc.collect()
     gc.freeze()  # a child that looked through what it shares would copy it
     with _Server(socket.socket(fileno=int(descriptor))) as server:
@@ -41,15 +42,24 @@ def main() -> None:
             become(command)
 
 
-def _import_all(package: str) -> None:
-    """Import a package and its public modules, which import the others.
+def import_all(packages: Sequence[str]) -> None:
+    """Import packages and their public modules, which import the others; not those with a minus.
 
     What fails will fail again, and be seen, in the command that needs it.
     """
+    without = {name[1:] for name in packages if name.startswith("-")}
+    for package in packages:
+        if not package.startswith("-"):
+            _import(package, without)
+
+
+def _import(package: str, without: Set[str]) -> None:
+    if package in without:
+        return
     with contextlib.suppress(Exception):
         for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
             if info.ispkg:
-                _import_all(f"{package}.{info.name}")
+                _import(f"{package}.{info.name}", without)
             elif not info.name.startswith("_"):
                 with contextlib.suppress(Exception):
                     importlib.import_module(f"{package}.{info.name}")
