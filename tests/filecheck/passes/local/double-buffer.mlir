@@ -1,4 +1,3 @@
-func.func private @dev_cluster_id() -> i32
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --double-buffer='local-bytes=3932160 units=16' --canonicalize --cse | FileCheck %s
 // RUN: xtc-opt %s --double-buffer{local-bytes=1100} | FileCheck %s --check-prefix=SMALL
@@ -36,11 +35,12 @@ func.func private @dev_cluster_id() -> i32
 // One slot more would not fit.
 // SMALL-LABEL: func.func @both
 // SMALL-NOT: 2x8x4
-func.func @both(%arg0: memref<24x4xf32, 1> {llvm.noalias}, %arg1: memref<24x4xf32, 1> {llvm.noalias}) attributes {mppa.kernel} {
+func.func private @block_number() -> i32
+func.func @both(%arg0: memref<24x4xf32, 1>, %arg1: memref<24x4xf32, 1>) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %c24 = arith.constant 24 : index
-  %0 = call @dev_cluster_id() : () -> i32
+  %0 = call @block_number() : () -> i32
   %1 = arith.index_cast %0 : i32 to index
   %c1 = arith.constant 1 : index
   %2 = arith.cmpi slt, %1, %c1 : index
@@ -67,8 +67,8 @@ func.func @both(%arg0: memref<24x4xf32, 1> {llvm.noalias}, %arg1: memref<24x4xf3
 // CHECK-NOT: memref.dma_start
 // CHECK-NOT: 2x4xf32
 // CHECK: return
-func.func @none(%arg0: memref<24xf32, 1> {llvm.noalias}, %arg1: memref<24xf32, 1> {llvm.noalias}, %arg2: memref<24xindex, 1> {llvm.noalias}) attributes {mppa.kernel} {
-  %0 = call @dev_cluster_id() : () -> i32
+func.func @none(%arg0: memref<24xf32, 1>, %arg1: memref<24xf32, 1>, %arg2: memref<24xindex, 1>) {
+  %0 = call @block_number() : () -> i32
   %1 = arith.index_cast %0 : i32 to index
   %c0 = arith.constant 0 : index
   %2 = arith.cmpi eq, %1, %c0 : index

@@ -1,4 +1,3 @@
-func.func private @dev_cluster_id() -> i32
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --place-local-buffers='local-bytes=3932160 symbol=dev_smem' | FileCheck %s
 // RUN: not xtc-opt %s --place-local-buffers='local-bytes=700 symbol=dev_smem' 2>&1 | FileCheck %s --check-prefix=FULL
@@ -24,16 +23,18 @@ func.func private @dev_cluster_id() -> i32
 // CHECK-DAG: %[[A_AT:.*]] = arith.constant 0 : index
 // CHECK-DAG: memref.view %{{.*}}[%[[A_AT]]][] : memref<3932160xi8> to memref<128xf32>
 // CHECK-NOT: memref.alloc()
-func.func private @k.pe0(%arg0: index, %arg1: memref<64xf32> {llvm.noalias}) attributes {llvm.linkage = #llvm.linkage<internal>} {
+func.func private @block_number() -> i32
+func.func private @k.pe0(%arg0: index, %arg1: memref<64xf32>) attributes {llvm.linkage = #llvm.linkage<internal>} {
   %alloc = memref.alloc() : memref<16xf32>
   %subview = memref.subview %arg1[%arg0] [16] [1] : memref<64xf32> to memref<16xf32, strided<[1], offset: ?>>
   linalg.exp ins(%subview : memref<16xf32, strided<[1], offset: ?>>) outs(%alloc : memref<16xf32>)
   return
 }
-func.func @k(%arg0: memref<128xf32> {llvm.noalias}, %arg1: memref<64xf32> {llvm.noalias}) attributes {mppa.kernel} {
+
+func.func @k(%arg0: memref<128xf32>, %arg1: memref<64xf32>) {
   %alloca = memref.alloca() : memref<1xi32>
   %alloca_0 = memref.alloca() : memref<1xi32>
-  %0 = call @dev_cluster_id() : () -> i32
+  %0 = call @block_number() : () -> i32
   %1 = arith.index_cast %0 : i32 to index
   %alloc = memref.alloc() : memref<64xf32>
   %alloc_1 = memref.alloc() : memref<128xf32>
