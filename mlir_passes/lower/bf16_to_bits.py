@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -67,6 +68,8 @@ class _Types:
 def _rewrite(op: Operation, types: _Types) -> None:
     if op.name == "arith.constant" and types.new(op.results[0].type) is not None:
         op.attributes["value"] = _bits(op.attributes["value"], types)
+    elif op.name == "memref.global" and _has_new_content(op, types):
+        op.attributes["initial_value"] = _bits(op.attributes["initial_value"], types)
     for result in op.results:
         if op.name != "llvm.bitcast":  # to what an instruction on bfloat16 takes
             types.change(result)
@@ -82,6 +85,12 @@ def _rewrite(op: Operation, types: _Types) -> None:
                 op.attributes[name] = TypeAttr.get(new)
 
 
+def _has_new_content(op: Operation, types: _Types) -> bool:
+    """Whether the values that a global starts with are of a type that changes."""
+    content = op.attributes.get("initial_value")
+    return isinstance(content, DenseElementsAttr) and types.new(content.type) is not None
+
+
 def _bits(value: Attribute, types: _Types) -> Attribute:
     """A constant's bits as a constant of integers."""
     element = IntegerType.get_signless(16)
@@ -92,12 +101,28 @@ def _bits(value: Attribute, types: _Types) -> Attribute:
     if dense.is_splat:
         number = FloatAttr(dense.get_splat_value()).value
         return DenseElementsAttr.get_splat(type, IntegerAttr.get(element, _upper_half(number)))
-    numbers = [IntegerAttr.get(element, _upper_half(dense[n])) for n in range(len(dense))]
+    numbers = [IntegerAttr.get(element, bits) for bits in _element_bits(dense)]
     return DenseElementsAttr.get(numbers, type)
 
 
+def _element_bits(dense: DenseElementsAttr) -> list[int]:
+    """The bits of every element, from the text: MLIR's bindings do not read bfloat16."""
+    text = str(dense).rpartition(" : ")[0]
+    if '"0x' in text:  # all bytes in one string, as large constants are written
+        content = bytes.fromhex(text.partition('"0x')[2].partition('"')[0])
+        return [bits for (bits,) in struct.iter_unpack("<h", content)]
+    return [
+        _signed(int(word, 16)) if word.startswith("0x") else _upper_half(float(word))
+        for word in re.findall(r"0x[0-9A-F]+|-?[0-9][0-9.Ee+-]*", text)
+    ]
+
+
 def _upper_half(number: float) -> int:
-    """The bits of a bfloat16: those of a float32, without the lower half."""
+    """The bits of the nearest bfloat16: those of a float32, without the lower half."""
     (bits,) = struct.unpack("<I", struct.pack("<f", number))
-    half: int = bits >> 16
+    return _signed(bits + 0x8000 >> 16)
+
+
+def _signed(half: int) -> int:
+    """Sixteen bits as a signed integer."""
     return half - (1 << 16) if half >= 1 << 15 else half

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_view, memrefs_of, written_memrefs
-from xtc.ir.analysis.views import root
+from xtc.ir.analysis.views import is_reshape, root
 from xtc.ir.attributes import DEVICE, ON_DEVICE, RESULTS, SHARDS
 from xtc.ir.builders.functions import call
 from xtc.ir.mlir import (
@@ -229,6 +229,9 @@ class _Transfers:
         """What a kernel reads in the place of `value`: a number stays as it is."""
         if not isinstance(value.type, MemRefType):
             return value
+        if not memory.shards and _is_reshaped(value):
+            source = self._input(value.owner.operation.operands[0], memory, ip)
+            return _reshaped(value, source, ip)
         return self._twin(self._buffer(value, ip), memory, ip, read=True)
 
     def _twin(self, buffer: _Buffer, memory: _Memory, ip: InsertionPoint, *, read: bool) -> Value:
@@ -354,6 +357,19 @@ def _with_shards(attributes: Attribute, memory: _Memory) -> DictAttr:
     if memory.shards:
         kept[SHARDS] = memory.attributes[SHARDS]
     return DictAttr.get(kept)
+
+
+def _is_reshaped(value: Value) -> bool:
+    """Whether `value` is another buffer in another shape."""
+    return not isinstance(value.owner, Block) and is_reshape(value.owner.operation)
+
+
+def _reshaped(value: Value, source: Value, ip: InsertionPoint) -> Value:
+    """What `value` is on the host, of a source on a device."""
+    view = value.owner.operation.clone(ip=ip)
+    view.operands[0] = source
+    view.results[0].set_type(on_device(view.results[0].type))
+    return view.results[0]
 
 
 def _after(memref: Value, block: Block) -> InsertionPoint:

@@ -11,8 +11,8 @@ from typing import ClassVar
 from xtc.core.errors import CompileError
 from xtc.interfaces.target import kernel_symbol
 from xtc.ir.analysis.effects import is_view, memrefs_of
-from xtc.ir.analysis.views import root
-from xtc.ir.attributes import BEFORE_FAILURE, KERNELS, LAUNCH_GRID, OVERLAP, RESIDENTS
+from xtc.ir.analysis.views import is_reshape, root
+from xtc.ir.attributes import BEFORE_FAILURE, CONTENTS, KERNELS, LAUNCH_GRID, OVERLAP, RESIDENTS
 from xtc.ir.builders import numbers
 from xtc.ir.builders.functions import call, declaration
 from xtc.ir.mlir import (
@@ -146,6 +146,7 @@ class _Program:
     module: Operation
     kernels: list[_Kernel]
     residents: list[tuple[str, str, str]] = field(default_factory=list)
+    uploaded: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -153,12 +154,19 @@ class _Program:
         operations = [inner for op in functions for inner in all_operations(op)]
         self.devices = sorted({name for op in operations if (name := device_of(op)) is not None})
 
+    def contents(self, symbol: str) -> str:
+        """The constant whose contents a global on a device has: itself, unless it is a copy."""
+        globals = (op for op in top_level(self.module) if op.name == "memref.global")
+        found = next(op for op in globals if symbol_of(op) == symbol)
+        if CONTENTS not in found.attributes:
+            return symbol
+        return str(FlatSymbolRefAttr(found.attributes[CONTENTS]).value)
+
     def finish(self) -> None:
         """Declare what is called, and list kernels and constants."""
         body = self.module.regions[0].blocks[0]
-        uploaded = {symbol for _, symbol, _ in self.residents}
         for op in top_level(self.module):
-            if op.name == "memref.global" and symbol_of(op) in uploaded:
+            if op.name == "memref.global" and symbol_of(op) in self.uploaded:
                 op.erase()
         word = IntegerType.get_signless(64)
         for name in sorted(self.used):
@@ -207,6 +215,9 @@ class _Function:
         self._retype(addresses)
 
     def _lower_one(self, op: Operation, ip: InsertionPoint) -> bool:
+        if is_reshape(op) and op.operands[0] in self._words:
+            self._words[op.results[0]] = self._words[op.operands[0]]
+            return True
         device = device_of(op)
         if device is None:
             return False
@@ -311,7 +322,8 @@ class _Function:
         shards = shards_of(op.results[0])
         shard = shard_bytes(op.results[0].type, shards) if shards else 0
         symbol = str(FlatSymbolRefAttr(op.attributes["name"]).value)
-        resident = (str(device_of(op)), symbol, str(shard))
+        resident = (str(device_of(op)), self._program.contents(symbol), str(shard))
+        self._program.uploaded.add(symbol)
         if resident not in self._program.residents:
             self._program.residents.append(resident)
         number = self._program.residents.index(resident)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_allocation
+from xtc.ir.analysis.views import root
 from xtc.ir.mlir import Block, Operation, Value
 from xtc.ir.partition import device_of, top_level
 from xtc.ir.passes import Pass
@@ -63,7 +64,7 @@ def _last_uses(operations: list[Operation]) -> dict[int, list[Value]]:
     """Device buffers by the position of the operation that uses them last, frees not counted."""
     found: dict[Value, int] = {}
     for position, op in enumerate(operations):
-        for value in op.operands if op.name != "memref.dealloc" else ():
+        for value in map(root, op.operands) if op.name != "memref.dealloc" else ():
             if _is_device_buffer(value):
                 found[value] = position
     ends: dict[int, list[Value]] = {}

@@ -58,6 +58,7 @@ def _fuse(view: FunctionView) -> None:
         if op not in inlined:
             cluster = _Cluster(view, inlined, nest)
             cluster.collect(nest, range(len(nest.extents)))
+            cluster.keep_extents()
             clusters.append(cluster)
     for cluster in clusters:  # from here on the view is out of date
         if cluster.parts or cluster.splats:
@@ -89,6 +90,7 @@ class _Cluster:
         leaves: operands that the fused operation reads, each tensor with the same index once, and
             that index.
         parts: the inlined operations; each comes after the one that reads it.
+        splats: the constants with equal elements that become scalars, with their indices.
     """
 
     view: FunctionView
@@ -97,7 +99,7 @@ class _Cluster:
     sources: dict[Place, int | Structured | Attribute] = field(default_factory=dict)
     leaves: list[tuple[Place, Row]] = field(default_factory=list)
     parts: list[Structured] = field(default_factory=list)
-    splats: int = 0
+    splats: dict[Place, Row] = field(default_factory=dict)
     _numbers: dict[tuple[Value, Row], int] = field(default_factory=dict)
     _seen: set[Structured] = field(default_factory=set)
 
@@ -132,8 +134,24 @@ class _Cluster:
             return producer
         splat = self._splat(nest, value)
         if splat is not None:
-            self.splats += 1
+            self.splats[nest, number] = row
             return splat
+        return self._leaf(nest, number, value, row)
+
+    def keep_extents(self) -> None:
+        """Read constants as tensors where no other operand says how far a loop goes."""
+        rows = [*(row for _, row in self.leaves), self.root.indices[self.root.destination]]
+        unknown = set(range(len(self.root.extents))) - {index.loop for row in rows for index in row}
+        for (nest, number), row in list(self.splats.items()):
+            loops = {index.loop for index in row}
+            if loops & unknown:
+                unknown -= loops
+                del self.splats[nest, number]
+                value = nest.op.operands[number]
+                self.sources[nest, number] = self._leaf(nest, number, value, row)
+
+    def _leaf(self, nest: Structured, number: int, value: Value, row: Row) -> int:
+        """The number of an operand of the fused operation; equal ones are the same."""
         known = self._numbers.setdefault((value, row), len(self.leaves))
         if known == len(self.leaves):
             self.leaves.append(((nest, number), row))

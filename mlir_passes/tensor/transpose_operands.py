@@ -62,7 +62,7 @@ class TransposeOperands(Pass):
 
     def _rewrite(self, nest: Structured) -> None:
         loop = nest.last_parallel_loop
-        if loop is None:
+        if loop is None or _is_batch(nest, loop):
             return
         rows = list(nest.indices)
         for number in range(nest.destination):
@@ -82,6 +82,13 @@ class TransposeOperands(Pass):
             return True
         elements = math.prod(shape_of(operand))
         return math.prod(nest.extents) >= self.reads * elements
+
+
+def _is_batch(nest: Structured, loop: int) -> bool:
+    """Whether all operands of a named operation have a dimension for `loop`: it stays the first."""
+    if nest.op.name == "linalg.generic":
+        return False
+    return all(nest.uses_loop(number, loop) for number in range(len(nest.indices)))
 
 
 def _vectorized(view: FunctionView) -> Iterator[Structured]:

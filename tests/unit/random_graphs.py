@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 import xtc
@@ -18,7 +19,7 @@ import xtc.ops as O
 from xtc.evaluate import sample
 from xtc.graph.tensor import Tensor
 
-SIZES = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 13, 16, 17])
+SIZES = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17])
 FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
 INTEGERS = ("int32", "int64", "int8", "int16")
 MAX_ELEMENTS = 4096
@@ -47,11 +48,13 @@ class Drawing:
         return chosen
 
     def new(self, shape: Sequence[int], dtype: str | None = None) -> Tensor:
-        """A new input, or now and then a constant."""
+        """A new input, or now and then a constant, whose elements may all be equal."""
         dtype = dtype or self.dtype
-        if self.draw(st.integers(0, 3)) == 0:
-            seed = self.draw(st.integers(0, 1000))
-            return O.tensor(tuple(shape), dtype, const=values(shape, dtype, seed))
+        if self.draw(st.integers(0, 2)) == 0:
+            content = values(shape, dtype, self.draw(st.integers(0, 1000)))
+            if self.draw(st.booleans()):
+                content = np.broadcast_to(content.flat[0], content.shape)
+            return O.tensor(tuple(shape), dtype, const=content)
         return O.tensor(tuple(shape), dtype, device=self.place())
 
     def sizes(self, rank: int) -> tuple[int, ...]:
@@ -180,13 +183,14 @@ def reduce(d: Drawing, x: Tensor) -> Tensor | None:
 def move(d: Drawing, x: Tensor) -> Tensor | None:
     rank = len(x.shape)
     if rank == 0:
-        return None
+        return O.reshape(x, (1,) * d.draw(st.integers(0, 4)), device=d.place())
     axis = d.draw(st.integers(0, rank - 1))
     sizes = [int(size) for size in x.shape]
     place = d.place()
     choices = {
         "transpose": lambda: O.transpose(x, device=place),
         "reshape": lambda: O.reshape(x, (-1,), device=place),
+        "to_rows": lambda: O.reshape(x, (1, 1, -1), device=place),
         "pad": lambda: O.pad(x, [(1, 0)] * rank, value=1, device=place),
         "concat": lambda: O.concat(x, x, axis=axis, device=place),
         "slice": lambda: O.slice(
@@ -222,8 +226,8 @@ def graphs(
     dtype = draw(st.sampled_from((*FLOATS, *INTEGERS)))
     d = Drawing(draw, dtype, (lambda: place(draw)) if place else (lambda: None))
     with O.graph(name="random_graph") as gb:
-        rank = draw(st.sampled_from([4, 2, 4, 3, 2, 1]))
-        d.tensors.append(O.tensor(d.sizes(rank), dtype, device=d.place()))
+        rank = draw(st.sampled_from([4, 2, 4, 3, 2, 1, 0]))
+        d.tensors.append(d.new(d.sizes(rank)))
         wanted = (
             2 if dtype in ("float64", "float16") else draw(st.sampled_from(range(max_nodes, 0, -1)))
         )

@@ -272,3 +272,18 @@ def test_axis_of_a_file_may_be_anything(axis: Any) -> None:
     type = TensorType((2, 3), element_type("float32"))
     with pytest.raises(UserError, match="axis of concat"):
         Concat(axis).infer(type, type)
+
+
+def test_tensors_that_begin_alike_are_put_together_apart() -> None:
+    def joined(x: Tensor) -> tuple[Tensor, Tensor]:
+        y = O.relu(x)
+        return O.concat(y, y, axis=2), O.concat(y, x, axis=2)
+
+    x = np.random.default_rng(0).standard_normal((4, 8, 1, 4)).astype(np.float32)
+    with O.graph() as gb:
+        O.outputs(*joined(O.tensor(x.shape, name="x")))
+    with xtc.compile(gb.graph, in_memory=True) as module:
+        first, second = module(x)
+    positive = np.maximum(x, 0)
+    np.testing.assert_array_equal(first, np.concatenate([positive, positive], 2))
+    np.testing.assert_array_equal(second, np.concatenate([positive, x], 2))

@@ -119,13 +119,13 @@ def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
 def is_degenerate(primitive: str, value: Any) -> bool:
     """What asks for nothing, or for all iterations, or is no mistake at all."""
     if primitive.endswith("operand") and type(value) is int:
-        return value == 0
+        return bool(value == 0)
     if primitive in ("vectorize", "parallelize") and isinstance(value, list | tuple | set):
         return len(value) == 0
-    if primitive == "unroll":
+    if primitive in ("unroll", "vectorize") and isinstance(value, dict):
         return value == {}
     if primitive == "split's segments":
-        return value == {"z": 0}
+        return bool(value == {"z": 0})
     return primitive == "unroll's factor" and value == 1 << 31
 
 

@@ -45,11 +45,8 @@ def build_devices(
         Kernel(device, kernel_symbol(name), tuple(types))
         for device, name, *types in _texts(module, attributes.KERNELS)
     )
-    constants = {
-        symbol: data
-        for symbol, data in request.constants.items()
-        if symbol not in {resident.symbol for resident in residents}
-    }
+    moved = {resident.symbol for resident in residents} - _symbols(module)
+    constants = {name: data for name, data in request.constants.items() if name not in moved}
     arguments = _with_shards(module, request)
     offload = Offload(images, kernels, residents)
     return replace(request, arguments=arguments, constants=constants, offload=offload)
@@ -67,6 +64,11 @@ def _with_shards(module: Operation, request: BuildRequest) -> tuple[Argument, ..
     ]
     pairs = zip(request.arguments, shards, strict=True)
     return tuple(replace(argument, shards=number) for argument, number in pairs)
+
+
+def _symbols(module: Operation) -> set[str]:
+    """What the program itself declares."""
+    return {symbol_of(op) for op in top_level(module) if "sym_name" in op.attributes}
 
 
 def _is_named(op: Operation, name: str) -> bool:

@@ -16,6 +16,7 @@ from xtc_passes.offload.insert_transfers import InsertTransfers
 from xtc_passes.offload.lower_device_commands import LowerDeviceCommands
 from xtc_passes.offload.outline_device_regions import OutlineDeviceRegions
 from xtc_passes.offload.overlap_copies import OverlapCopies
+from xtc_passes.offload.place_constants import PlaceConstants
 from xtc_passes.offload.place_operations import PlaceOperations
 from xtc_passes.offload.reuse_device_buffers import ReuseDeviceBuffers
 from xtc_passes.offload.separate_devices import SeparateDevices
@@ -73,6 +74,8 @@ class OffloadPipeline:
             SplitKernels(split),
             # Each kernel is known: how its arguments lie over the memories of its device.
             *self._sharding(),
+            # Before buffers: what is read on a device and never changes stays there.
+            PlaceConstants(tuple(self.devices)),
             # Buffers and copies on the devices become explicit; arguments there need neither.
             InsertTransfers(tuple(self.devices)),
             "canonicalize",

@@ -17,6 +17,11 @@ NODE = "xtc.node"
 """String on an outermost loop, `"C"` or `"C.init"`: the node, or its step, that the loop computes.
 Written by linalg-to-named-loops, read by the C printer for its comments."""
 
+OWN_BUFFER = "xtc.own_buffer"
+"""String on a `tensor.empty`, `"C"`: the graph node whose result is put together in it. Written by
+operators and read by no pass: it keeps equal beginnings of two results from being merged, which
+bufferization would place in one buffer."""
+
 AT_MOST_ZERO = "xtc.at_most_zero"
 """Unit attribute of a scalar operation whose operand is never above zero. Written by operators,
 read by expand-math, which then leaves out what only larger operands need."""
@@ -114,6 +119,10 @@ RESIDENTS = "xtc.residents"
 """Array of string arrays on the module: device, symbol and bytes of a shard, 0 where it is
 replicated, of each constant that stays on a device. Written by lower-device-commands, read when
 images are built."""
+
+CONTENTS = "xtc.contents"
+"""Symbol on a global: the constant whose contents it has, on another device. Written by
+place-constants, read by lower-device-commands."""
 
 BEFORE_FAILURE = "xtc.before_failure"
 """Symbol on a function: what it calls before it returns early. Written by lower-device-commands,

@@ -6,14 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from xtc.ir.mlir import Value
+    from xtc.ir.mlir import Operation, Value
 
+RESHAPES = ("memref.collapse_shape", "memref.expand_shape", "memref.cast")
 VIEWS = (
+    *RESHAPES,
     "memref.subview",
     "memref.reinterpret_cast",
-    "memref.collapse_shape",
-    "memref.expand_shape",
-    "memref.cast",
     "memref.memory_space_cast",
     "memref.transpose",
 )
@@ -26,6 +25,16 @@ def root(memref: Value) -> Value:
     while isinstance(memref, OpResult) and memref.owner.name in VIEWS:
         memref = memref.owner.operands[0]
     return memref
+
+
+def is_reshape(op: Operation) -> bool:
+    """Whether `op` looks at all of a dense buffer, in another shape."""
+    from xtc.ir.mlir import AffineMap
+
+    return op.name in RESHAPES and all(
+        value.type.affine_map == AffineMap.get_identity(value.type.rank, context=op.context)
+        for value in (op.operands[0], op.results[0])
+    )
 
 
 def shares_nothing(buffer: Value) -> bool:

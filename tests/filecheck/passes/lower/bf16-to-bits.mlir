@@ -11,3 +11,10 @@ func.func @copy(%a: memref<8xbf16>, %b: memref<8xbf16>, %i: index) {
   memref.store %x, %b[%i] : memref<8xbf16>
   return
 }
+
+// What a global starts with keeps its bits.
+
+// CHECK: memref.global "private" constant @scalar : memref<i16> = dense<16256>
+// CHECK: memref.global "private" constant @row : memref<4xi16> = dense<[16256, -16512, 32704, 14723]>
+memref.global "private" constant @scalar : memref<bf16> = dense<1.0>
+memref.global "private" constant @row : memref<4xbf16> = dense<[1.0, -1.0, 0x7FC0, 2.49863e-4]>

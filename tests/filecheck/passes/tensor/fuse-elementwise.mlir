@@ -87,3 +87,20 @@ func.func @apart(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   } -> tensor<4x8xf32>
   return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// A constant stays a tensor where it alone says how far a loop goes.
+
+// CHECK-LABEL: func.func @extent
+// CHECK:       %[[C:.*]] = arith.constant dense<1.000000e+00> : tensor<4x8xf32>
+// CHECK:       linalg.generic {{.*}} ins(%[[C]] : tensor<4x8xf32>)
+// CHECK:         arith.addf
+func.func @extent(%init: tensor<4xf32>) -> tensor<4xf32> {
+  %c = arith.constant dense<1.0> : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%c : tensor<4x8xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

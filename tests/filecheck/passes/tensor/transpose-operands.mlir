@@ -24,3 +24,19 @@ func.func @once(%a: tensor<1x8xf32>, %b: tensor<32x8xf32>, %c: tensor<1x32xf32>)
       ins(%a, %b : tensor<1x8xf32>, tensor<32x8xf32>) outs(%c : tensor<1x32xf32>) -> tensor<1x32xf32>
   return %p : tensor<1x32xf32>
 }
+
+// Of a batch of dot products, the batch stays the first dimension of a named operation's operands.
+
+memref.global "private" constant @weights : memref<3x5x1xf32> = dense<1.0>
+
+// RUN: xtc-opt %s --transpose-operands{constants=true} | FileCheck %s --check-prefix=BATCH
+// BATCH-LABEL: func.func @dots
+// BATCH-NOT: linalg.transpose
+// BATCH: linalg.batch_matmul
+func.func @dots(%a: tensor<3x1x5xf32>, %c: tensor<3x1x1xf32>) -> tensor<3x1x1xf32> {
+  %w = memref.get_global @weights : memref<3x5x1xf32>
+  %b = bufferization.to_tensor %w restrict : memref<3x5x1xf32> to tensor<3x5x1xf32>
+  %p = linalg.batch_matmul ins(%a, %b : tensor<3x1x5xf32>, tensor<3x5x1xf32>)
+      outs(%c : tensor<3x1x1xf32>) -> tensor<3x1x1xf32>
+  return %p : tensor<3x1x1xf32>
+}
