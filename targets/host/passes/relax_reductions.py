@@ -64,7 +64,7 @@ def _innermost(nest: Structured) -> int | None:
 
 
 def _relax(op: Operation, nest: Structured, inner: int, extent: int) -> None:
-    """Give the operation that combines the total and an element of a reduction what freedom it gains by."""
+    """Let the operation that combines the total and an element run in any order where that pays."""
     if nest.body.arguments[nest.destination] not in list(op.operands):
         return
     if op.name in FLOAT_EXTREMES:
