@@ -19,7 +19,7 @@ from xtc.ir.mlir import Operation
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 
-_SHORT_ROW = 32  # terms next to each other, of fewer of which LLVM makes no vectors
+_SHORT_ROW = 32  # neighbouring elements; LLVM makes no vectors of fewer
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class RelaxReductions(Pass):
         linalg.generic ... { arith.addf %s, %a fastmath<reassoc> }
 
     Attributes:
-        terms: of one element of the result, from which on their order is free.
+        extent: of the reduction, from which on its order is free.
     """
 
     name: ClassVar[str] = "relax-reductions"
-    terms: int = 128
+    extent: int = 128
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -51,7 +51,7 @@ class RelaxReductions(Pass):
             op = combining_operation(nest.op)
             inner = _innermost(nest)
             if op is not None and inner is not None:
-                _relax(op, nest, inner, self.terms)
+                _relax(op, nest, inner, self.extent)
 
 
 def _innermost(nest: Structured) -> int | None:
@@ -63,15 +63,15 @@ def _innermost(nest: Structured) -> int | None:
     return long[-1] if all(nest.is_contiguous(number, long[-1]) for number in used) else None
 
 
-def _relax(op: Operation, nest: Structured, inner: int, terms: int) -> None:
-    """Give the operation that combines total and term of a reduction what freedom it gains by."""
+def _relax(op: Operation, nest: Structured, inner: int, extent: int) -> None:
+    """Let the operation that combines the total and an element run in any order where that pays."""
     if nest.body.arguments[nest.destination] not in list(op.operands):
         return
     if op.name in FLOAT_EXTREMES:
         allow(op, "nsz")
         _put_total_last(op, nest)
     total = math.prod(nest.extents[loop] for loop in nest.reductions)
-    many = total >= terms and nest.extents[inner] >= _SHORT_ROW
+    many = total >= extent and nest.extents[inner] >= _SHORT_ROW
     if many and op.name in (*FLOAT_SUMS, *FLOAT_EXTREMES):
         allow(op, "reassoc")
 

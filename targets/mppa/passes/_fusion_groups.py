@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.function_view import FunctionView
-from xtc.ir.analysis.structured import Structured, body_operations, is_shaped, is_used, shape_of
+from xtc.ir.analysis.structured import Structured, body_operations, is_shaped, shape_of
 from xtc.ir.mlir import Operation, Value
 from xtc_passes.tensor._fusion_planner import FusionLimits, FusionPlanner, Members
 from xtc_passes.tensor._tile import Member
@@ -113,14 +114,10 @@ class LargestGroups(FusionLimits):
 
 
 def is_contraction(nest: Structured) -> bool:
-    """True for a sum that reads an operand again for other results, as a matmul does."""
-    if not nest.reductions:
-        return False
-    used = [n for n in range(nest.destination) if is_used(nest.body.arguments[n])]
-    several = [n for n in used if is_shaped(nest.op.operands[n])]
-    loops = [loop for loop in nest.out if nest.extents[loop] > 1]
-    return len(several) > 1 and any(
-        not nest.uses_loop(number, loop) for number in several for loop in loops
+    """Whether the operation is a contraction that reads an operand again for other results."""
+    found = contraction(nest)
+    return found is not None and any(
+        nest.extents[loop] > 1 for loop in (*found.roles.m, *found.roles.n)
     )
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: xtc-opt %s --distribute-clusters --double-buffer='local-bytes=3932160 units=16' --canonicalize --cse | FileCheck %s
-// RUN: xtc-opt %s --distribute-clusters --double-buffer{local-bytes=1100} | FileCheck %s --check-prefix=SMALL
+// RUN: xtc-opt %s --double-buffer='local-bytes=3932160 units=16' --canonicalize --cse | FileCheck %s
+// RUN: xtc-opt %s --double-buffer{local-bytes=1100} | FileCheck %s --check-prefix=SMALL
 
 // What is read arrives one iteration early; what is written is waited for one iteration late.
 
@@ -35,23 +35,28 @@
 // One slot more would not fit.
 // SMALL-LABEL: func.func @both
 // SMALL-NOT: 2x8x4
-func.func @both(%A: memref<24x4xf32, 1>, %B: memref<24x4xf32, 1>) {
+func.func private @block_number() -> i32
+func.func @both(%arg0: memref<24x4xf32, 1>, %arg1: memref<24x4xf32, 1>) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %c24 = arith.constant 24 : index
-  scf.forall (%i) in (1) {
-    %more = memref.alloc() : memref<212xf32, 2>
-    scf.for %k = %c0 to %c24 step %c8 {
-      %x = memref.alloc() : memref<8x4xf32, 2>
-      %y = memref.alloc() : memref<8x4xf32, 2>
-      %a = memref.subview %A[%k, 0] [8, 4] [1, 1] : memref<24x4xf32, 1> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
-      %b = memref.subview %B[%k, 0] [8, 4] [1, 1] : memref<24x4xf32, 1> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
-      memref.copy %a, %x : memref<8x4xf32, strided<[4, 1], offset: ?>, 1> to memref<8x4xf32, 2>
-      linalg.exp ins(%x : memref<8x4xf32, 2>) outs(%y : memref<8x4xf32, 2>)
-      memref.copy %y, %b : memref<8x4xf32, 2> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
+  %0 = call @block_number() : () -> i32
+  %1 = arith.index_cast %0 : i32 to index
+  %c1 = arith.constant 1 : index
+  %2 = arith.cmpi slt, %1, %c1 : index
+  scf.if %2 {
+    %alloc = memref.alloc() : memref<212xf32, 2>
+    scf.for %arg2 = %c0 to %c24 step %c8 {
+      %alloc_0 = memref.alloc() : memref<8x4xf32, 2>
+      %alloc_1 = memref.alloc() : memref<8x4xf32, 2>
+      %subview = memref.subview %arg0[%arg2, 0] [8, 4] [1, 1] : memref<24x4xf32, 1> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
+      %subview_2 = memref.subview %arg1[%arg2, 0] [8, 4] [1, 1] : memref<24x4xf32, 1> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
+      memref.copy %subview, %alloc_0 : memref<8x4xf32, strided<[4, 1], offset: ?>, 1> to memref<8x4xf32, 2>
+      linalg.exp ins(%alloc_0 : memref<8x4xf32, 2>) outs(%alloc_1 : memref<8x4xf32, 2>)
+      memref.copy %alloc_1, %subview_2 : memref<8x4xf32, 2> to memref<8x4xf32, strided<[4, 1], offset: ?>, 1>
     }
-    memref.dealloc %more : memref<212xf32, 2>
-  } {mapping = [#gpu.block<linear_dim_0>]}
+    memref.dealloc %alloc : memref<212xf32, 2>
+  }
   return
 }
 
@@ -62,30 +67,36 @@ func.func @both(%A: memref<24x4xf32, 1>, %B: memref<24x4xf32, 1>) {
 // CHECK-NOT: memref.dma_start
 // CHECK-NOT: 2x4xf32
 // CHECK: return
-func.func @none(%A: memref<24xf32, 1>, %B: memref<24xf32, 1>, %P: memref<24xindex, 1>) {
+func.func @none(%arg0: memref<24xf32, 1>, %arg1: memref<24xf32, 1>, %arg2: memref<24xindex, 1>) {
+  %0 = call @block_number() : () -> i32
+  %1 = arith.index_cast %0 : i32 to index
   %c0 = arith.constant 0 : index
-  %c4 = arith.constant 4 : index
-  %c24 = arith.constant 24 : index
-  %old = memref.alloc() : memref<4xf32, 2>
-  scf.for %k = %c0 to %c24 step %c4 {
-    %x = memref.alloc() : memref<4xf32, 2>
-    %a = memref.subview %A[%k] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
-    memref.copy %a, %x : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
-    linalg.exp ins(%x : memref<4xf32, 2>) outs(%x : memref<4xf32, 2>)
-    memref.copy %x, %a : memref<4xf32, 2> to memref<4xf32, strided<[1], offset: ?>, 1>
-  }
-  scf.for %k = %c0 to %c24 step %c4 {
-    %x = memref.alloc() : memref<4xf32, 2>
-    %p = memref.load %P[%k] : memref<24xindex, 1>
-    %a = memref.subview %A[%p] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
-    memref.copy %a, %x : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
-    linalg.exp ins(%x : memref<4xf32, 2>) outs(%old : memref<4xf32, 2>)
-  }
-  scf.for %k = %c0 to %c4 step %c4 {
-    %x = memref.alloc() : memref<4xf32, 2>
-    %b = memref.subview %B[%k] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
-    memref.copy %b, %x : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
-    linalg.exp ins(%x : memref<4xf32, 2>) outs(%old : memref<4xf32, 2>)
+  %2 = arith.cmpi eq, %1, %c0 : index
+  scf.if %2 {
+    %c0_0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %c24 = arith.constant 24 : index
+    %alloc = memref.alloc() : memref<4xf32, 2>
+    scf.for %arg3 = %c0_0 to %c24 step %c4 {
+      %alloc_1 = memref.alloc() : memref<4xf32, 2>
+      %subview = memref.subview %arg0[%arg3] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
+      memref.copy %subview, %alloc_1 : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
+      linalg.exp ins(%alloc_1 : memref<4xf32, 2>) outs(%alloc_1 : memref<4xf32, 2>)
+      memref.copy %alloc_1, %subview : memref<4xf32, 2> to memref<4xf32, strided<[1], offset: ?>, 1>
+    }
+    scf.for %arg3 = %c0_0 to %c24 step %c4 {
+      %alloc_1 = memref.alloc() : memref<4xf32, 2>
+      %3 = memref.load %arg2[%arg3] : memref<24xindex, 1>
+      %subview = memref.subview %arg0[%3] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
+      memref.copy %subview, %alloc_1 : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
+      linalg.exp ins(%alloc_1 : memref<4xf32, 2>) outs(%alloc : memref<4xf32, 2>)
+    }
+    scf.for %arg3 = %c0_0 to %c4 step %c4 {
+      %alloc_1 = memref.alloc() : memref<4xf32, 2>
+      %subview = memref.subview %arg1[%arg3] [4] [1] : memref<24xf32, 1> to memref<4xf32, strided<[1], offset: ?>, 1>
+      memref.copy %subview, %alloc_1 : memref<4xf32, strided<[1], offset: ?>, 1> to memref<4xf32, 2>
+      linalg.exp ins(%alloc_1 : memref<4xf32, 2>) outs(%alloc : memref<4xf32, 2>)
+    }
   }
   return
 }
