@@ -19,7 +19,8 @@ endif
 LINKS := .types/xtc_passes .types/xtc_targets
 READY := $(ENV) $(LINKS)
 LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),--param devices=$(DEVICES))
-PYTEST := $(PY) -m pytest -n $(JOBS)
+# Neighbouring tests share a process, and with it what they have built.
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
 TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
@@ -31,7 +32,7 @@ title = @printf '== %s\n' '$@'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv links demo check check-fast check-long lint format types floors check-lit \
+.PHONY: help venv links demo demo-text check check-fast check-long lint format types floors check-lit \
   check-lit-fast check-lit-host check-lit-c unit unit-fast unit-long docs-paths update-checks docs clean
 
 help: ## list the targets
@@ -56,6 +57,9 @@ links: $(LINKS) ## make the links by which type checkers find the packages
 
 demo: $(READY) ## compile, run and check a small network that reads handwritten digits
 	@$(PY) -m examples.digits.demo $(ARGS)
+
+demo-text: $(READY) ## read text in a picture by three networks from ONNX files, beside ONNX Runtime
+	@$(PY) -m examples.text.demo $(ARGS)
 
 check: lint types floors check-lit unit ## everything that must hold before a change goes in
 check-fast: lint check-lit-fast unit-fast ## what needs no execution of compiled code

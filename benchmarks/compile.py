@@ -70,7 +70,7 @@ def matmul() -> xtc.Graph:
 
 def compile_once(graph: xtc.Graph, phases: dict[str, list[float]], **options: object) -> None:
     """Compile, keeping the time of each phase."""
-    with xtc.compile(graph, **options) as module:  # type: ignore[arg-type]
+    with xtc.compile(graph, **options) as module:
         for phase, seconds in module.compile_seconds.items():
             phases.setdefault(phase, []).append(seconds)
 

@@ -72,8 +72,25 @@ def default_text(field: dataclasses.Field[Any]) -> str:
     return "required" if field.default is dataclasses.MISSING else f"`{field.default}`"
 
 
+def operators_page() -> str:
+    """What the importers read: each operator with the versions of its schema."""
+    from xtc.importers.onnx import ops as _  # noqa: F401  fills the table
+    from xtc.importers.onnx.table import TABLE, versions_of
+
+    names = sorted({(domain, name) for domain, name, _version in TABLE})
+    rows = [(f"`{name}`", ", ".join(map(str, versions_of(domain, name)))) for domain, name in names]
+    return (
+        f"{NOTICE}\n# ONNX operators\n\n"
+        "`xtc.from_onnx` reads these versions of each operator's schema. An operator that is not "
+        "here but has a function body in its schema is replaced by that body; any other version or "
+        "operator is an error that names the node.\n\n"
+        f"{table(('operator', 'versions of its schema'), rows)}"
+    )
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/knobs.md": knobs_page,
+    "docs/onnx-operators.md": operators_page,
     "docs/passes.md": passes_page,
     **PICTURES,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools.import_graph import cycles, import_graph, serving_one_target
@@ -25,7 +25,6 @@ IMPORTING = {"__import__", "import_module", "module_from_spec", "exec_module"}
 DYNAMIC_IMPORTERS = {"xtc/core/discover.py", "xtc/core/extensions.py"}
 ATTRIBUTES = "xtc/ir/attributes.py"
 BUILDERS = "xtc/ir/builders/"
-ON_BUILDERS = ("xtc", "mlir_passes/lower", "mlir_passes/tensor", "targets/host")
 # Files of xtc/ops that define no operator.
 OPS_INFRASTRUCTURE = {
     "__init__.py",
@@ -204,15 +203,26 @@ def attribute_names(tree: ast.Module) -> set[str]:
     }
 
 
-def operations_made_by_name(root: Path, folders: Sequence[str] = ON_BUILDERS) -> list[str]:
+def operations_made_by_name(root: Path) -> list[str]:
     """Code that makes an operation by its name, which only the room of builders does."""
     return [
         f"{name}:{node.lineno}: makes an operation by its name"
-        for name, path in python_files(root, *folders)
+        for name, path in python_files(root, *CODE)
         if not name.startswith(BUILDERS)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr == "create"
         if isinstance(node.value, ast.Name) and node.value.id == "Operation"
+    ]
+
+
+def variables_named_one(root: Path) -> list[str]:
+    """Variables and parameters called `one`: a name says what it stands for."""
+    return [
+        f"{name}:{node.lineno}: a variable is called 'one'"
+        for name, path in python_files(root, *FOLDERS)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.arg) and node.arg == "one")
+        or (isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store))
     ]
 
 

@@ -12,9 +12,9 @@ from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
     MemRefType,
-    Operation,
     StringAttr,
     Value,
+    memref,
 )
 from xtc_passes.offload._element_bytes import element_bytes
 
@@ -45,15 +45,17 @@ def copy_out(twin: Value, host: Value, device: str, ip: InsertionPoint) -> None:
 def _copy(
     source: Value, target: Value, attributes: dict[str, Attribute], ip: InsertionPoint
 ) -> None:
-    Operation.create("memref.copy", operands=[source, target], attributes=attributes, ip=ip)
+    made = memref.copy(source, target, ip=ip).operation
+    for name, value in attributes.items():
+        made.attributes[name] = value
 
 
 def allocate(type: MemRefType, attributes: dict[str, Attribute], ip: InsertionPoint) -> Value:
     """A new buffer of static shape."""
-    sizes = {"operandSegmentSizes": Attribute.parse("array<i32: 0, 0>")}
-    return Operation.create(
-        "memref.alloc", results=[type], attributes={**sizes, **attributes}, ip=ip
-    ).results[0]
+    buffer = memref.alloc(type, [], [], ip=ip)
+    for name, value in attributes.items():
+        buffer.owner.attributes[name] = value
+    return buffer
 
 
 def on_device(type: MemRefType) -> MemRefType:

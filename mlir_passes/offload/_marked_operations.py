@@ -54,9 +54,9 @@ def _can_move(op: Operation, members: Sequence[Operation]) -> bool:
     return not any(_conflict(op, other) for other in others)
 
 
-def _conflict(one: Operation, other: Operation) -> bool:
+def _conflict(op: Operation, other: Operation) -> bool:
     """Whether both use a buffer, and one of them writes it."""
-    (reads, writes), (other_reads, other_writes) = _buffers(one), _buffers(other)
+    (reads, writes), (other_reads, other_writes) = _buffers(op), _buffers(other)
     return bool(writes & (other_reads | other_writes) or reads & other_writes)
 
 

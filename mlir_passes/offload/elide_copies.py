@@ -42,7 +42,7 @@ class ElideCopies(Pass):
 def _stay_on_device(block: Block) -> None:
     """Copy from where a host buffer's contents came from, if that is on the same device."""
     came_from: dict[Value, Operation] = {}
-    for op in [one.operation for one in block.operations]:
+    for op in [op.operation for op in block.operations]:
         source = _source(op, came_from)
         if source is not None:
             op.operands[0] = source
@@ -72,7 +72,7 @@ def _source(op: Operation, came_from: dict[Value, Operation]) -> Value | None:
 def _drop_unread(block: Block) -> bool:
     """Erase copies into host buffers that nothing reads; returns whether there were any."""
     dropped = False
-    for op in [one.operation for one in block.operations]:
+    for op in [op.operation for op in block.operations]:
         if op.name == "memref.copy" and _is_unread(op.operands[1]):
             op.erase()
             dropped = True

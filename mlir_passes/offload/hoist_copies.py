@@ -62,7 +62,7 @@ def _may_precede(op: Operation, other: Operation) -> bool:
     """Whether `op` may move over `other`, work of the host's that it does not depend on."""
     if device_of(other) is not None or is_allocation(other) or is_view(other):
         return False
-    defined = {result for one in all_operations(other) for result in one.results}
+    defined = {result for op in all_operations(other) for result in op.results}
     if not defined.isdisjoint(op.operands):
         return False
     touched = {root(value) for value in memrefs_of(op)}

@@ -10,6 +10,7 @@ from typing import ClassVar
 from xtc.ir.analysis.effects import is_view, memrefs_of, written_memrefs
 from xtc.ir.analysis.views import is_reshape, root
 from xtc.ir.attributes import DEVICE, ON_DEVICE, RESULTS, SHARDS
+from xtc.ir.builders.functions import call
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
@@ -27,7 +28,9 @@ from xtc.ir.mlir import (
     TypeAttr,
     Value,
     all_operations,
+    memref,
 )
+from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.offload._device_buffers import allocate, copy_in, copy_out, in_space, on_device
 
@@ -65,7 +68,7 @@ class InsertTransfers(Pass):
     def run(self, module: Operation) -> None:
         functions = {
             StringAttr(op.attributes["sym_name"]).value: op
-            for op in (one.operation for one in module.regions[0].blocks[0].operations)
+            for op in (op.operation for op in module.regions[0].blocks[0].operations)
             if op.name == "func.func"
         }
         kernels = {name: op for name, op in functions.items() if DEVICE in op.attributes}
@@ -127,7 +130,7 @@ class _Transfers:
         self._devices = devices
         self._block: Block = function.regions[0].blocks[0]
         self._buffers: list[_Buffer] = []
-        self._allocated: list[tuple[Value, dict[str, Attribute]]] = []
+        self._allocated: list[tuple[Value, str]] = []
 
     def insert(self) -> None:
         _write_results_directly(self._block)
@@ -181,7 +184,7 @@ class _Transfers:
             self._buffers.append(_Buffer(memref))
             return
         symbol = FlatSymbolRefAttr(op.attributes["name"]).value
-        declared = next(one for one in self._globals() if _symbol(one) == symbol)
+        declared = next(op for op in self._globals() if symbol_of(op) == symbol)
         home = _home(declared.attributes, self._only_device)
         if home is None:
             self._buffers.append(_Buffer(memref, valid={None}))
@@ -215,12 +218,7 @@ class _Transfers:
         written = [self._buffer(value, ip) for value in outputs]
         for buffer, memory in zip(written, wrote, strict=True):
             twins.append(self._twin(buffer, memory, ip, read=False))
-        Operation.create(
-            "func.call",
-            operands=twins,
-            attributes={"callee": op.attributes["callee"], DEVICE: StringAttr.get(device)},
-            ip=ip,
-        )
+        call(symbol_of(kernel), twins, attributes={DEVICE: StringAttr.get(device)}, ip=ip)
         for buffer, value, memory in zip(written, outputs, wrote, strict=True):
             buffer.valid = {memory}
             if buffer.host != value:
@@ -241,7 +239,7 @@ class _Transfers:
         if memory not in buffer.twins:
             twin = allocate(on_device(buffer.host.type), memory.attributes, ip)
             buffer.twins[memory] = twin
-            self._allocated.append((twin, {DEVICE: StringAttr.get(memory.device)}))
+            self._allocated.append((twin, memory.device))
         # What nobody has written has no contents: a window's sizes, for one.
         if read and buffer.valid and memory not in buffer.valid:
             self._make_host_valid(buffer, ip)
@@ -259,10 +257,10 @@ class _Transfers:
         """The host reads and writes its own memref of every buffer that `op` touches."""
         ip = InsertionPoint(op)
         touched = {
-            id(one): one for value in memrefs_of(op) if (one := self._root(value)) is not None
+            id(found): found for value in memrefs_of(op) if (found := self._root(value)) is not None
         }
         written = {
-            id(one) for value in written_memrefs(op) if (one := self._root(value)) is not None
+            id(found) for value in written_memrefs(op) if (found := self._root(value)) is not None
         }
         overwritten = self._root(op.operands[1]) if op.name == "memref.copy" else None
         for key, buffer in touched.items():
@@ -279,8 +277,9 @@ class _Transfers:
                 self._make_host_valid(buffer, ip)
             elif buffer.home not in buffer.valid:
                 self._twin(buffer, buffer.home, ip, read=True)
-        for twin, place in self._allocated:
-            Operation.create("memref.dealloc", operands=[twin], attributes=place, ip=ip)
+        for twin, device in self._allocated:
+            release = memref.dealloc(twin, ip=ip).operation
+            release.attributes[DEVICE] = StringAttr.get(device)
 
     def _buffer(self, value: Value, ip: InsertionPoint) -> _Buffer:
         """The buffer `value` is; a view of one is copied like a buffer of its own."""
@@ -298,7 +297,7 @@ class _Transfers:
 
     def _roots(self, values: Sequence[Value]) -> dict[int, _Buffer]:
         found = (self._root(value) for value in values)
-        return {id(one): one for one in found if one is not None}
+        return {id(buffer): buffer for buffer in found if buffer is not None}
 
     def _root(self, value: Value) -> _Buffer | None:
         """The buffer that a memref, or the memref it is a view of, belongs to."""
@@ -316,7 +315,7 @@ class _Transfers:
 
 def _write_results_directly(block: Block) -> None:
     """A temporary that is only copied to an argument becomes that argument."""
-    for op in [one.operation for one in block.operations]:
+    for op in [op.operation for op in block.operations]:
         if op.name != "memref.copy":
             continue
         source, target = op.operands
@@ -371,10 +370,6 @@ def _reshaped(value: Value, source: Value, ip: InsertionPoint) -> Value:
     view.operands[0] = source
     view.results[0].set_type(on_device(view.results[0].type))
     return view.results[0]
-
-
-def _symbol(op: Operation) -> str:
-    return str(StringAttr(op.attributes["sym_name"]).value)
 
 
 def _after(memref: Value, block: Block) -> InsertionPoint:

@@ -13,12 +13,13 @@ from xtc.interfaces.target import kernel_symbol
 from xtc.ir.analysis.effects import is_view, memrefs_of
 from xtc.ir.analysis.views import is_reshape, root
 from xtc.ir.attributes import BEFORE_FAILURE, CONTENTS, KERNELS, LAUNCH_GRID, OVERLAP, RESIDENTS
+from xtc.ir.builders import numbers
+from xtc.ir.builders.functions import call, declaration
 from xtc.ir.mlir import (
     AffineMap,
     AffineMapAttr,
     ArrayAttr,
     Block,
-    DenseI32ArrayAttr,
     DictAttr,
     FlatSymbolRefAttr,
     FunctionType,
@@ -33,7 +34,10 @@ from xtc.ir.mlir import (
     Type,
     TypeAttr,
     Value,
+    affine,
     all_operations,
+    arith,
+    memref,
 )
 from xtc.ir.partition import device_module, device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
@@ -147,7 +151,7 @@ class _Program:
 
     def __post_init__(self) -> None:
         functions = [op for op in top_level(self.module) if op.name == "func.func"]
-        operations = [one for op in functions for one in all_operations(op)]
+        operations = [inner for op in functions for inner in all_operations(op)]
         self.devices = sorted({name for op in operations if (name := device_of(op)) is not None})
 
     def contents(self, symbol: str) -> str:
@@ -167,16 +171,8 @@ class _Program:
         word = IntegerType.get_signless(64)
         for name in sorted(self.used):
             takes, gives = SIGNATURES[name]
-            Operation.create(
-                "func.func",
-                attributes={
-                    "sym_name": StringAttr.get(name),
-                    "sym_visibility": StringAttr.get("private"),
-                    "function_type": TypeAttr.get(FunctionType.get([word] * takes, [word] * gives)),
-                },
-                regions=1,
-                ip=InsertionPoint.at_block_begin(body),
-            )
+            begin = InsertionPoint.at_block_begin(body)
+            declaration(name, [word] * takes, [word] * gives, ip=begin)
         kernels = [(kernel.device, kernel.symbol, *kernel.types) for kernel in self.kernels]
         self.module.attributes[KERNELS] = _text_lists(kernels)
         self.module.attributes[RESIDENTS] = _text_lists(self.residents)
@@ -249,7 +245,7 @@ class _Function:
         source, target = op.operands
         flags = 1 if OVERLAP in op.attributes else 0
         name = "xtc_copy_within"
-        for host in (one for one in (source, target) if not _on_device(one)):
+        for host in (end for end in (source, target) if not _on_device(end)):
             name = "xtc_copy_to" if host == source else "xtc_copy_from"
             self._order_after_others(device, root(host), ip)
             self._pending.setdefault(device, set()).add(root(host))
@@ -268,15 +264,11 @@ class _Function:
         callee = FlatSymbolRefAttr(op.attributes["callee"]).value
         names = [(kernel.device, kernel.symbol) for kernel in self._program.kernels]
         number = names.index((device, callee))
-        arguments = Operation.create(
-            "memref.alloca",
-            results=[MemRefType.get([max(len(op.operands), 1)], self._word)],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])},
-            ip=InsertionPoint.at_block_begin(self._block),
-        ).results[0]
+        room = MemRefType.get([max(len(op.operands), 1)], self._word)
+        arguments = memref.alloca(room, [], [], ip=InsertionPoint.at_block_begin(self._block))
         for position, value in enumerate(op.operands):
-            operands = [self._argument(value, ip), arguments, self._index(position, ip)]
-            Operation.create("memref.store", operands=operands, ip=ip)
+            word, index = self._argument(value, ip), numbers.index_constant(position, ip)
+            memref.store(word, arguments, [index], ip=ip)
         grid = self._grid(self._program.kernels[number], op, ip)
         self._call_words("xtc_launch", [number, self._address(arguments, ip), *grid], ip)
         self._busy.add(device)
@@ -287,11 +279,11 @@ class _Function:
             return self._words[value]
         type = str(value.type)
         if type == "index":
-            return _cast("arith.index_cast", value, self._word, ip)
+            return arith.index_cast(self._word, value, ip=ip)
         if type in ("f32", "f64"):
             width = IntegerType.get_signless(int(type[1:]))
-            value = _cast("arith.bitcast", value, width, ip)
-        return value if value.type == self._word else _cast("arith.extui", value, self._word, ip)
+            value = arith.bitcast(width, value, ip=ip)
+        return value if value.type == self._word else arith.extui(self._word, value, ip=ip)
 
     def _grid(self, kernel: _Kernel, call: Operation, ip: InsertionPoint) -> list[Value | int]:
         """Blocks in x, y and z: what the kernel's map gives for the integers of a call."""
@@ -299,22 +291,13 @@ class _Function:
             return [0, 0, 0]
         index = IndexType.get()
         integers = [value for value in call.operands if str(value.type) in INTEGERS]
-        numbers = [
-            value if value.type == index else _cast("arith.index_cast", value, index, ip)
+        indices = [
+            value if value.type == index else arith.index_cast(index, value, ip=ip)
             for value in integers
         ]
-        maps = [AffineMap.get(len(numbers), 0, [size]) for size in kernel.grid.results]
-        sizes = [
-            Operation.create(
-                "affine.apply",
-                results=[index],
-                operands=numbers,
-                attributes={"map": AffineMapAttr.get(one)},
-                ip=ip,
-            ).results[0]
-            for one in maps
-        ]
-        return [_cast("arith.index_cast", size, self._word, ip) for size in sizes]
+        maps = [AffineMap.get(len(indices), 0, [size]) for size in kernel.grid.results]
+        sizes = [affine.apply(AffineMapAttr.get(size), indices, ip=ip) for size in maps]
+        return [arith.index_cast(self._word, size, ip=ip) for size in sizes]
 
     def _run_on_host(self, op: Operation, ip: InsertionPoint) -> None:
         """The host waits for copies of what it is about to touch; at its end, for everything."""
@@ -353,57 +336,29 @@ class _Function:
 
     def _call_words(self, name: str, words: Sequence[Value | int], ip: InsertionPoint) -> Value:
         self._program.used.add(name)
-        operands = [self._constant(w, ip) if isinstance(w, int) else w for w in words]
-        call = Operation.create(
-            "func.call",
-            results=[self._word] * SIGNATURES[name][1],
-            operands=operands,
-            attributes={"callee": FlatSymbolRefAttr.get(name)},
-            ip=ip,
-        )
-        return call.results[0] if len(call.results) else operands[0]
+        operands = [numbers.as_value(word, ip, self._word) for word in words]
+        made = call(name, operands, [self._word] * SIGNATURES[name][1], ip=ip)
+        return made.results[0] if len(made.results) else operands[0]
 
     def _address(self, value: Value, ip: InsertionPoint) -> Value:
         if value in self._words:
             return self._words[value]
-        index = Operation.create(
-            "memref.extract_aligned_pointer_as_index",
-            results=[IndexType.get()],
-            operands=[value],
-            ip=ip,
-        ).results[0]
-        return _cast("arith.index_cast", index, self._word, ip)
-
-    def _constant(self, number: int, ip: InsertionPoint) -> Value:
-        return _constant(number, self._word, ip)
-
-    def _index(self, number: int, ip: InsertionPoint) -> Value:
-        return _constant(number, IndexType.get(), ip)
+        index = memref.extract_aligned_pointer_as_index(value, ip=ip)
+        return arith.index_cast(self._word, index, ip=ip)
 
     def _retype(self, addresses: Sequence[Value]) -> None:
         for argument in addresses:
             argument.set_type(self._word)
         kind = FunctionType(TypeAttr(self._function.attributes["function_type"]).value)
-        new = FunctionType.get([one.type for one in self._block.arguments], kind.results)
+        new = FunctionType.get([argument.type for argument in self._block.arguments], kind.results)
         self._function.attributes["function_type"] = TypeAttr.get(new)
         if "arg_attrs" in self._function.attributes:
             described = list(self._function.attributes["arg_attrs"])
             for argument in addresses:  # an address is no pointer that can alias another
-                kept = {one.name: one.attr for one in described[argument.arg_number]}
+                kept = {named.name: named.attr for named in described[argument.arg_number]}
                 kept.pop("llvm.noalias", None)
                 described[argument.arg_number] = DictAttr.get(kept)
             self._function.attributes["arg_attrs"] = ArrayAttr.get(described)
-
-
-def _cast(name: str, value: Value, type: Type, ip: InsertionPoint) -> Value:
-    return Operation.create(name, results=[type], operands=[value], ip=ip).results[0]
-
-
-def _constant(number: int, type: Type, ip: InsertionPoint) -> Value:
-    value = IntegerAttr.get(type, number)
-    return Operation.create(
-        "arith.constant", results=[type], attributes={"value": value}, ip=ip
-    ).results[0]
 
 
 def _on_device(value: Value) -> bool:
@@ -414,6 +369,6 @@ def _on_device(value: Value) -> bool:
     return space is not None and IntegerAttr(space).value == DEVICE_MEMORY
 
 
-def _nbytes(memref: Value) -> int:
-    type = MemRefType(memref.type)
+def _nbytes(buffer: Value) -> int:
+    type = MemRefType(buffer.type)
     return int(math.prod(type.shape)) * element_bytes(type.element_type)

@@ -3,26 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.attributes import DEVICE, RESULTS
+from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
     Attribute,
     Block,
-    FlatSymbolRefAttr,
-    FunctionType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     Operation,
     StringAttr,
-    TypeAttr,
+    Type,
     Value,
     all_operations,
+    func,
 )
-from xtc.ir.partition import device_of
+from xtc.ir.partition import device_of, top_level
 from xtc.ir.passes import Pass
 
 _READ_ONLY = "{bufferization.writable = false}"
@@ -54,10 +54,9 @@ class OutlineDeviceRegions(Pass):
     name: ClassVar[str] = "outline-device-regions"
 
     def run(self, module: Operation) -> None:
-        functions = list(module.regions[0].blocks[0].operations)
-        for function in functions:
-            if function.operation.name == "func.func" and function.operation.regions[0].blocks:
-                _outline(module, function.operation)
+        for op in top_level(module):
+            if op.name == "func.func" and op.regions[0].blocks:
+                _outline(module, op)
 
 
 def _outline(module: Operation, function: Operation) -> None:
@@ -103,7 +102,7 @@ def _move_out(module: Operation, operations: Sequence[Operation], name: str, dev
 
     Uses are looked up before anything changes: an operation's hash follows its operands.
     """
-    ordered = [one for op in operations for one in _with_nested(op)]
+    ordered = [inner for op in operations for inner in _with_nested(op)]
     inside = set(ordered)
     captured = _captured(ordered, inside)
     inputs = [value for value in captured if not _is_cloned(value)]
@@ -115,42 +114,36 @@ def _move_out(module: Operation, operations: Sequence[Operation], name: str, dev
         if (outside := [use for use in _uses(value) if use[0] not in inside])
     }
     with module.context, operations[0].location:
-        kind = FunctionType.get([value.type for value in inputs], [v.type for v in results])
-        place = StringAttr.get(device)
-        call = Operation.create(
-            "func.call",
-            results=kind.results,
-            operands=inputs,
-            attributes={"callee": FlatSymbolRefAttr.get(name), DEVICE: place},
-            ip=InsertionPoint(operations[0]),
-        )
-        body = _new_function(module, name, kind, place)
-        end = Operation.create("func.return", operands=list(results), ip=InsertionPoint(body))
+        types = [value.type for value in results]
+        where = {DEVICE: StringAttr.get(device)}
+        made = call(name, inputs, types, where, InsertionPoint(operations[0]))
+        body = _new_function(module, name, [value.type for value in inputs], types, where)
+        end = func.ReturnOp(list(results), ip=InsertionPoint(body)).operation
     for op in operations:
         op.move_before(end)
-    for outside, result in zip(results.values(), call.results, strict=True):
+    for outside, result in zip(results.values(), made.results, strict=True):
         _use(result, outside)
     arguments = dict(zip(inputs, body.arguments, strict=True))
     for value, inner in uses_inside.items():
         _use(arguments[value] if value in arguments else _copy_of(value, body), inner)
 
 
-def _new_function(module: Operation, name: str, kind: FunctionType, place: StringAttr) -> Block:
+def _new_function(
+    module: Operation,
+    name: str,
+    inputs: Sequence[Type],
+    results: Sequence[Type],
+    where: Mapping[str, Attribute],
+) -> Block:
     """A private function at the head of the module; returns its empty body."""
-    function = Operation.create(
-        "func.func",
-        attributes={
-            "sym_name": StringAttr.get(name),
-            "sym_visibility": StringAttr.get("private"),
-            "function_type": TypeAttr.get(kind),
-            "arg_attrs": Attribute.parse(f"[{', '.join([_READ_ONLY] * len(kind.inputs))}]"),
-            DEVICE: place,
-            RESULTS: IntegerAttr.get(IntegerType.get_signless(64), len(kind.results)),
-        },
-        regions=1,
-        ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
-    )
-    return function.regions[0].blocks.append(*kind.inputs)
+    attributes = {
+        **where,
+        "arg_attrs": Attribute.parse(f"[{', '.join([_READ_ONLY] * len(inputs))}]"),
+        RESULTS: IntegerAttr.get(IntegerType.get_signless(64), len(results)),
+    }
+    begin = InsertionPoint.at_block_begin(module.regions[0].blocks[0])
+    _, body = function(name, inputs, results, private=True, attributes=attributes, ip=begin)
+    return body
 
 
 def _copy_of(value: Value, body: Block) -> Value:
@@ -176,7 +169,7 @@ def _with_nested(op: Operation) -> list[Operation]:
 
 def _producers(op: Operation) -> set[Operation]:
     """Operations whose results `op` or one nested in it uses."""
-    owners = (value.owner for one in _with_nested(op) for value in one.operands)
+    owners = (value.owner for inner in _with_nested(op) for value in inner.operands)
     return {owner.operation for owner in owners if not isinstance(owner, Block)}
 
 

@@ -40,7 +40,7 @@ class OverlapCopies(Pass):
 def _mark(block: Block) -> None:
     """Walk the commands of each device and keep what its unfinished kernels use."""
     running: dict[str | None, set[Value]] = {}
-    for op in (one.operation for one in block.operations):
+    for op in (op.operation for op in block.operations):
         device = device_of(op)
         if device is None:
             continue

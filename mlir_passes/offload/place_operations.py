@@ -44,7 +44,7 @@ class PlaceOperations(Pass):
         for function in top_level(module):
             if function.name == "func.func":
                 for block in function.regions[0].blocks:
-                    for op in reversed([one.operation for one in block.operations]):
+                    for op in reversed([op.operation for op in block.operations]):
                         self._check(op)
                         _place(op)
 

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.attributes import DEVICE
+from xtc.ir.builders.functions import declaration
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
+    FunctionType,
     InsertionPoint,
     Location,
+    Module,
     Operation,
     StringAttr,
+    TypeAttr,
     all_operations,
 )
 from xtc.ir.partition import device_of, symbol_of, top_level
@@ -58,13 +62,9 @@ class SeparateDevices(Pass):
 
 def _new_module(module: Operation, device: str) -> Operation:
     name = StringAttr.get(device)
-    inner = Operation.create(
-        "builtin.module",
-        attributes={"sym_name": name, DEVICE: name},
-        regions=1,
-        ip=InsertionPoint.at_block_begin(module.regions[0].blocks[0]),
-    )
-    inner.regions[0].blocks.append()
+    with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        inner = Module.parse("module {}").operation.clone().operation
+    inner.attributes["sym_name"] = inner.attributes[DEVICE] = name
     return inner
 
 
@@ -81,10 +81,7 @@ def _copy_constants(module: Operation, inner: Operation) -> None:
 
 
 def _declare(function: Operation) -> None:
-    kept = ("sym_name", "sym_visibility", "function_type", DEVICE)
-    Operation.create(
-        "func.func",
-        attributes={name: function.attributes[name] for name in kept},
-        regions=1,
-        ip=InsertionPoint(function),
-    )
+    kind = FunctionType(TypeAttr(function.attributes["function_type"]).value)
+    ip = InsertionPoint(function)
+    made = declaration(symbol_of(function), kind.inputs, kind.results, ip=ip)
+    made.attributes[DEVICE] = function.attributes[DEVICE]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, Value
+from xtc.ir.mlir import InsertionPoint, Operation, Value, memref
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 
@@ -47,11 +47,6 @@ def _separate(end: Operation) -> None:
 def _copied(value: Value, end: Operation) -> Value:
     ip = InsertionPoint(end)
     with end.location:
-        copy = Operation.create(
-            "memref.alloc",
-            results=[value.type],
-            attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])},
-            ip=ip,
-        ).results[0]
-        Operation.create("memref.copy", operands=[value, copy], ip=ip)
+        copy = memref.alloc(value.type, [], [], ip=ip)
+        memref.copy(value, copy, ip=ip)
     return copy

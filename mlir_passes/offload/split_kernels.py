@@ -9,19 +9,19 @@ from typing import ClassVar
 
 from xtc.ir.analysis.effects import is_allocation, is_view, written_memrefs
 from xtc.ir.attributes import DEVICE, KERNEL, RESULTS
+from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
     Block,
     FlatSymbolRefAttr,
-    FunctionType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     Operation,
     OpResult,
     StringAttr,
-    TypeAttr,
     Value,
     all_operations,
+    func,
 )
 from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
@@ -66,9 +66,9 @@ class SplitKernels(Pass):
         for op in outlined.values():
             op.detach_from_parent()
         counts: dict[str, int] = {}
-        for call in calls:
-            with module.context, call.location:
-                _replace_call(call, outlined[_callee(call)], counts)
+        for op in calls:
+            with module.context, op.location:
+                _replace_call(op, outlined[_callee(op)], counts)
 
 
 def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) -> None:
@@ -87,7 +87,7 @@ def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) 
         counts[prefix] = number + 1
         _outline(nest, own, f"{prefix}.{number}", function.attributes[DEVICE])
     for op in reversed(moved):
-        if not acts(op) and not any(True for one in op.results for _ in one.uses):
+        if not acts(op) and not any(True for result in op.results for _ in result.uses):
             op.erase()
     call.erase()
 
@@ -114,9 +114,9 @@ def _nests(ops: Sequence[Operation]) -> list[list[Operation]]:
     return nests
 
 
-def _are_marked(one: Operation, next: Operation) -> bool:
+def _are_marked(first: Operation, next: Operation) -> bool:
     """Whether two operations say that they are of one kernel."""
-    marks = [op.attributes[KERNEL] for op in (one, next) if KERNEL in op.attributes]
+    marks = [op.attributes[KERNEL] for op in (first, next) if KERNEL in op.attributes]
     return len(marks) == 2 and marks[0] == marks[1]
 
 
@@ -137,14 +137,9 @@ def _outline(nest: Sequence[Operation], own: set[Value], name: str, device: Stri
     buffers = list(dict.fromkeys(value for value in used if value not in made))
     written = {_buffer(value, buffers) for op in nest for value in written_memrefs(op)}
     order = [*(b for b in buffers if b not in written), *(b for b in buffers if b in written)]
-    Operation.create(
-        "func.call",
-        operands=order,
-        attributes={"callee": FlatSymbolRefAttr.get(name), DEVICE: device},
-        ip=InsertionPoint(nest[-1]),
-    )
+    call(name, order, attributes={DEVICE: device}, ip=InsertionPoint(nest[-1]))
     block = _new_kernel(nest[0].parent, name, device, order, len(written & set(buffers)))
-    end = Operation.create("func.return", ip=InsertionPoint(block))
+    end = func.ReturnOp([], ip=InsertionPoint(block)).operation
     values: dict[Value, Value] = dict(zip(order, block.arguments, strict=True))
     for op in prelude:
         copy = op.clone(InsertionPoint(end))
@@ -165,7 +160,7 @@ def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
         for value in _captured(ops):
             if value in own and (not is_allocation(value.owner.operation) or value in private):
                 producer = value.owner.operation
-                if not any(producer == one for one in found):
+                if not any(producer == known for known in found):
                     visit([producer])
                     found.append(producer)
 
@@ -177,7 +172,7 @@ def _private(nest: Sequence[Operation]) -> set[Value]:
     """Buffers that are made for a marked kernel alone."""
     if not _are_marked(nest[0], nest[-1]):
         return set()
-    inside = [one for op in nest for one in all_operations(op)]
+    inside = [inner for op in nest for inner in all_operations(op)]
     return {
         value
         for value in _captured(nest)
@@ -195,9 +190,9 @@ def _buffer(value: Value, buffers: Sequence[Value]) -> Value:
 
 def _captured(ops: Sequence[Operation]) -> list[Value]:
     """Values from outside that these operations, or those nested in them, use."""
-    every = [one for op in ops for one in all_operations(op)]
-    inside = {value for one in every for value in _defined(one)}
-    return [v for one in every for v in one.operands if v not in inside]
+    every = [inner for op in ops for inner in all_operations(op)]
+    inside = {value for inner in every for value in _defined(inner)}
+    return [v for inner in every for v in inner.operands if v not in inside]
 
 
 def _defined(op: Operation) -> list[Value]:
@@ -209,20 +204,15 @@ def _new_kernel(
     before: Operation, name: str, device: StringAttr, buffers: Sequence[Value], results: int
 ) -> Block:
     """A private function in front of the host's; returns its empty body."""
-    kind = FunctionType.get([value.type for value in buffers], [])
-    function = Operation.create(
-        "func.func",
-        attributes={
-            "sym_name": StringAttr.get(name),
-            "sym_visibility": StringAttr.get("private"),
-            "function_type": TypeAttr.get(kind),
-            DEVICE: device,
-            RESULTS: IntegerAttr.get(IntegerType.get_signless(64), results),
-        },
-        regions=1,
+    number = IntegerAttr.get(IntegerType.get_signless(64), results)
+    _, body = function(
+        name,
+        [value.type for value in buffers],
+        private=True,
+        attributes={DEVICE: device, RESULTS: number},
         ip=InsertionPoint(before),
     )
-    return function.regions[0].blocks.append(*kind.inputs)
+    return body
 
 
 def _replace(op: Operation, values: dict[Value, Value]) -> None:

@@ -217,6 +217,17 @@ def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
             )
 
 
+def no_consumer(entry: Scheduled) -> UserError:
+    """Why what reads a result cannot be computed in the loop that its schedule says."""
+    loop = next(loop for part in entry.nest.walk() for loop in part.loops if loop.consumer)
+    return UserError(
+        f"the consumer of {entry.title} cannot be fused at '{loop.name}'",
+        where=place_of(entry.op),
+        notes=["it is the only reader, elementwise, without a schedule of its own, on the host"],
+        hints=["fuse_producer_at in the schedule of the consumer"],
+    )
+
+
 def fused_nodes(module: Operation) -> set[str]:
     """Graph nodes that a schedule may compute inside of the loops of another."""
     readers = [op for op in linalg.operations_with(module, LOOP_SCHEDULE) if _fuses(op)]
@@ -226,4 +237,4 @@ def fused_nodes(module: Operation) -> set[str]:
 
 
 def _fuses(op: Operation) -> bool:
-    return "fuse" in str(op.attributes[LOOP_SCHEDULE])
+    return re.search(r"fuse\b|fuse_producer", str(op.attributes[LOOP_SCHEDULE])) is not None

@@ -37,6 +37,7 @@ from xtc_passes.tensor._scheduled import (
     Scheduled,
     check_producers,
     check_schedulable,
+    no_consumer,
     place_of,
     scheduled,
     title_of,
@@ -114,6 +115,8 @@ def apply_schedules(
     for entry in found:
         if group_loops(entry.nest):
             raise refusal(entry)
+        if any(loop.consumer for part in entry.nest.walk() for loop in part.loops):
+            raise no_consumer(entry)
     _compute_moved_data(found)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else space)

@@ -45,7 +45,8 @@ class MemrefSignature(Pass):
           %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(...) -> tensor<4xf32>
           bufferization.materialize_in_destination %1 in restrict writable %c ... }
 
-    Tensor arguments become buffers that the function reads; results become buffers that it writes,
+    Tensor arguments become buffers that the function reads, beside which it may store tensors to
+    buffers by `bufferization.materialize_in_destination`; results become buffers that it writes,
     after the other arguments. The function assumes that its arguments do not overlap.
     """
 
@@ -109,7 +110,7 @@ class _Rewriting:
     def run(self) -> None:
         ops = [view.operation for view in self.block.operations]
         temporaries = [op for op in ops if op.name in _TEMPORARY]
-        self._arguments({value for op in ops for value in _outputs(op)})
+        self._arguments({value for op in ops for value in (*_outputs(op), *_stored(op))})
         for op in ops:
             self._operation(op)
         for op in temporaries:
@@ -140,6 +141,8 @@ class _Rewriting:
             self._end(op)
         elif _is_linalg(op) and _buffers(op):
             self._on_tensors(op)
+        elif _stored(op) and _stored(op)[0] in self.held:
+            self._store(op)
         else:
             _check_no_buffers(op)
 
@@ -147,6 +150,13 @@ class _Rewriting:
         _check_array(op.results[0], op)
         type, ip = _tensor(op.results[0].type), InsertionPoint(op)
         self.held[op.results[0]] = bufferization.alloc_tensor(type, [], ip=ip)
+
+    def _store(self, op: Operation) -> None:
+        """A buffer holds a tensor from here on."""
+        (buffer,) = _stored(op)
+        self.held[buffer] = op.operands[0]
+        self.written.append(buffer)
+        op.erase()
 
     def _on_tensors(self, op: Operation) -> None:
         """The operation on what its buffers hold; they hold its results from here on."""
@@ -215,6 +225,13 @@ def _outputs(op: Operation) -> list[Value]:
     else:
         count = len(op.operands) // 2 if op.name == "linalg.reduce" else 1
     return list(op.operands)[len(op.operands) - count :]
+
+
+def _stored(op: Operation) -> list[Value]:
+    """The buffer that a tensor is written to as a whole."""
+    if op.name != "bufferization.materialize_in_destination" or len(op.results):
+        return []
+    return [value for value in _buffers(op)[-1:] if value == op.operands[1]]
 
 
 def _check_inside(op: Operation) -> None:

@@ -65,7 +65,10 @@ def _parameters(module: Operation) -> dict[str, list[str]]:
         rest = values[len(first) :]
         names[symbol_of(function)] = [
             *first,
-            *(f"{'buffer' if _is_buffer(one) else 'value'}{n}" for n, one in enumerate(rest)),
+            *(
+                f"{'buffer' if _is_buffer(argument) else 'value'}{n}"
+                for n, argument in enumerate(rest)
+            ),
         ]
     return names
 
@@ -105,8 +108,10 @@ class _Unit:
         printer.comment_node(op)
         name, values = printer.symbols[callee], list(op.operands)[1:]
         pes = int(IntegerAttr(op.attributes[UNITS]).value)
-        types = ["void *" if _is_buffer(one) else f"{printer.type_name(one)} " for one in values]
-        texts = [_member(printer, one) for one in values]
+        types = [
+            "void *" if _is_buffer(value) else f"{printer.type_name(value)} " for value in values
+        ]
+        texts = [_member(printer, value) for value in values]
         if values:
             context = printer.names.declare("context")
             printer.statement(f"struct {name}_context {context} = {{{', '.join(texts)}}};")
@@ -147,11 +152,11 @@ def _member(printer: Printer, value: Value) -> str:
 
 
 def _call(printer: Printer, op: Operation, name: str) -> None:
-    values = [printer.expression(one) for one in op.operands]
+    values = [printer.expression(operand) for operand in op.operands]
     for position, text in _arguments(name, op, values).items():
         values[position] = text
     printer.flush()
-    made = f"{name}({', '.join(one.text for one in values)})"
+    made = f"{name}({', '.join(value.text for value in values)})"
     if not len(op.results):
         printer.statement(f"{made};")
         return
@@ -182,7 +187,7 @@ def _number(value: Value) -> int:
 
 def _view(printer: Printer, op: Operation) -> None:
     """A buffer at its place in SMEM."""
-    memory, start = (printer.expression(one) for one in op.operands)
+    memory, start = (printer.expression(operand) for operand in op.operands)
     (result,) = op.results
     type = printer.prelude.type(element_type(printer, result))
     name = printer.names.declare("tile")

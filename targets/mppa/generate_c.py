@@ -49,9 +49,9 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
     for name in (*HEADERS, HAL):
         shutil.copyfile(OWN_CSRC / name, folder / name)
     objects = []
-    for one in (code, folder / HAL):
-        objects.append(one.with_suffix(".o"))
-        _run(commands.compile_kernel(toolchain, options.arch, one, objects[-1]))
+    for directory in (code, folder / HAL):
+        objects.append(directory.with_suffix(".o"))
+        _run(commands.compile_kernel(toolchain, options.arch, directory, objects[-1]))
     _run(commands.link_kernels(toolchain, options.arch, objects, output))
 
 

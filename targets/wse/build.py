@@ -289,7 +289,7 @@ def _about(made: Compiled, request: Request) -> dict[str, object]:
             for each in all_routes(made)
         ],
         "routes_of": made.routes_of,
-        "traced": any(each.traces for each in made.classes),
+        "keeps_memory": any(each.keeps_memory for each in made.classes),
         "traces": [each.traces for each in made.classes],
         "texts": [each.texts for each in made.classes],
         "symbols": [[list(symbol) for symbol in each.symbols] for each in made.classes],

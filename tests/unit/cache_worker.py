@@ -91,9 +91,9 @@ def kill_compilations(count: int, seed: int) -> dict[str, Any]:
     rows, killed = 2, 0
     while killed < count:
         rows += 1
-        one = (rows - 1) % 2
-        pid = forked(partial(compile_and_check, rows, **how[one]))
-        time.sleep(chance.uniform(0, durations[one]))
+        odd = (rows - 1) % 2
+        pid = forked(partial(compile_and_check, rows, **how[odd]))
+        time.sleep(chance.uniform(0, durations[odd]))
         os.kill(pid, signal.SIGKILL)
         killed += ending(pid) == -signal.SIGKILL
     cache = configured_cache()
@@ -258,7 +258,7 @@ def code() -> dict[str, Any]:
         in_memory = compilation.build(None)
         with tempfile.TemporaryDirectory() as folder:
             files = dict(compilation.build(Path(folder)).manifest.files)
-        objects = [hashlib.sha256(one).hexdigest() for one in in_memory.objects]
+        objects = [hashlib.sha256(machine_code).hexdigest() for machine_code in in_memory.objects]
         answer[name] = [objects, files, compilation_key(compilation).text]
     return answer
 
@@ -277,7 +277,7 @@ def small_disks(folder: str) -> dict[str, Any]:
             hits = [compile_and_check(4), compile_and_check(4)]
         answer[name] = {
             "hits": hits,
-            "warnings": [str(one.message) for one in caught],
+            "warnings": [str(warning.message) for warning in caught],
             "files": [path.name for path in root.rglob("*") if path.name in FILES],
         }
     return answer

@@ -21,16 +21,16 @@ Array = np.ndarray[Any, Any]
 def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
     """The outputs of each graph on its inputs; all have one target and its options."""
     first = batch[0]
-    text = "".join(_function(one, number) for number, one in enumerate(batch))
+    text = "".join(_function(compilation, number) for number, compilation in enumerate(batch))
     with mlir.Context():
         module = mlir.Module.parse(text).operation
         PassRunner().run(module, first.target.pipeline(first.options))
         artifact = first.target.build_in_memory(module, first.request(), first.options)
     found = []
     with first.target.runtime(first.options) as runtime:
-        for number, (one, arrays) in enumerate(zip(batch, inputs, strict=True)):
+        for number, (member, arrays) in enumerate(zip(batch, inputs, strict=True)):
             manifest = replace(
-                artifact.manifest, entry=_name(one, number), arguments=one.arguments()
+                artifact.manifest, entry=_name(member, number), arguments=member.arguments()
             )
             loaded = runtime.load(Artifact(manifest, objects=artifact.objects))
             given = host_arrays(manifest, arrays, {})
@@ -41,14 +41,14 @@ def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> 
     return found
 
 
-def _function(one: Compilation, number: int) -> str:
+def _function(compilation: Compilation, number: int) -> str:
     """The text of a graph's function, under a name of its own."""
-    assert not one.constants()
-    lines = one.source(locations=False).splitlines()
+    assert not compilation.constants()
+    lines = compilation.source(locations=False).splitlines()
     assert (lines[0], lines[-1]) == ("module {", "}")
     body = "\n".join(lines[1:-1])
-    return body.replace(f"@{one.graph.name}(", f"@{_name(one, number)}(") + "\n"
+    return body.replace(f"@{compilation.graph.name}(", f"@{_name(compilation, number)}(") + "\n"
 
 
-def _name(one: Compilation, number: int) -> str:
-    return f"{one.graph.name}{number}"
+def _name(compilation: Compilation, number: int) -> str:
+    return f"{compilation.graph.name}{number}"

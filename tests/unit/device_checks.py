@@ -73,8 +73,8 @@ def a_device_that_dies_is_opened_again_and_right(
 def kill_the_simulator(device: DriverDevice) -> None:
     """As the system does where memory is short; no other device of the kind is open."""
     name = f"{device.target_name}_sim"
-    running = [one for one in psutil.Process().children() if one.name() == name]
-    (simulator,) = [one for one in running if one.status() != psutil.STATUS_ZOMBIE]
+    running = [child for child in psutil.Process().children() if child.name() == name]
+    (simulator,) = [process for process in running if process.status() != psutil.STATUS_ZOMBIE]
     simulator.send_signal(signal.SIGKILL)
     while simulator.status() != psutil.STATUS_ZOMBIE:
         time.sleep(0.001)
@@ -97,10 +97,10 @@ def no_order_changes_a_result(devices: Iterable[DriverDevice]) -> None:
     first: list[Array] = []
     for device in devices:
         with closing(device), xtc.compile(layers(device), device) as module:
-            result = [np.asarray(one) for one in module(x, device.array(w))]
+            result = [np.asarray(array) for array in module(x, device.array(w))]
         first = first or result
-        for one, expected in zip(result, first, strict=True):
-            np.testing.assert_array_equal(one, expected)
+        for actual, expected in zip(result, first, strict=True):
+            np.testing.assert_array_equal(actual, expected)
     np.testing.assert_allclose(first[1], np.exp(x @ w), rtol=1e-4)
 
 
@@ -137,8 +137,8 @@ def only_right_candidates_are_ranked(
     found = [(outcome_of(kind), kind) for kind in drawn]
     device.init_device()
     assert device.memory_info()[0] == 0
-    ranked = sorted(one for one in found if isinstance(one[0], float))
+    ranked = sorted(entry for entry in found if isinstance(entry[0], float))
     assert [kind for _, kind in ranked] == sorted(k for k in drawn if k.startswith("right"))
     ends = {kind: failures[kind].__name__ if kind in failures else "wrong" for kind in kinds}
-    failed = Counter(one for one in found if isinstance(one[0], str))
+    failed = Counter(entry for entry in found if isinstance(entry[0], str))
     assert failed == Counter((ends[k], k) for k in drawn if not k.startswith("right"))

@@ -127,7 +127,10 @@ KINDS = (
 
 
 ASYNCHRONOUS = pytest.mark.parametrize(
-    "kind", [one for one in KINDS if one.is_asynchronous], indirect=True, ids=str
+    "kind",
+    [device_kind for device_kind in KINDS if device_kind.is_asynchronous],
+    indirect=True,
+    ids=str,
 )
 """For tests of what kernels do beside the host, and of those that are stopped."""
 
@@ -162,5 +165,5 @@ class Gate:
 
     def open(self, queue: DriverQueue) -> None:
         """Let the kernel end, by a copy beside it."""
-        one = np.ones(1, np.int32)
-        queue.wait(queue.copy_to(self.word.address, one.data, parallel=True))
+        word = np.ones(1, np.int32)
+        queue.wait(queue.copy_to(self.word.address, word.data, parallel=True))

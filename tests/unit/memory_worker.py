@@ -71,7 +71,7 @@ def main(name: str, **options: Any) -> None:
     """Call with little memory and with enough."""
     graph, schedule = {"temporaries": temporaries, "loop": loop}[name]()
     with xtc.compile(graph, schedule=schedule, **options) as module:
-        inputs = [np.ones(one.shape, np.float32) for one in module.artifact.manifest.inputs]
+        inputs = [np.ones(tensor.shape, np.float32) for tensor in module.artifact.manifest.inputs]
         out = np.empty(module.artifact.manifest.outputs[0].shape, np.float32)
         if name == "loop":  # threads, whose stacks are memory as well, start at the first call
             module(*inputs, out=out)

@@ -63,5 +63,5 @@ class Gate:
 
     def open(self, queue: DriverQueue) -> None:
         """Let the kernel end, by a copy beside it."""
-        one = np.ones(1, np.int32)
-        queue.wait(queue.copy_to(self.word.address, one.data, parallel=True))
+        word = np.ones(1, np.int32)
+        queue.wait(queue.copy_to(self.word.address, word.data, parallel=True))

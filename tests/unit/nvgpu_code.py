@@ -92,4 +92,4 @@ def machine_code(ptx: str, arch: str, folder: Path) -> MachineCode:
 
 def has(opcodes: Counter[str], name: str) -> bool:
     """Whether an instruction is there, with whatever modifiers: `LDSM` finds `LDSM.16.MT88.4`."""
-    return any(f"{one}.".startswith(f"{name}.") for one in opcodes)
+    return any(f"{opcode}.".startswith(f"{name}.") for opcode in opcodes)

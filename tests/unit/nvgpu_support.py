@@ -24,7 +24,7 @@ KERNEL_FLAGS = ("-fvisibility=default", "-Werror", "-Wno-frame-address")
 def image(name: str = "nvgpu_kernels", *defines: str) -> bytes:
     """Compiled device code; each of `defines` is defined for its preprocessor."""
     source = SOURCES / f"{name}.c"
-    flags = (*KERNEL_FLAGS, *(f"-D{one}" for one in defines))
+    flags = (*KERNEL_FLAGS, *(f"-D{define}" for define in defines))
     unit = NativeUnit(f"{name}.so", "library", (source,), (OWN_CSRC,), flags=flags)
     with tempfile.TemporaryDirectory() as folder:
         return compile_unit(unit, Path(folder)).read_bytes()

@@ -47,7 +47,7 @@ def _segments(
     result = {}
     for start, stop in itertools.pairwise(bounds):
         axes = [axis for axis in space.axes if axis.name not in looped]
-        axes = [replace(one, size=stop - start) if one is axis else one for one in axes]
+        axes = [replace(other, size=stop - start) if other is axis else other for other in axes]
         open_end = stop == axis.size and rng.random() < 0.5
         key = f"{axis.name}[{start or ''}:{'' if open_end else stop}]"
         result[key] = random_data(rng, replace(space, axes=tuple(axes)), depth + 1)

@@ -45,7 +45,7 @@ def _built(text: Graph, bench: Bench) -> Data:
 
 
 def _code(bench: Bench, *objects: bytes) -> Data:
-    return {**bench.compile(""), "objects": [base64.b64encode(one).decode() for one in objects]}
+    return {**bench.compile(""), "objects": [base64.b64encode(code).decode() for code in objects]}
 
 
 def _ir(body: str) -> Callable[[Bench], Data]:

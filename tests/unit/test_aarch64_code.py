@@ -46,11 +46,13 @@ def run(graph: Graph, options: dict[str, str]) -> None:
     pytest.importorskip("unicorn", reason="pip install unicorn")
     from tests.unit.aarch64_emulator import Emulator
 
-    one = prepare(graph, triple=TRIPLE, threads=1, **options)
+    compilation = prepare(graph, triple=TRIPLE, threads=1, **options)
     with mlir.Context():
-        module = mlir.Module.parse(one.source()).operation
-        PassRunner().run(module, one.target.pipeline(one.options))
-        artifact = one.target.build_in_memory(module, one.request(), one.options)
+        module = mlir.Module.parse(compilation.source()).operation
+        PassRunner().run(module, compilation.target.pipeline(compilation.options))
+        artifact = compilation.target.build_in_memory(
+            module, compilation.request(), compilation.options
+        )
     inputs = [data(t.type.sizes, t.element.name, n) for n, t in enumerate(graph.inputs)]
     outputs = empty_outputs(artifact.manifest)
     Emulator(artifact.objects[0]).call(graph.name, [*inputs, *outputs])

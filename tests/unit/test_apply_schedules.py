@@ -47,15 +47,15 @@ def _paths(op: mlir.Operation) -> list[str]:
 def expected_trace(plan: Plan) -> Counter[str]:
     """What should be in the IR, and how often."""
     counts: Counter[str] = Counter()
-    for one in walk(plan):
-        if isinstance(one, Body):
-            counts["scalar" if one.vector == 0 else "vector"] += 1
-        elif isinstance(one, Loops):
-            counts["buffers"] += sum(len(loop.pack) + loop.buffer for loop in one.loops)
-            if not one.runs_once or any(loop.fuse for loop in one.loops):
-                counts.update(f"./{loop.name}" for loop in one.loops)
+    for node in walk(plan):
+        if isinstance(node, Body):
+            counts["scalar" if node.vector == 0 else "vector"] += 1
+        elif isinstance(node, Loops):
+            counts["buffers"] += sum(len(loop.pack) + loop.buffer for loop in node.loops)
+            if not node.runs_once or any(loop.fuse for loop in node.loops):
+                counts.update(f"./{loop.name}" for loop in node.loops)
                 counts["unrolled"] += sum(
-                    1 for loop in one.loops if loop.unroll and one.trips(loop) > 1
+                    1 for loop in node.loops if loop.unroll and node.trips(loop) > 1
                 )
     return +counts
 

@@ -30,10 +30,10 @@ PIECES = (
 def written(rng: Random, value: Any) -> str:
     """Data as an MLIR attribute, blanks and comments at random."""
     if isinstance(value, dict):
-        entries = [f'"{key}"{entry(rng, one)}' for key, one in value.items()]
+        entries = [f'"{key}"{entry(rng, item)}' for key, item in value.items()]
         return bracketed(rng, entries, "{}")
     if isinstance(value, list):
-        return bracketed(rng, [written(rng, one) for one in value], "[]")
+        return bracketed(rng, [written(rng, item) for item in value], "[]")
     if isinstance(value, bool) or value is None:
         return {True: "true", None: "unit"}[value]
     return f'"{value}"' if isinstance(value, str) else rng.choice((f"{value}", f"{value} : i64"))
@@ -80,7 +80,7 @@ def test_every_place_stays(text: str) -> None:
     assert lifted.count("\n") == text.count("\n")
     if len(found) < 10:
         pairs = zip(lifted.split("\n"), text.split("\n"), strict=True)
-        assert all(len(one) - len(other) in (0, 1) for one, other in pairs)
+        assert all(len(text) - len(other) in (0, 1) for text, other in pairs)
 
 
 def test_places_count_lines_and_columns_from_one() -> None:

@@ -40,8 +40,8 @@ def test_every_round_holds_every_candidate_once(harness: ModuleType) -> None:
     order = order_of(harness, seed=3)
     rounds = [order[i : i + 3] for i in range(0, len(order), 3)]
     assert len(rounds) == 6
-    assert all(sorted(one) == ["a", "b", "c"] for one in rounds)
-    assert len({tuple(one) for one in rounds}) > 1
+    assert all(sorted(order) == ["a", "b", "c"] for order in rounds)
+    assert len({tuple(order) for order in rounds}) > 1
 
 
 def test_seed_decides_the_order(harness: ModuleType) -> None:

@@ -81,9 +81,9 @@ def measured(candidates: list[Candidate], folder: Path, **limits: float) -> Any:
 
 
 def test_every_candidate_is_visited_every_round(tmp_path: Path) -> None:
-    one, two = Scripted("ours"), Scripted("numpy")
-    row = measured([one, two], tmp_path)
-    assert one.asked == two.asked == ["build", "run", "run", "drop"]
+    ours, theirs = Scripted("ours"), Scripted("numpy")
+    row = measured([ours, theirs], tmp_path)
+    assert ours.asked == theirs.asked == ["build", "run", "run", "drop"]
     assert len(row.timings["ours"].samples) == 4
     assert row.timings["ours"].number == 3
     assert row.fma.median == pytest.approx(1000)
@@ -107,10 +107,10 @@ def test_who_is_lost_on_the_way_is_named_and_the_others_go_on(tmp_path: Path) ->
 
 
 def test_time_is_bounded(tmp_path: Path) -> None:
-    one = Scripted("ours")
+    competitor = Scripted("ours")
     past = time.monotonic() - 1
-    measured([one], tmp_path, deadline=past)
-    assert one.asked.count("run") == 1
+    measured([competitor], tmp_path, deadline=past)
+    assert competitor.asked.count("run") == 1
     row = measured([Scripted("ours")], tmp_path, end=past)
     assert row.absent == {"ours": "no time was left for it"}
 
@@ -164,7 +164,7 @@ def test_graphs_are_written_as_they_are_measured(tmp_path: Path) -> None:
     name = "depthwise f32 7x7x1024 3x3 /1 relu"
     host.main(["--graphs", str(tmp_path), "--only", name])
     (path,) = tmp_path.glob("*.yaml")
-    workload = next(one for one in ALL if one.name == name).as_dict()
+    workload = next(workload for workload in ALL if workload.name == name).as_dict()
     assert Graph.load(path) == graph_of(workload, sample_inputs(workload))
 
 

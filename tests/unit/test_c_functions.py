@@ -35,10 +35,10 @@ func.func private @copy_one(%x: memref<2x2xf32>, %y: memref<2x2xf32>, %i: index)
 
 def test_callees_come_first_and_parameters_are_called_as_what_is_handed_over() -> None:
     text = text_of(CALLS, ["from", "to"])
-    one = "static void copy_one(const float from[2][2], float to[2][2], ptrdiff_t value) {"
+    single = "static void copy_one(const float from[2][2], float to[2][2], ptrdiff_t value) {"
     first = "static __attribute__((noinline)) void copy_first("
     entry = "void f(const float from[2][2], float to[2][2]) {\n  copy_first(from, to, 0);\n}"
-    assert text.index(one) < text.index(first) < text.index(entry)
+    assert text.index(single) < text.index(first) < text.index(entry)
 
 
 def test_calls_do_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:

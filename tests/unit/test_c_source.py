@@ -243,7 +243,7 @@ def test_comparisons_of_floats(strict_compiler: str, dtype: str, lanes: int) -> 
 
     kinds = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
     special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -1.5, 3.0])
-    a, b = (one.ravel().astype(kinds[dtype]) for one in np.meshgrid(special, special))
+    a, b = (grid.ravel().astype(kinds[dtype]) for grid in np.meshgrid(special, special))
     for predicate, expected in PREDICATES.items():
         truth = f"vector<{lanes}xi1>" if lanes > 1 else "i1"
         lines = f"%t = arith.cmpf {predicate}, %x, %y : $0\n%r = arith.extui %t : {truth} to $V"
@@ -299,7 +299,7 @@ def test_integers_wrap(strict_compiler: str, type: str, lanes: int) -> None:
     dtype = np.dtype(type.replace("i", "int"))
     limits = np.iinfo(dtype)
     special = np.array([limits.min, limits.min + 1, -1, 0, 1, 2, limits.max - 1, limits.max], dtype)
-    a, b = (one.ravel() for one in np.meshgrid(special, special))
+    a, b = (grid.ravel() for grid in np.meshgrid(special, special))
     with np.errstate(all="ignore"):
         expected = {"addi": a + b, "subi": a - b, "muli": a * b, "maxsi": np.maximum(a, b)}
         unsigned = a.view(f"u{dtype}"), b.view(f"u{dtype}")
@@ -322,7 +322,7 @@ def test_integers_wrap(strict_compiler: str, type: str, lanes: int) -> None:
     ],
 )
 def test_division_of_indices(strict_compiler: str, op: str, expected: Any) -> None:
-    n, d = (one.ravel() for one in np.meshgrid(np.arange(-7, 9), np.array([-3, -2, 1, 4])))
+    n, d = (grid.ravel() for grid in np.meshgrid(np.arange(-7, 9), np.array([-3, -2, 1, 4])))
     lines = f"%r = arith.{op} %x, %y : $V"
     result = np.zeros(64, np.int64)
     run(elementwise(64, 1, ["index"] * 3, lines), n, d, result)

@@ -132,8 +132,8 @@ def compiled_with_warnings(times: int = 2) -> tuple[list[bool], list[str]]:
             with xtc.compile(product()) as module:
                 module.check()
                 hits.append(module.cached)
-    assert all(issubclass(one.category, CacheWarning) for one in caught)
-    return hits, [str(one.message) for one in caught]
+    assert all(issubclass(warning.category, CacheWarning) for warning in caught)
+    return hits, [str(warning.message) for warning in caught]
 
 
 def test_a_new_cache_is_private(artifact_cache: Path) -> None:

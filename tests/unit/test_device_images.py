@@ -11,7 +11,7 @@ from xtc.core.errors import ArtifactError, DeviceMemoryError, LaunchError
 
 __all__ = ["kernels", "kind"]
 
-LIBRARIES = [one for one in KINDS if one.name != "nvgpu:stand-in"]
+LIBRARIES = [device_kind for device_kind in KINDS if device_kind.name != "nvgpu:stand-in"]
 
 pytestmark = pytest.mark.usefixtures("collected")
 
@@ -20,7 +20,7 @@ def read(kernels: Kernels) -> list[int]:
     """The image's data, as its own code sees it."""
     out = kernels.device.zeros(4, "int64")
     kernels.device.launch(kernels.read_table, [out])
-    return [int(one) for one in out.numpy()]
+    return [int(word) for word in out.numpy()]
 
 
 def test_data_is_found_by_its_name(kernels: Kernels) -> None:
@@ -67,7 +67,7 @@ def test_a_function_is_no_data_and_data_no_function(kernels: Kernels) -> None:
 def test_modules_have_data_of_their_own(kernels: Kernels) -> None:
     device = kernels.device
     other = Kernels(device, kernels.kind)
-    tables = [device.get_module_data(one.module, "table") for one in (kernels, other)]
+    tables = [device.get_module_data(library.module, "table") for library in (kernels, other)]
     device.memory_copy_to(tables[0].address, np.full(4, 5, np.int64).data)
     assert read(kernels) == [5, 5, 5, 5]
     if kernels.kind.name != "nvgpu:stand-in":  # which opens one file for both

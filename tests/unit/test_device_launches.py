@@ -11,7 +11,7 @@ from xtc.core.errors import DeviceError, LaunchError, UserError
 
 __all__ = ["kernels", "kind"]
 
-GPUS = [one for one in KINDS if one.name.startswith("nvgpu")]
+GPUS = [device_kind for device_kind in KINDS if device_kind.name.startswith("nvgpu")]
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -54,7 +54,7 @@ def test_a_launch_gives_the_grid(kernels: Kernels) -> None:
     for count in (5, 7):
         kernels.device.launch(kernels.blocks, [out], grid=[count])
         expected = range(1, count + 1) if kernels.kind.runs_blocks else [1]
-        assert [one for one in out.numpy().tolist() if one] == list(expected)
+        assert [word for word in out.numpy().tolist() if word] == list(expected)
 
 
 def test_what_is_no_grid_is_refused(kernels: Kernels) -> None:

@@ -99,16 +99,16 @@ def test_what_cannot_be_a_command_is_refused_at_once(kernels: Kernels) -> None:
 
 
 def test_queues_fail_by_themselves(kernels: Kernels) -> None:
-    one, two = kernels.device.queue(), kernels.device.queue()
-    one.fill_zero(0, 1)
+    first, second = kernels.device.queue(), kernels.device.queue()
+    first.fill_zero(0, 1)
     seen: list[int] = []
-    two.callback(lambda: seen.append(2))
-    two.wait()
+    second.callback(lambda: seen.append(2))
+    second.wait()
     with pytest.raises(DeviceMemoryError):
-        one.wait()
+        first.wait()
     assert seen == [2]
-    three = kernels.device.queue()
-    three.wait(three.callback(lambda: seen.append(3)))
+    third = kernels.device.queue()
+    third.wait(third.callback(lambda: seen.append(3)))
 
 
 def test_a_callback_that_fails_stops_the_queue(kernels: Kernels) -> None:
@@ -124,11 +124,11 @@ def test_a_callback_that_fails_stops_the_queue(kernels: Kernels) -> None:
 
 def test_a_failure_reaches_the_queue_that_waits_for_it(kernels: Kernels) -> None:
     with kernels.kind.opened() as other:
-        one, two, three = kernels.device.queue(), kernels.device.queue(), other.device.queue()
-        failing = one.fill_zero(0, 1)
-        two.after(failing)
-        three.after(failing)
-        for queue in (two, three):
+        first, second, third = kernels.device.queue(), kernels.device.queue(), other.device.queue()
+        failing = first.fill_zero(0, 1)
+        second.after(failing)
+        third.after(failing)
+        for queue in (second, third):
             with pytest.raises(DeviceMemoryError, match=r"0 of the queue, after: .*0 of .*, fill"):
                 queue.wait()
         four = kernels.device.queue()

@@ -130,13 +130,13 @@ def test_an_empty_queue_is_done(kernels: Kernels) -> None:
 
 def test_a_queue_can_wait_for_another(kernels: Kernels) -> None:
     seen: list[str] = []
-    one, two = kernels.device.queue(), kernels.device.queue()
-    event = one.callback(lambda: seen.append("one"))
-    two.after(event)
-    two.callback(lambda: seen.append("two"))
-    two.wait()
-    assert seen == ["one", "two"]
-    one.close()
+    first, second = kernels.device.queue(), kernels.device.queue()
+    event = first.callback(lambda: seen.append("first"))
+    second.after(event)
+    second.callback(lambda: seen.append("second"))
+    second.wait()
+    assert seen == ["first", "second"]
+    first.close()
     assert not event.done, "nothing is known of a closed queue"
 
 

@@ -19,8 +19,8 @@ from xtc_targets.mppa.device import MppaDevice as _Mppa
 from xtc_targets.null import NullDevice
 
 MEMORIES = 3
-NULL = next(one for one in KINDS if one.name == "null")
-MPPA = next(one for one in KINDS if one.name == "mppa:sim")
+NULL = next(device_kind for device_kind in KINDS if device_kind.name == "null")
+MPPA = next(device_kind for device_kind in KINDS if device_kind.name == "mppa:sim")
 
 pytestmark = pytest.mark.usefixtures("collected")
 
@@ -96,7 +96,9 @@ def test_fewer_shards_than_memories_leave_padding(kernels: Kernels) -> None:
 def test_copies_are_counted_where_they_go(kernels: Kernels) -> None:
     def copied(shards: int) -> float:
         counters = kernels.device.counters
-        name = next(one for one in counters() if "H2D_BYTES" in one or "to_device" in one)
+        name = next(
+            counter for counter in counters() if "H2D_BYTES" in counter or "to_device" in counter
+        )
         before = counters()[name]
         kernels.device.array(np.zeros(300, np.int8), shards=shards).free()
         return float(counters()[name] - before)

@@ -107,8 +107,8 @@ def test_no_hostile_name_is_imported(name: Any, imported: list[str]) -> None:
         known_operators.operator(name)
     with pytest.raises(UserError, match="there is no target"):
         discover.target(name)
-    assert all(one.startswith(("xtc.", "xtc_targets")) for one in imported)
-    assert not any(str(name) and one.endswith(f".{name}") for one in imported)
+    assert all(module.startswith(("xtc.", "xtc_targets")) for module in imported)
+    assert not any(str(name) and module.endswith(f".{name}") for module in imported)
 
 
 def test_targets_are_folders() -> None:

@@ -87,7 +87,7 @@ class TestCompile:
                 assert module.graph is gb.graph
         for wrong in (a, "positive", None, gb.graph.nodes[0]):
             with pytest.raises(UserError, match=r"xtc\.compile takes a graph, not"):
-                xtc.compile(wrong)  # type: ignore[arg-type]
+                xtc.compile(wrong)  # type: ignore[call-overload]
 
     @pytest.mark.parametrize("target", ["hots", "", "../host", "null0"])
     def test_an_unknown_target(self, target: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import xtc
 import xtc.ops as O
+from xtc.cli import tune
 from xtc.core import extensions, knobs
 from xtc.core.errors import UserError, XtcError
 from xtc.driver.foreign import run_passes
@@ -233,3 +234,15 @@ class TestGraphFiles:
         graph = graph_of(importlib.import_module("toaster_relu"))
         with pytest.raises(UserError, match="operator 'relu' is not known by its name"):
             graph.to_yaml()
+
+
+@pytest.mark.slow
+def test_a_search_finds_schedules_of_an_operator_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "toaster_searched.py", OPERATOR)
+    xtc.extend(path)
+    graph_of(importlib.import_module("toaster_searched")).save(tmp_path / "g.yaml")
+    files = [str(tmp_path / "g.yaml"), "--db", str(tmp_path / "t.db"), "--load", str(path)]
+    assert tune.run([*files, "--trials", "2", "--quiet"]) == 0
+    assert "failed: none" in capsys.readouterr().out

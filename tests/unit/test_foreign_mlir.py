@@ -198,14 +198,14 @@ def pass_lists() -> list[list[Step]]:
     target = discover.target("host")
     stages = target.pipeline(target.options()).stages
     lists: list[list[Step]] = [[], ["canonicalize", "cse"], INTERPRET]  # type: ignore[list-item]
-    lists += [[one.parse_options("")] for one in known_passes.passes().values() if _plain(one)]
+    lists += [[kind.parse_options("")] for kind in known_passes.passes().values() if _plain(kind)]
     lists += [[step for stage in stages[:count] for step in stage.steps] for count in (2, 3, 5)]
     return lists
 
 
-def _plain(one: type) -> bool:
+def _plain(cls: type) -> bool:
     try:
-        one.parse_options("")  # type: ignore[attr-defined]
+        cls.parse_options("")  # type: ignore[attr-defined]
     except UserError:
         return False
     return True

@@ -72,8 +72,8 @@ def test_any_options_of_passes(data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(word, st.sampled_from(["=", "", " "]), word), max_size=3))
     text = " ".join("".join(pair) for pair in pairs)
     with contextlib.suppress(UserError):
-        one = kind.parse_options(text)
-        assert kind.parse_options(split_pass(str(one))[1]) == one
+        parsed = kind.parse_options(text)
+        assert kind.parse_options(split_pass(str(parsed))[1]) == parsed
 
 
 @pytest.mark.slow

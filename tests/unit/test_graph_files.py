@@ -82,7 +82,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def replace_constants(saved: Path, data: bytes) -> None:
     """Other constants, with the hash that makes the graph's file believe in them."""
     beside = saved.with_name("large.constants.npz")
-    old, new = (hashlib.sha256(one).hexdigest() for one in (beside.read_bytes(), data))
+    old, new = (hashlib.sha256(stored).hexdigest() for stored in (beside.read_bytes(), data))
     beside.write_bytes(data)
     saved.write_text(saved.read_text().replace(old, new))
 

@@ -19,6 +19,7 @@ RULES: tuple[Rule, ...] = (
     rules.targets_named_outside,
     rules.attributes_spelled_elsewhere,
     rules.operations_made_by_name,
+    rules.variables_named_one,
     rules.dynamic_imports,
     rules.import_cycles,
     rules.passes_of_one_target,
@@ -128,6 +129,18 @@ def test_builders_alone_make_operations_by_name(tmp_path: Path) -> None:
     write(tmp_path, {"targets/host/passes/a.py": f"\n{line}"})
     assert rules.operations_made_by_name(tmp_path) == [
         "targets/host/passes/a.py:2: makes an operation by its name"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["one = 1", "[one for one in ops]", "def f(one): ...", "for n, one in ops: ..."]
+)
+def test_no_variable_is_called_one(tmp_path: Path, line: str) -> None:
+    write(tmp_path, {"tests/a.py": 'TEXT = "one"\nprint(device.one)\n'})
+    assert rules.variables_named_one(tmp_path) == []
+    write(tmp_path, {"targets/null/a.py": f"\n{line}\n"})
+    assert rules.variables_named_one(tmp_path) == [
+        "targets/null/a.py:2: a variable is called 'one'"
     ]
 
 

@@ -63,7 +63,7 @@ def test_random_operators(family: str, processor: str, seed: int) -> None:
     ("processor", "found", "missing"), [("avx2", "ymm", "zmm"), ("sse2", "xmm", "ymm")]
 )
 def test_registers_are_no_wider(processor: str, found: str, missing: str) -> None:
-    one = prepare(product(Random(1)), features=FEATURES[processor])  # noqa: S311
-    text = one.stage_text("code")
+    compilation = prepare(product(Random(1)), features=FEATURES[processor])  # noqa: S311
+    text = compilation.stage_text("code")
     assert found in text
     assert missing not in text

@@ -65,7 +65,7 @@ def check_levels(graph: Graph, schedule: xtc.Schedule) -> None:
     with placed_module(graph, schedule) as module:
         run_steps(module, scheduled(MppaOptions()).steps)
         for op in all_operations(module):
-            levels = [str(one.attributes["mapping"]) for one in around(op)]
+            levels = [str(loop.attributes["mapping"]) for loop in around(op)]
             assert len(levels) <= 2
             if op.name.startswith("linalg.") and op.name != "linalg.yield":
                 assert [level[6:11] for level in levels] == ["threa", "block"], levels

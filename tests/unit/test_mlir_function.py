@@ -57,11 +57,11 @@ def function(text: str) -> MlirFunction:
 
 @pytest.mark.slow
 def test_buffers_are_read_and_written_in_order() -> None:
-    one = function(BUFFERS)
-    assert [argument.role for argument in one.arguments] == ["output", "input", "output"]
-    arrays = one.arrays(3)
+    wrapped = function(BUFFERS)
+    assert [argument.role for argument in wrapped.arguments] == ["output", "input", "output"]
+    arrays = wrapped.arrays(3)
     c, a, b = (array.astype(np.float64) for array in arrays)
-    with one.loaded(arrays) as (call, _):
+    with wrapped.loaded(arrays) as (call, _):
         call()
     c = c - a @ b
     b = -(b + a @ c)
@@ -70,11 +70,11 @@ def test_buffers_are_read_and_written_in_order() -> None:
 
 
 def test_what_is_returned_is_written_after_the_arguments() -> None:
-    one = function(TENSORS)
-    assert [argument.role for argument in one.arguments] == ["input"] * 3 + ["output"] * 2
-    arrays = one.arrays(5)
+    wrapped = function(TENSORS)
+    assert [argument.role for argument in wrapped.arguments] == ["input"] * 3 + ["output"] * 2
+    arrays = wrapped.arrays(5)
     a, b, c = (array.copy() for array in arrays[:3])
-    with one.loaded(arrays) as (call, _):
+    with wrapped.loaded(arrays) as (call, _):
         call()
         call()
     for given, now in zip((a, b, c), arrays[:3], strict=True):
@@ -94,7 +94,7 @@ func.func @f(%a: memref<9xf32>) {{
 @pytest.mark.slow
 def test_a_difference_is_found() -> None:
     negated, same = (function(UNARY.format(operation="negf")) for _ in range(2))
-    assert [one.ok for one in negated.check(same, 0)] == [True]
+    assert [check.ok for check in negated.check(same, 0)] == [True]
     with pytest.raises(MismatchError, match="argument0"):
         negated.check(function(UNARY.format(operation="abs")), 0)
 

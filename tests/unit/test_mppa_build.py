@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_listed() -> None:
     for name, rows in (("a", 900), ("b", 60), ("c", 1)):
         body += f"%{name} = {BUFFER.format(rows)}\n"
     for _ in range(2):
-        body += "\n".join(used.format(*one) for one in (("a", 900), ("b", 60), ("c", 1))) + "\n"
+        body += "\n".join(used.format(*row) for row in (("a", 900), ("b", 60), ("c", 1))) + "\n"
     with pytest.raises(UserError, match="needs 3936256 bytes of local memory") as error:
         stage_text(kernel(body))
     assert error.value.notes[0] == "3686400 bytes: memref<900x1024xf32>"

@@ -152,4 +152,6 @@ def test_no_order_and_no_late_transfer_changes_a_result(is_long: bool, clusters:
     exposing: dict[str, Any] = {"sim_schedule": "shuffled", "dma_mode": "deferred"}
     seeds = range(100 if is_long else 2)
     configs = ({}, *({**exposing, "seed": seed} for seed in seeds))
-    no_order_changes_a_result(MppaDevice(MppaConfig(clusters=clusters, **one)) for one in configs)
+    no_order_changes_a_result(
+        MppaDevice(MppaConfig(clusters=clusters, **config)) for config in configs
+    )

@@ -71,8 +71,12 @@ def _build_library(folder: Path) -> None:
     source, empty = STAND_IN / "mppa_offload_host.c", folder / "empty.c"
     empty.write_text("int mppa_stand_in;\n")
     flags = ("-fvisibility=default", "-Werror")
-    for name, one in (("mppa_offload_host", source), ("mopd", empty), ("mppa_rproc_host", empty)):
-        unit = NativeUnit(f"lib{name}.so", "library", (one,), (STAND_IN,), ("dl",), flags)
+    for name, program in (
+        ("mppa_offload_host", source),
+        ("mopd", empty),
+        ("mppa_rproc_host", empty),
+    ):
+        unit = NativeUnit(f"lib{name}.so", "library", (program,), (STAND_IN,), ("dl",), flags)
         compile_unit(unit, folder)
 
 

@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
+    with opened() as device:
+        yield device
 
 
 def test_events_are_counted_exactly() -> None:
@@ -97,13 +97,16 @@ def test_modelled_cycles_follow_the_description(overlap: bool) -> None:
 
 
 def test_the_peak_is_that_of_the_description() -> None:
-    with MppaDevice(MppaConfig(arch="kv3-1")) as one, MppaDevice(MppaConfig(clusters=1)) as two:
-        assert one.peak_flops("float32") == pytest.approx(0.768e12)
-        assert one.peak_flops("int8") == pytest.approx(24.576e12)
-        assert two.peak_flops("float16") == pytest.approx(2 * 128 * 16 * 1.2e9)
-        assert two.peak_flops("float64") == pytest.approx(2 * 16 * 1.2e9)
+    with (
+        MppaDevice(MppaConfig(arch="kv3-1")) as first,
+        MppaDevice(MppaConfig(clusters=1)) as second,
+    ):
+        assert first.peak_flops("float32") == pytest.approx(0.768e12)
+        assert first.peak_flops("int8") == pytest.approx(24.576e12)
+        assert second.peak_flops("float16") == pytest.approx(2 * 128 * 16 * 1.2e9)
+        assert second.peak_flops("float64") == pytest.approx(2 * 16 * 1.2e9)
         with pytest.raises(UserError, match="unknown element type"):
-            two.peak_flops("float7")
+            second.peak_flops("float7")
 
 
 def test_every_number_of_the_description_has_a_source() -> None:
@@ -130,16 +133,16 @@ def test_the_trace_shows_modelled_time(tmp_path: Path) -> None:
         cycles = device.counters()["modelled.mppa.CYCLES"]
         assert device.trace_file == tmp_path / "mppa0.trace.json"
         text = device.trace_file.read_text()
-    events = [one for one in json.loads(text.rstrip(",\n") + "]") if one["ph"] == "X"]
-    kernel_events = [one for one in events if one["name"] == "pipeline"]
-    assert [(one["pid"], one["ts"]) for one in kernel_events] == [
+    events = [entry for entry in json.loads(text.rstrip(",\n") + "]") if entry["ph"] == "X"]
+    kernel_events = [event for event in events if event["name"] == "pipeline"]
+    assert [(event["pid"], event["ts"]) for event in kernel_events] == [
         (0, 0),
         (1, 0),
         (0, cycles / 2),
         (1, cycles / 2),
     ]
-    assert {one["name"] for one in events} == {"pipeline", "transfer", "wait", "PE"}
-    assert sum(one["name"] == "PE" for one in events) == 2 * 2 * 2 * 16
+    assert {event["name"] for event in events} == {"pipeline", "transfer", "wait", "PE"}
+    assert sum(event["name"] == "PE" for event in events) == 2 * 2 * 2 * 16
 
 
 def test_without_a_trace_there_is_no_file(kernels: Kernels) -> None:

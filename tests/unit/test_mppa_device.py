@@ -35,8 +35,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
+    with opened() as device:
+        yield device
 
 
 def children() -> int:
@@ -65,14 +65,14 @@ def test_it_says_what_it_is() -> None:
 
 
 def test_devices_are_numbered_from_the_lowest_that_is_free() -> None:
-    with MppaDevice() as one, MppaDevice() as two:
-        assert [one.device_name, two.device_name] == ["mppa0", "mppa1"]
-        one.close()
-        with MppaDevice() as three:
-            assert three.device_name == "mppa0"
-            one.init_device()
-            assert one.device_name == "mppa2"
-            one.close()
+    with MppaDevice() as first, MppaDevice() as second:
+        assert [first.device_name, second.device_name] == ["mppa0", "mppa1"]
+        first.close()
+        with MppaDevice() as third:
+            assert third.device_name == "mppa0"
+            first.init_device()
+            assert first.device_name == "mppa2"
+            first.close()
 
 
 def test_a_forgotten_device_ends_with_its_number() -> None:
@@ -96,12 +96,12 @@ def test_opening_twice_keeps_what_is_there() -> None:
 
 
 def test_two_devices_have_memories_of_their_own() -> None:
-    with opened() as one, opened() as two:
-        a, b = one.device.array(np.arange(4)), two.device.array(np.arange(4) * 10)
+    with opened() as first, opened() as second:
+        a, b = first.device.array(np.arange(4)), second.device.array(np.arange(4) * 10)
         assert a.address == b.address
-        one.device.launch(one.step, [a, 3])
-        two.device.launch(two.step, [b, 5])
-        two.device.launch(two.step, [b, 5])
+        first.device.launch(first.step, [a, 3])
+        second.device.launch(second.step, [b, 5])
+        second.device.launch(second.step, [b, 5])
         assert [a.numpy()[0], b.numpy()[0]] == [1, 6]
         assert [a.numpy()[1], b.numpy()[1]] == [1, 10]
 

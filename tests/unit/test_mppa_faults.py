@@ -29,8 +29,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
+    with opened() as device:
+        yield device
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_deferred_dma_computes_the_same_where_code_waits() -> None:
     with opened(dma_mode="deferred", sim_schedule="shuffled", seed=3) as kernels:
         rng = np.random.default_rng(0)
         a, b = rng.random((80, 64), np.float32), rng.random((64, 64), np.float32)
-        arrays = [kernels.device.array(one) for one in (a, b, np.zeros_like(a))]
+        arrays = [kernels.device.array(array) for array in (a, b, np.zeros_like(a))]
         kernels.device.launch(kernels.matmul, arrays)
         np.testing.assert_allclose(arrays[2].numpy(), a @ b, rtol=1e-5)
 

@@ -29,8 +29,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
+    with opened() as device:
+        yield device
 
 
 def simulator(device: MppaDevice) -> psutil.Process:
@@ -139,7 +139,9 @@ def resources() -> dict[str, int]:
         "descriptors": process.num_fds(),
         "children": len(process.children(recursive=True)),
         "threads": process.num_threads(),
-        "mappings": sum("simulated device" in one.path for one in process.memory_maps(False)),
+        "mappings": sum(
+            "simulated device" in mapping.path for mapping in process.memory_maps(False)
+        ),
         "temporary": len(list(own_folders)),
     }
 
@@ -208,7 +210,9 @@ def test_freed_memory_goes_back_to_the_system(kernels: Kernels) -> None:
 
     def resident() -> int:
         return sum(
-            one.rss for one in psutil.Process().memory_maps(False) if "simulated" in one.path
+            mapping.rss
+            for mapping in psutil.Process().memory_maps(False)
+            if "simulated" in mapping.path
         )
 
     address = device.memory_allocate(64 << 20)

@@ -82,8 +82,8 @@ def test_a_kernel_says_how_much_memory_it_uses() -> None:
     slots = 2 * (16 * 64 + 16 * 16 + 16 * 64) * 4
     assert f"xtc.local_bytes = {slots} : i64" in stage_text(text)
     # One slot each. C is used from the first loop over PEs to its transfer, so nothing is shared.
-    one = stage_text(text, double_buffer=False)
-    assert f"xtc.local_bytes = {slots // 2} : i64" in one
+    single = stage_text(text, double_buffer=False)
+    assert f"xtc.local_bytes = {slots // 2} : i64" in single
 
 
 @pytest.mark.parametrize("vectorized", [False, True])

@@ -28,8 +28,8 @@ Make = Callable[[Random, Callable[..., Tensor], Any], Tensor]
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels have 40 KiB of a cluster's memory, and the same machine otherwise."""
     machines = {
-        name: dataclasses.replace(one, smem_reserved_bytes=one.smem_bytes - 40 * KIB)
-        for name, one in MACHINES.items()
+        name: dataclasses.replace(machine, smem_reserved_bytes=machine.smem_bytes - 40 * KIB)
+        for name, machine in MACHINES.items()
     }
     monkeypatch.setattr(mppa_config, "MACHINES", MappingProxyType(machines))
 

@@ -74,7 +74,10 @@ def random_product(rng: Random, dtype: str) -> Graph:
 
 def samples(graph: Graph, seed: int) -> list[Array]:
     """Integers of the whole range, floats around 1."""
-    return [data(one.type.sizes, one.element.name, seed + n) for n, one in enumerate(graph.inputs)]
+    return [
+        data(tensor.type.sizes, tensor.element.name, seed + n)
+        for n, tensor in enumerate(graph.inputs)
+    ]
 
 
 def check(graph: Graph, arrays: list[Array], actual: Array) -> None:
@@ -108,8 +111,8 @@ def test_sums_of_extremes_wrap_around(dtype: str, processor: str) -> None:
     with xtc.compile(graph, in_memory=True, **PROCESSORS[processor]) as module:
         for low, high in ((limits.min, limits.min), (limits.min, limits.max), (-1, limits.min)):
             a, b = (
-                np.full(one.type.sizes, value, dtype)
-                for one, value in zip(graph.inputs, (low, high), strict=True)
+                np.full(tensor.type.sizes, value, dtype)
+                for tensor, value in zip(graph.inputs, (low, high), strict=True)
             )
             wide = np.int64(low) * np.int64(high) * LARGE[2]
             np.testing.assert_array_equal(module(a, b), np.full(LARGE[:2], wide).astype(np.int32))

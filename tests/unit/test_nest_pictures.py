@@ -30,7 +30,7 @@ def test_tiles_are_reached_one_after_the_other() -> None:
 
 def test_the_last_tile_has_the_rest() -> None:
     found = blocks(a_product().tile("i", {"i1": 3}).nest, "i", "k")
-    assert sorted({one.row for one in found}) == list(range(SIZE))
+    assert sorted({cell.row for cell in found}) == list(range(SIZE))
     assert len(found) == SIZE * SIZE
 
 
@@ -55,5 +55,7 @@ def test_a_picture_is_small_and_well_formed(name: str) -> None:
     assert len(text) < 20_000
     assert "prefers-color-scheme:dark" in text
     assert {"before", "after"} <= {
-        str(one.text).partition(":")[0] for one in root.iter() if one.tag.endswith("}text")
+        str(element.text).partition(":")[0]
+        for element in root.iter()
+        if element.tag.endswith("}text")
     }

@@ -71,7 +71,7 @@ class TestTarget:
     def test_kernels_are_listed(self) -> None:
         with xtc.compile(product("null0"), target="null") as module:
             offload = module.artifact.manifest.offload
-        assert [(one.device, one.symbol) for one in offload.kernels] == [
+        assert [(kernel.device, kernel.symbol) for kernel in offload.kernels] == [
             ("null0", "product_null0_0")
         ]
         assert offload.images["null0"].target == "null"

@@ -123,8 +123,8 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def device(library: Path) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig("hw", driver_library=library)) as one:
-        yield one
+    with NvgpuDevice(NvgpuConfig("hw", driver_library=library)) as gpu:
+        yield gpu
 
 
 VALUES = np.arange(6, dtype=np.int32)

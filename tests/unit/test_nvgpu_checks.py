@@ -104,7 +104,7 @@ def test_no_order_changes_a_result(is_long: bool) -> None:
         for seed in range(100 if is_long else 2)
         for arch in ("sm_80", "sm_90a")
     )
-    no_order_changes_a_result(NvgpuDevice(one) for one in (NvgpuConfig(), *shuffled))
+    no_order_changes_a_result(NvgpuDevice(config) for config in (NvgpuConfig(), *shuffled))
 
 
 def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:

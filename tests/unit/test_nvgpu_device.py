@@ -32,8 +32,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
+    with opened() as device:
+        yield device
 
 
 def children() -> int:
@@ -63,8 +63,8 @@ def test_it_says_what_it_is() -> None:
 
 
 def test_two_simulators_live_side_by_side() -> None:
-    with opened() as one, opened(arch="sm_80") as two:
-        arrays = [kernels.device.array(np.full(4, n)) for n, kernels in enumerate((one, two))]
+    with opened() as first, opened(arch="sm_80") as second:
+        arrays = [kernels.device.array(np.full(4, n)) for n, kernels in enumerate((first, second))]
         assert arrays[0].address == arrays[1].address
         assert [array.numpy()[0] for array in arrays] == [0, 1]
 

@@ -36,8 +36,8 @@ def graph(
 @pytest.mark.parametrize("dtype", TYPES)
 def test_every_type_is_read_by_16_bytes(simulator: NvgpuDevice, dtype: str) -> None:
     size = {"int8": 1024}.get(dtype, 512)  # enough vectors for all multiprocessors
-    one = graph(lambda x: O.maximum(x, x, name="Y"), (size, 1024), dtype)
-    events = counted(simulator, one)
+    alone = graph(lambda x: O.maximum(x, x, name="Y"), (size, 1024), dtype)
+    events = counted(simulator, alone)
     assert events["GLOBAL_WRITES"] == events["GLOBAL_WRITE_BYTES"] // 16
     assert events["GLOBAL_READS"] == events["GLOBAL_READ_BYTES"] // 16
 

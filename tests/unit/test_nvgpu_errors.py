@@ -29,8 +29,8 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def device(library: Path) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig("hw", driver_library=library)) as one:
-        yield one
+    with NvgpuDevice(NvgpuConfig("hw", driver_library=library)) as gpu:
+        yield gpu
 
 
 def one_operator() -> xtc.Graph:

@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture
 def kernels() -> Iterator[Kernels]:
-    with opened() as one:
-        yield one
+    with opened() as device:
+        yield device
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_fresh_memory_holds_poison(kernels: Kernels) -> None:
 def order_of(kernels: Kernels, name: str, count: int) -> list[int]:
     out = kernels.device.zeros(count + 1, "int32")
     kernels.device.launch(getattr(kernels, name), [out])
-    return [int(one) for one in out.numpy()[1:]]
+    return [int(word) for word in out.numpy()[1:]]
 
 
 def test_shuffled_orders_are_orders_and_depend_on_the_seed_alone() -> None:

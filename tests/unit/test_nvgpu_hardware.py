@@ -43,8 +43,8 @@ def config(library: Path) -> NvgpuConfig:
 
 @pytest.fixture
 def device(config: NvgpuConfig) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(config) as one:
-        yield one
+    with NvgpuDevice(config) as gpu:
+        yield gpu
 
 
 @pytest.fixture

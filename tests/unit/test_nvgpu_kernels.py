@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
 @pytest.fixture(params=["sequential", "shuffled"])
 def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
-    with opened(sim_schedule=request.param, seed=7) as one:
-        yield one
+    with opened(sim_schedule=request.param, seed=7) as device:
+        yield device
 
 
 def test_blocks_and_threads_have_their_places(kernels: Kernels) -> None:
@@ -39,7 +39,7 @@ def test_blocks_and_threads_have_their_places(kernels: Kernels) -> None:
 
 def test_threads_of_many_blocks_add(kernels: Kernels) -> None:
     a, b = np.random.default_rng(0).random((2, 250), np.float32)
-    arrays = [kernels.device.array(one) for one in (a, b, np.zeros_like(a))]
+    arrays = [kernels.device.array(array) for array in (a, b, np.zeros_like(a))]
     kernels.device.launch(kernels.add, [*arrays, 250])
     assert np.array_equal(arrays[2].numpy(), a + b)
 
@@ -200,7 +200,7 @@ def test_every_kind_of_mma_multiplies_fragments_of_its_layout(
     out = device.zeros(parts[2].shape, parts[2].dtype)
     sizes = [part.nbytes // 32 for part in parts]
     device.launch(kernels.mma, [*map(device.array, parts), out, kind, *sizes])
-    wide = [one.astype(np.float64) for one in (a, b, c)]
+    wide = [array.astype(np.float64) for array in (a, b, c)]
     expected = (wide[0] @ wide[1] + wide[2]).astype(sum_type)
     assert np.array_equal(
         out.numpy(), [[expected[at] for at in c_places(lane, rows)] for lane in lanes]

@@ -177,8 +177,8 @@ def test_ptxas_accepts_the_kernel_and_spills_nothing(name: str, arch: str, code:
 def test_the_kernel_has_its_instructions(name: str, arch: str, code: Code) -> None:
     kernel, opcodes = KERNELS[name], code(name, arch).opcodes()
     assert has(opcodes, "EXIT")
-    assert [one for one in kernel.has if not has(opcodes, one)] == [], opcodes
-    assert [one for one in kernel.lacks if has(opcodes, one)] == []
+    assert [opcode for opcode in kernel.has if not has(opcodes, opcode)] == [], opcodes
+    assert [opcode for opcode in kernel.lacks if has(opcodes, opcode)] == []
     assert not has(opcodes, "LDL"), "a thread's memory is slow: what it needs is in registers"
 
 

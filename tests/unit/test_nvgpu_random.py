@@ -29,7 +29,7 @@ def devices() -> Iterator[list[DriverDevice]]:
     if unavailable() is None:
         configs.append(first_gpu())
     with ExitStack() as stack:
-        yield [stack.enter_context(NvgpuDevice(one)) for one in configs]
+        yield [stack.enter_context(NvgpuDevice(config)) for config in configs]
 
 
 @pytest.mark.slow

@@ -40,8 +40,8 @@ def graph(operator: Operator, shape: tuple[int, ...], dtype: str = "float32") ->
 def test_every_type_is_exchanged_between_lanes(simulator: NvgpuDevice, dtype: str) -> None:
     sums = graph(lambda x: O.reduce_sum(x, axes=[1], name="Y"), (3, 70), dtype)
     maxima = graph(lambda x: O.reduce_max(x, axes=[1], name="Y"), (5, 300), dtype)
-    for one in (sums, maxima):
-        assert counted(simulator, one)["SHUFFLES"] > 0
+    for reduction in (sums, maxima):
+        assert counted(simulator, reduction)["SHUFFLES"] > 0
 
 
 @pytest.mark.parametrize("length", [32, 33, 63, 64, 127, 128, 255, 256, 1000, 1033, 1024, 4000])

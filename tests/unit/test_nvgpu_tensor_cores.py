@@ -53,7 +53,7 @@ def run(
     ):
         module.check()
     name = KINDS[dtype][0]
-    expected = {f"nvgpu.{one}": 0 for one in EVENTS}
+    expected = {f"nvgpu.{event}": 0 for event in EVENTS}
     expected |= {f"nvgpu.{name}": mma_count(shape, dtype, tile), "nvgpu.LAUNCHES": 1}
     assert {name: events[name] for name in expected} == expected
     assert gpu.memory_info()[0] == 0
@@ -156,7 +156,7 @@ def test_attention(gpu: NvgpuDevice) -> None:
     with xtc.compile(graph, target=gpu, opt_level=1) as module, counted(gpu) as events:
         module.check()
     shapes = Shape(32, 32, 64, batch_a=(2, 2)), Shape(32, 64, 32, batch_a=(2, 2))
-    assert events["nvgpu.MMA_F16"] == sum(mma_count(one, "float16") for one in shapes)
+    assert events["nvgpu.MMA_F16"] == sum(mma_count(shape, "float16") for shape in shapes)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

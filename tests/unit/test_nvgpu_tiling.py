@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiles of products on tensor cores: how they are chosen, and which banks of memory they meet."""
+"""Tiles of contractions on tensor cores: how they are chosen, and which banks they access."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from itertools import product
 
 import pytest
 
-from xtc.ir.mlir import Context, InsertionPoint, Location, Module
 from xtc_targets.nvgpu.description import A100, H100, GpuDescription
 from xtc_targets.nvgpu.passes._mma_contraction import Kind
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import CHUNK, Panel, Strided
-from xtc_targets.nvgpu.passes._thread_code import Code
 
 LINE = 128
 TILES = [Tiling(128, 128, 128, 3), Tiling(128, 128, 64, 4), Tiling(64, 64, 128, 3)]
@@ -42,28 +40,26 @@ def test_tiles_are_chosen_by_what_the_busiest_sm_does(
 
 
 def panel(tiling: Tiling, nbytes: int, along_k: bool) -> Panel:
-    """A's part of a tile; its place in global memory does not matter here."""
+    """A's part of a tile; its location in global memory does not matter here."""
     stride, k_stride = (4096, 1) if along_k else (1, 4096)
     source = Strided(None, 4096, stride, 4096, k_stride, CHUNK)  # type: ignore[arg-type]
     kind = Kind("f16" if nbytes == 2 else "tf32", nbytes)
     return Panel(source, kind, tiling.m, tiling.k_bytes, first=0, offset=0)
 
 
-def places(one: Panel, rows: range, chunks: range) -> list[int]:
-    """Where chunks of a tile are; numbers that are known need no code."""
-    with Context(), Location.unknown():
-        code = Code(InsertionPoint(Module.create().body))
-        found = [one.chunk_offset(code, row, chunk) for row, chunk in product(rows, chunks)]
-        assert len(code.ip.block.operations) == 0
-    return [place for place in found if isinstance(place, int)]
+def offsets(tile: Panel, rows: range, chunks: range) -> list[int]:
+    """Where chunks of a tile are; numbers that are known need no code, so no context."""
+    found = [tile.chunk_offset(row, chunk) for row, chunk in product(rows, chunks)]
+    assert all(isinstance(offset, int) for offset in found)
+    return [offset for offset in found if isinstance(offset, int)]
 
 
 @pytest.mark.parametrize("nbytes", [2, 4])
 @pytest.mark.parametrize("along_k", [True, False])
 @pytest.mark.parametrize("tiling", TILES)
-def test_chunks_have_places_of_their_own(tiling: Tiling, along_k: bool, nbytes: int) -> None:
-    one = panel(tiling, nbytes, along_k)
-    found = places(one, range(one.rows), range(one.row_bytes // CHUNK))
+def test_chunks_do_not_overlap(tiling: Tiling, along_k: bool, nbytes: int) -> None:
+    tile = panel(tiling, nbytes, along_k)
+    found = offsets(tile, range(tile.rows), range(tile.row_bytes // CHUNK))
     assert sorted(found) == list(range(0, tiling.m * tiling.k_bytes, CHUNK))
 
 
@@ -78,14 +74,14 @@ def test_what_is_accessed_together_meets_each_bank_once(
 
     8 lanes of cp.async write 8 chunks of a row, or of two.
     """
-    one = panel(tiling, nbytes, along_k)
-    chunks = one.row_bytes // CHUNK
-    rows, columns = (8, 1) if one.by_matrices else (4, 2)
-    for row in range(0, one.rows, rows):
+    tile = panel(tiling, nbytes, along_k)
+    chunks = tile.row_bytes // CHUNK
+    rows, columns = (8, 1) if tile.by_matrices else (4, 2)
+    for row in range(0, tile.rows, rows):
         for chunk in range(0, chunks, columns):
-            found = places(one, range(row, row + rows), range(chunk, chunk + columns))
-            assert sorted(place % LINE for place in found) == list(range(0, LINE, CHUNK))
-    written = places(one, range(one.rows), range(chunks))
+            found = offsets(tile, range(row, row + rows), range(chunk, chunk + columns))
+            assert sorted(offset % LINE for offset in found) == list(range(0, LINE, CHUNK))
+    written = offsets(tile, range(tile.rows), range(chunks))
     for first in range(0, len(written), 8):
-        lines = [place % LINE for place in written[first : first + 8]]
+        lines = [offset % LINE for offset in written[first : first + 8]]
         assert sorted(lines) == list(range(0, LINE, CHUNK))

@@ -31,8 +31,8 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def device(library: Path) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig("hw", driver_library=library, timeout_s=0.05)) as one:
-        yield one
+    with NvgpuDevice(NvgpuConfig("hw", driver_library=library, timeout_s=0.05)) as gpu:
+        yield gpu
 
 
 def run_into_the_limit(device: NvgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,11 +32,15 @@ class TestSignature:
         with O.graph(name="product") as gb:
             O.matmul(a, b, name="C", device=on_c)
         with xtc.compile(gb) as module:
-            assert [one.device for one in module.artifact.manifest.arguments] == [on_a, on_b, on_c]
+            assert [argument.device for argument in module.artifact.manifest.arguments] == [
+                on_a,
+                on_b,
+                on_c,
+            ]
             (line,) = (line for line in module.ir().splitlines() if "@product(" in line)
             module.check(A, B)
         arguments = line.split("%arg")[1:]
-        assert [("memref.on_device" in one) for one in arguments] == [
+        assert [("memref.on_device" in argument) for argument in arguments] == [
             on_a is not None,
             on_b is not None,
             on_c is not None,

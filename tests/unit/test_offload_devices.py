@@ -34,16 +34,16 @@ def relay(*devices: object) -> Graph:
 class TestSeveral:
     def test_two_of_one_target_each_do_their_part(self) -> None:
         with (
-            NullDevice() as one,
-            NullDevice() as two,
-            xtc.compile(relay(one, two, one)) as module,
+            NullDevice() as first,
+            NullDevice() as second,
+            xtc.compile(relay(first, second, first)) as module,
         ):
             with (
-                counted(one, launches=2, bytes_to_device=128, bytes_from_device=128),
-                counted(two, launches=1, bytes_to_device=64, bytes_from_device=64),
+                counted(first, launches=2, bytes_to_device=128, bytes_from_device=128),
+                counted(second, launches=1, bytes_to_device=64, bytes_from_device=64),
             ):
                 result = module(X)
-            assert list(module.devices.values()) == [one, two]
+            assert list(module.devices.values()) == [first, second]
             assert module.runtime is module.host
         np.testing.assert_allclose(result, np.maximum(8 * X, 0))
 
@@ -56,7 +56,7 @@ class TestSeveral:
             np.testing.assert_allclose(module(X), np.maximum(16 * X, 0))
             module.check()
             images = module.artifact.manifest.offload.images
-            assert {name: one.target for name, one in images.items()} == {
+            assert {name: image.target for name, image in images.items()} == {
                 "mppa0": "mppa",
                 "null0": "null",
             }
@@ -64,25 +64,32 @@ class TestSeveral:
 
     def test_code_of_each_fits_the_device_that_runs_it(self) -> None:
         small = MppaConfig(clusters=2, pes=3)
-        with MppaDevice() as one, MppaDevice(small) as two, xtc.compile(relay(one, two)) as module:
+        with (
+            MppaDevice() as first,
+            MppaDevice(small) as second,
+            xtc.compile(relay(first, second)) as module,
+        ):
             module.check()
             images = module.artifact.manifest.offload.images
         machines = [(images[name].toolchain["clusters"]) for name in ("mppa0", "mppa1")]
         assert machines == ["5", "2"]
 
     def test_arguments_on_each(self) -> None:
-        with NullDevice() as one, NullDevice() as two:
-            x, y = O.tensor((4, 4), name="X", device=one), O.tensor((4, 4), name="Y", device=two)
+        with NullDevice() as first, NullDevice() as second:
+            x, y = (
+                O.tensor((4, 4), name="X", device=first),
+                O.tensor((4, 4), name="Y", device=second),
+            )
             with O.graph(name="pair") as gb:
                 O.outputs(
-                    O.add(x, y, name="S", device=one),
-                    O.sub(x, y, name="D", device=two),
+                    O.add(x, y, name="S", device=first),
+                    O.sub(x, y, name="D", device=second),
                 )
             with xtc.compile(gb) as module:
-                s, d = module(one.array(X), two.array(X))
+                s, d = module(first.array(X), second.array(X))
                 with pytest.raises(UserError, match=r"'X' lives on null0, and .* on null1>"):
-                    module(two.array(X), two.array(X))
-            assert (s.device, d.device) == (one, two)
+                    module(second.array(X), second.array(X))
+            assert (s.device, d.device) == (first, second)
             np.testing.assert_allclose(s.numpy(), 2 * X)
             np.testing.assert_allclose(d.numpy(), 0 * X)
 
@@ -100,36 +107,42 @@ class TestNames:
             devices = dict(module.devices)
             module.check()
         assert list(devices) == ["null0", "null1"]
-        assert [repr(one) for one in devices.values()] == ["<null0, closed>", "<null1, closed>"]
+        assert [repr(device) for device in devices.values()] == [
+            "<null0, closed>",
+            "<null1, closed>",
+        ]
 
     def test_a_name_without_a_number_is_the_first(self) -> None:
         assert product("null").inputs[1].placement == product("null0").inputs[1].placement
 
     def test_a_device_stands_for_the_only_name(self) -> None:
-        with NullDevice() as one, xtc.compile(relay("null7"), one) as module:
-            assert module.devices == {"null7": one}
-            with counted(one, launches=1, bytes_to_device=64, bytes_from_device=64):
+        with NullDevice() as device, xtc.compile(relay("null7"), device) as module:
+            assert module.devices == {"null7": device}
+            with counted(device, launches=1, bytes_to_device=64, bytes_from_device=64):
                 module(X)
 
     def test_its_code_fits_the_device_that_stands_for_a_name(self) -> None:
         small = MppaConfig(clusters=1, pes=2)
-        with MppaDevice(small) as one, xtc.compile(relay("mppa4", "null0"), one) as module:
-            assert module.devices["mppa4"] is one
+        with MppaDevice(small) as device, xtc.compile(relay("mppa4", "null0"), device) as module:
+            assert module.devices["mppa4"] is device
             module.check()
 
     def test_of_several_names_it_stands_for_its_own(self) -> None:
         with (
             NullDevice(),
-            NullDevice() as one,
-            xtc.compile(relay("null0", "null1"), one) as module,
+            NullDevice() as first,
+            xtc.compile(relay("null0", "null1"), first) as module,
         ):
-            assert module.devices["null1"] is one
+            assert module.devices["null1"] is first
             module.check()
 
     def test_one_device_may_be_given_as_object_and_by_name(self) -> None:
-        with NullDevice() as one, xtc.compile(relay(one, one.device_name, one)) as module:
-            assert module.devices == {"null0": one}
-            with counted(one, launches=1, bytes_to_device=64, bytes_from_device=64):
+        with (
+            NullDevice() as device,
+            xtc.compile(relay(device, device.device_name, device)) as module,
+        ):
+            assert module.devices == {"null0": device}
+            with counted(device, launches=1, bytes_to_device=64, bytes_from_device=64):
                 module(X)
 
     def test_two_devices_of_one_name_are_refused(self) -> None:
@@ -168,17 +181,17 @@ class TestTarget:
         assert failure.value.notes == ("it uses: null",)
 
     def test_a_device_that_the_graph_does_not_use(self) -> None:
-        with NullDevice() as one, NullDevice() as two:
+        with NullDevice() as first, NullDevice() as second:
             with pytest.raises(UserError, match="'product' does not use null1, which") as failure:
-                xtc.compile(product(one), two)
+                xtc.compile(product(first), second)
             assert failure.value.notes == ("it uses: null0",)
             with pytest.raises(UserError, match="'relay' does not use null1, which"):
-                xtc.compile(relay("null5", "null6"), two)
+                xtc.compile(relay("null5", "null6"), second)
 
     def test_the_host_is_one_and_the_default(self) -> None:
-        with NullDevice() as one:
-            for target in ("host", "null", one):
-                with xtc.compile(relay(one), target) as module:
+        with NullDevice() as device:
+            for target in ("host", "null", device):
+                with xtc.compile(relay(device), target) as module:
                     assert module.artifact.manifest.target == "host"
                     module.check()
 
@@ -225,7 +238,7 @@ class TestOptions:
 
 
 def test_a_placed_graph_is_read_back_with_its_places(tmp_path: Path) -> None:
-    with NullDevice() as one:
-        product(one).save(tmp_path / "graph.yaml")
-        with xtc.compile(Graph.load(tmp_path / "graph.yaml"), one) as module:
-            np.testing.assert_allclose(module(A, one.array(B)).numpy(), A @ B)
+    with NullDevice() as device:
+        product(device).save(tmp_path / "graph.yaml")
+        with xtc.compile(Graph.load(tmp_path / "graph.yaml"), device) as module:
+            np.testing.assert_allclose(module(A, device.array(B)).numpy(), A @ B)

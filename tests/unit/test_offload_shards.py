@@ -79,7 +79,7 @@ def test_weights_are_uploaded_in_shards(device: NullDevice) -> None:
 
 def test_arguments_that_live_there_are_sharded_arrays(device: NullDevice) -> None:
     with xtc.compile(elementwise(device, arguments=device), target=device) as module:
-        assert [one.shards for one in module.artifact.manifest.arguments] == [3, 3]
+        assert [argument.shards for argument in module.artifact.manifest.arguments] == [3, 3]
         x = device.array(X, shards=3)
         before = moved(device, lambda: module(x))
         result = module(x)

@@ -13,6 +13,7 @@ onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
 
 import xtc  # noqa: E402
 from xtc.core.errors import UserError  # noqa: E402
+from xtc.driver.specialised import SpecialisedModule  # noqa: E402
 
 helper = onnx.helper
 F = onnx.TensorProto.FLOAT
@@ -72,7 +73,8 @@ def expected(proto: Any, *arrays: Any) -> list[Any]:
     from onnx.reference import ReferenceEvaluator
 
     names = [given.name for given in proto.graph.input]
-    return ReferenceEvaluator(proto).run(None, dict(zip(names, arrays, strict=True)))
+    results: list[Any] = ReferenceEvaluator(proto).run(None, dict(zip(names, arrays, strict=True)))
+    return results
 
 
 @pytest.mark.slow
@@ -84,6 +86,7 @@ def test_sizes_come_with_the_calls() -> None:
         for shape in ((2, 3, 6, 5), (1, 3, 4, 4), (2, 3, 6, 5)):
             x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
             np.testing.assert_allclose(module(x), expected(proto, x)[0], rtol=1e-4, atol=1e-5)
+        assert isinstance(module, SpecialisedModule)
         assert module.specialise(batch=2, h=6, w_in=5) is module.specialise(batch=2, h=6, w_in=5)
 
 

@@ -31,18 +31,18 @@ def moves(dtype: str) -> Graph:
     """Every operator, odd sizes, sizes of one and rank 0 included."""
     x = O.tensor((2, 5, 3), dtype, name="x")
     y = O.tensor((2, 1, 3), dtype, name="y")
-    one = O.tensor((1, 1), dtype, name="one")
+    single = O.tensor((1, 1), dtype, name="one")
     with O.graph(name="moves") as gb:
         O.pad(x, (0, (1, 2), (3, 0)), value=1)
         O.pad(x, (0, 0, 0))
         O.unpad(x, ((1, 0), 2, (0, 1)))
         O.reshape(x, (-1, 2))
         O.reshape(x, (2, 1, 5, 3))
-        O.reshape(O.reshape(one, ()), (1, 1, 1))
+        O.reshape(O.reshape(single, ()), (1, 1, 1))
         O.transpose(x)
         O.transpose(x, (1, 0, 2))
         O.transpose(x, (0, 1, 2))
-        O.transpose(O.reshape(one, ()))
+        O.transpose(O.reshape(single, ()))
         O.concat(x, y, x, axis=1)
         O.concat(y, y)
         O.slice(x, (1, None, -1), (None, -1, None), (1, 2, 1))
@@ -272,3 +272,18 @@ def test_axis_of_a_file_may_be_anything(axis: Any) -> None:
     type = TensorType((2, 3), element_type("float32"))
     with pytest.raises(UserError, match="axis of concat"):
         Concat(axis).infer(type, type)
+
+
+def test_tensors_that_begin_alike_are_put_together_apart() -> None:
+    def joined(x: Tensor) -> tuple[Tensor, Tensor]:
+        y = O.relu(x)
+        return O.concat(y, y, axis=2), O.concat(y, x, axis=2)
+
+    x = np.random.default_rng(0).standard_normal((4, 8, 1, 4)).astype(np.float32)
+    with O.graph() as gb:
+        O.outputs(*joined(O.tensor(x.shape, name="x")))
+    with xtc.compile(gb.graph, in_memory=True) as module:
+        first, second = module(x)
+    positive = np.maximum(x, 0)
+    np.testing.assert_array_equal(first, np.concatenate([positive, positive], 2))
+    np.testing.assert_array_equal(second, np.concatenate([positive, x], 2))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_scatters_beyond_the_ends_change_nothing() -> None:
     exactly(found, np.array([[0, 1], [0, 0], [1, 0]], np.float32))
 
 
-REARRANGEMENTS: dict[str, tuple[Write, object]] = {
+REARRANGEMENTS: dict[str, tuple[Write, Any]] = {
     "flip": (lambda x: O.flip(x, axes=(0, 2)), lambda x: x[::-1, :, ::-1]),
     "tile": (lambda x: O.tile(x, (2, 1, 3)), lambda x: np.tile(x, (2, 1, 3))),
     "expand": (lambda x: O.expand(x, (2, 3, 4, 5)), lambda x: np.broadcast_to(x, (2, 3, 4, 5))),

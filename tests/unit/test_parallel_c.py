@@ -101,7 +101,7 @@ def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) 
     a, b = np.random.default_rng(0).standard_normal((2, 24, 24)).astype(np.float32)
     c = np.empty_like(a)
     before = threads_of_process()
-    library.product(*(ctypes.c_void_p(one.ctypes.data) for one in (a, b, c)))
+    library.product(*(ctypes.c_void_p(array.ctypes.data) for array in (a, b, c)))
     assert threads_of_process() == before
     _ctypes.dlclose(library._handle)
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)

@@ -252,7 +252,7 @@ def test_signals_go_to_the_threads_of_the_program(runtime: Runtime) -> None:
     def body(_first: int, _last: int) -> None:
         together.wait(SECONDS)
         if threading.current_thread() is not threading.main_thread():
-            blocked.append({int(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, [])})
+            blocked.append({int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])})
 
     runtime.run(body, 2, 2)
     assert {signal.SIGINT, signal.SIGTERM, signal.SIGCHLD} <= blocked[0]

@@ -128,12 +128,12 @@ def test_dot_kernels_are_right_for_every_processor(feature: str) -> None:
 
 @pytest.mark.parametrize("shape", OWN_DOTS, ids=lambda shape: shape.dot.element)
 @pytest.mark.parametrize("iterations", [1, 2, 9])
-def test_dot_kernel_adds_every_term_that_often(shape: DotShape, iterations: int) -> None:
+def test_dot_kernel_adds_every_group_that_often(shape: DotShape, iterations: int) -> None:
     got = peak.start_values(shape)
     m, a = peak.factors(shape)
     with peak.loaded_function(shape) as function:
         function(iterations, got.ctypes.data, m, a)
-    np.testing.assert_array_equal(got, iterations * shape.dot.terms)
+    np.testing.assert_array_equal(got, iterations * shape.dot.group)
 
 
 def test_fused_kernel_calls_no_library() -> None:

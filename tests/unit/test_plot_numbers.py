@@ -35,7 +35,7 @@ def test_the_best_are_each_once_and_the_default_is_told() -> None:
     run = measured(
         right(0.02, schedule=""), right(0.04, schedule="a"), right(0.01, schedule="a"), failed()
     )
-    assert [(one.schedule, speed) for one, speed in run.best] == [("a", 100.0), ("", 50.0)]
+    assert [(point.schedule, speed) for point, speed in run.best] == [("a", 100.0), ("", 50.0)]
     assert run.default == 50.0
     assert run.statuses == {"ok": 3, "crashed": 1}
     assert measured(right(0.02)).default is None

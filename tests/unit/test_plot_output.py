@@ -32,7 +32,7 @@ PLOTS: tuple[Callable[[Measured], Picture], ...] = (
     distribution,
     roofline,
     heat_map,
-    lambda one: comparison(one, replace(one, run=replace(one.run, number=2))),
+    lambda step: comparison(step, replace(step, run=replace(step.run, number=2))),
 )
 
 
@@ -162,7 +162,7 @@ def test_mistakes_are_named(path: Path, tmp_path: Path) -> None:
     refused(path, "report --run 1 -o a.svg", "report is written as .html")
     refused(path, f"roofline --run 1 -o {tmp_path}/no/a.svg", "cannot write .*No such file")
     refused(tmp_path / "none.db", "report", "there is no tuning database")
-    assert sorted(one.name for one in tmp_path.iterdir() if not one.name.startswith("tun")) == []
+    assert sorted(file.name for file in tmp_path.iterdir() if not file.name.startswith("tun")) == []
 
 
 def test_without_matplotlib_the_extra_is_named(

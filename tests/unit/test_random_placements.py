@@ -26,12 +26,12 @@ def devices() -> Iterator[list[DriverDevice]]:
     exposing = MppaConfig(sim_schedule="shuffled", dma_mode="deferred", clusters=3)
     shuffled = NvgpuConfig(sim_schedule="shuffled", arch="sm_80")
     with (
-        MppaDevice() as one,
-        MppaDevice(exposing) as two,
-        NullDevice() as three,
+        MppaDevice() as first,
+        MppaDevice(exposing) as second,
+        NullDevice() as third,
         NvgpuDevice(shuffled) as four,
     ):
-        yield [one, two, three, four]
+        yield [first, second, third, four]
 
 
 @pytest.mark.slow

@@ -93,8 +93,8 @@ def test_a_row_has_the_same_sum_alone_and_among_others(length: int) -> None:
 def test_threads_change_nothing() -> None:
     x = _terms(2048, 300)
     graph = _graph(O.reduce_sum, x.shape, 1)
-    one, two = (_result(graph, x, threads=threads) for threads in (1, 2))
-    assert np.array_equal(one, two)
+    sequential, threaded = (_result(graph, x, threads=threads) for threads in (1, 2))
+    assert np.array_equal(sequential, threaded)
 
 
 def test_order_is_kept_by_a_schedule_and_in_c() -> None:

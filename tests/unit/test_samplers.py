@@ -39,14 +39,14 @@ def seconds(point: Point) -> float:
 
 def searched(name: str, space: SearchSpace, seed: int, count: int) -> list[Point]:
     """Points in the order of a search that is told how good they are."""
-    one = sampler(name, space, seed)
+    searcher = sampler(name, space, seed)
     found: list[Point] = []
     for _ in range(count):
-        point = one.ask()
+        point = searcher.ask()
         if point is None:
             break
         found.append(point)
-        one.tell(point, seconds(point) if point["iR"] != 3 else None)
+        searcher.tell(point, seconds(point) if point["iR"] != 3 else None)
     return found
 
 
@@ -87,18 +87,18 @@ def test_learning_beats_chance(name: str, large: SearchSpace) -> None:
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_what_was_told_is_not_asked_for_again(name: str, small: SearchSpace) -> None:
     done = searched("random", small, 3, 40)
-    one = sampler(name, small, 0)
+    searcher = sampler(name, small, 0)
     for point in done:
-        one.tell(point, seconds(point))
-    rest = [one.ask() for _ in range(30)]
+        searcher.tell(point, seconds(point))
+    rest = [searcher.ask() for _ in range(30)]
     assert not {key(p) for p in rest if p is not None} & {key(p) for p in done}
 
 
 @pytest.mark.slow
 def test_samplers_ask_for_several_before_they_are_told(large: SearchSpace) -> None:
     for name in SAMPLERS:
-        one = sampler(name, large, 0)
-        asked = [one.ask() for _ in range(40)]
+        searcher = sampler(name, large, 0)
+        asked = [searcher.ask() for _ in range(40)]
         assert len({key(point) for point in asked if point is not None}) == 40
 
 

@@ -103,14 +103,14 @@ def mutated(rng: Random, data: Any) -> Any:
         key = rng.choice(list(data))
         change = rng.randrange(5)
         if change == 0:
-            return {one: value for one, value in data.items() if one != key}
+            return {name: value for name, value in data.items() if name != key}
         if change == 1:
             return {**data, rng.choice(KEYS): rng.choice((None, "unroll", data[key], 7))}
         if change == 2:
             return dict(sorted(data.items(), key=lambda _: rng.random()))
         if change == 3:
             other = key.replace("4", "5") if rng.random() < 0.5 else f"{key}#{rng.randint(-1, 9)}"
-            return {other if one == key else one: value for one, value in data.items()}
+            return {other if name == key else name: value for name, value in data.items()}
         return {**data, key: mutated(rng, data[key])}
     return rng.choice((None, data, [data], {"i": data}, 3, "vectorize", "i"))
 
@@ -125,9 +125,9 @@ def product() -> Graph:
 @given(texts | trees)
 def test_schedules_of_graphs(data: Any) -> None:
     graph = product()
-    for one in (data, {"C": data}):
+    for tree in (data, {"C": data}):
         try:
-            schedule = xtc.Schedule.of(graph, one)
+            schedule = xtc.Schedule.of(graph, tree)
         except UserError:
             continue
         again = xtc.Schedule.of(graph, schedule.texts())

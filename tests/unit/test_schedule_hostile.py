@@ -119,13 +119,13 @@ def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
 def is_degenerate(primitive: str, value: Any) -> bool:
     """What asks for nothing, or for all iterations, or is no mistake at all."""
     if primitive.endswith("operand") and type(value) is int:
-        return value == 0
+        return bool(value == 0)
     if primitive in ("vectorize", "parallelize") and isinstance(value, list | tuple | set):
         return len(value) == 0
-    if primitive == "unroll":
+    if primitive in ("unroll", "vectorize") and isinstance(value, dict):
         return value == {}
     if primitive == "split's segments":
-        return value == {"z": 0}
+        return bool(value == {"z": 0})
     return primitive == "unroll's factor" and value == 1 << 31
 
 
@@ -154,7 +154,7 @@ def test_an_empty_split_is_refused(split: dict[str, int]) -> None:
 @pytest.mark.timeout(5)
 def test_data_with_it_is_refused(place: str, value: Any) -> None:
     wrap, fine = DATA[place]
-    if any(type(value) is type(one) and value == one for one in fine):
+    if any(type(value) is type(good) and value == good for good in fine):
         xtc.Schedule.of(product(), {"Product": wrap(value)})
         return
     with pytest.raises(UserError) as caught:

@@ -86,8 +86,8 @@ def scheduled(dims: str, schedule: str) -> str:
         "outs(%c : tensor<64x48xf32>) -> tensor<64x48xf32> return }"
     )
     with Context():
-        (one,) = ApplySchedules().nests(parse_module(text, "f.mlir"))
-    return str(one.nest)
+        (nest,) = ApplySchedules().nests(parse_module(text, "f.mlir"))
+    return str(nest.nest)
 
 
 @pytest.mark.slow

@@ -44,10 +44,10 @@ def tune(client: Any, problem: Problem, folder: Path, trials: int, report: Any) 
     """The database of a search on the cluster."""
     store = Store(folder / "t.db")
     run = store.add_run(a_run())
-    one = sampler("random", space_of(BLOCKED), 0)
+    searcher = sampler("random", space_of(BLOCKED), 0)
     with ClusterEvaluator(client, problem, LIMITS, LIMITS) as evaluator:
         assert evaluator.machine == machine_name()
-        Tuner(store, run, one, evaluator, seconds=None, trials=trials, report=report).search()
+        Tuner(store, run, searcher, evaluator, seconds=None, trials=trials, report=report).search()
     return store
 
 
@@ -67,7 +67,7 @@ def test_workers_measure_and_a_lost_one_is_no_loss(
     assert not victims
     assert [result.status for result in results] == ["ok"] * len(results)
     searched = [result for result in results if result.kind == "search"]
-    assert len({one.schedule for one in searched}) == len(searched) == 11
+    assert len({entry.schedule for entry in searched}) == len(searched) == 11
     assert all(result.worker.startswith("tcp://127.0.0.1:") for result in results)
     assert all(result.compile_seconds > 0 for result in results)
 

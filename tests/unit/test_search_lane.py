@@ -44,7 +44,7 @@ def outcome(lane: Lane, kind: str, best: float | None = None) -> Outcome:
 
 def test_every_kind_of_candidate_gets_its_status(lane: Lane) -> None:
     found = {kind: outcome(lane, kind) for kind in KINDS}
-    assert {kind: one.status for kind, one in found.items()} == {
+    assert {kind: entry.status for kind, entry in found.items()} == {
         kind: status for kind, (_, status) in KINDS.items()
     }
     assert "'C' is wrong: " in found["tripled"].message
@@ -84,7 +84,7 @@ def test_a_search_survives_them_all(lane: Lane, tmp_path: Path, is_long: bool) -
             assert found.status == KINDS[waiting.pop(found.candidate.schedule)][1]
             store.add_result(run, _result(found))
         assert not waiting
-        assert all(one.schedule.startswith("right") for one in store.best(run, 1000))
+        assert all(entry.schedule.startswith("right") for entry in store.best(run, 1000))
         assert len(store.best(run, 1000)) == kinds.count("right")
 
 
@@ -93,7 +93,7 @@ def _result(found: Outcome) -> Result:
 
 
 def test_closing_leaves_no_process(problem: Problem) -> None:
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
     lane = Lane(problem, Limits(60), Limits(60), "tests.unit.search_worker")
     with LocalEvaluator(lane, 2) as evaluator:
         for kind in ("compiler hangs", "right", "hang"):
@@ -101,7 +101,7 @@ def test_closing_leaves_no_process(problem: Problem) -> None:
         assert evaluator.next(60) is not None
         started = time.monotonic()
     assert time.monotonic() - started < 30
-    left = {one.pid for one in psutil.Process().children(recursive=True)} - before
+    left = {child.pid for child in psutil.Process().children(recursive=True)} - before
     assert not left
 
 

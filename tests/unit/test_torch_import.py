@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ class Attention(nn.Module):  # type: ignore[misc, name-defined]
         return x + self.down(nn.functional.gelu(self.up(x)))
 
 
-def models() -> dict[str, tuple[object, tuple[int, ...]]]:
+def models() -> dict[str, tuple[Any, tuple[int, ...]]]:
     torch.manual_seed(0)
     convolutions = nn.Sequential(
         nn.Conv2d(3, 8, 3, stride=2, padding=1),

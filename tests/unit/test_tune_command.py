@@ -77,10 +77,10 @@ def test_ten_seconds_find_a_schedule_that_is_used(graph: Path, database: Path) -
     with database.with_suffix(".csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["schedule"] for row in rows] == [result.schedule for result in results]
-    with xtc.compile(read_graph(graph), schedule="tuned") as module:
+    with xtc.compile(read_graph(graph, {}), schedule="tuned") as module:
         module.check()
         found = module.schedule.texts()
-    with xtc.compile(read_graph(graph), schedule=best.schedule or None) as module:
+    with xtc.compile(read_graph(graph, {}), schedule=best.schedule or None) as module:
         assert module.schedule.texts() == found
     assert "1: product on host" in printed("--list")
     assert "-> " in printed(graph, "--replay", "2", "--quiet")
@@ -128,7 +128,7 @@ def test_a_killed_search_loses_nothing_and_goes_on(graph: Path, database: Path) 
         assert [run.number for run in store.runs()] == [1]
         assert store.run(1).finished
     assert after[: len(before)] == before
-    searched = [one.schedule for one in after if one.kind == "search"]
+    searched = [entry.schedule for entry in after if entry.kind == "search"]
     assert len(searched) == len(set(searched))
     assert len(searched) - len(before) in (5, 6)  # the default is one more, whenever it comes
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_is_refused(graph: Path, database: Path, tmp_path: Path) 
 
 
 def test_a_run_that_used_its_budget_is_not_resumed(graph: Path, database: Path) -> None:
-    session = Session(read_graph(graph), Store())
+    session = Session(read_graph(graph, {}), Store())
     key = session.key
     run = replace(
         a_run(),
@@ -205,4 +205,4 @@ def test_cells_are_no_formulas() -> None:
 
 def test_without_a_tuned_schedule_compile_says_how_to_get_one(graph: Path, database: Path) -> None:
     with pytest.raises(UserError, match="hint: search for one with `xtc-tune`"):
-        xtc.compile(read_graph(graph), schedule="tuned")
+        xtc.compile(read_graph(graph, {}), schedule="tuned")

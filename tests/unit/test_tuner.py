@@ -40,20 +40,24 @@ class MadeUp(Evaluator):
     def next(self, seconds: float) -> Outcome | None:
         if not self.waiting:
             return None
-        one = self.waiting.pop() if self._backwards else self.waiting.popleft()
-        return outcome_of(one)
+        candidate = self.waiting.pop() if self._backwards else self.waiting.popleft()
+        return outcome_of(candidate)
 
     def close(self) -> None:
         self.waiting.clear()
 
 
-def outcome_of(one: Candidate) -> Outcome:
-    if not one.schedule:
-        return Outcome(one, "ok", samples=(9.0,))
-    if one.parameters["iR"] % 5 == 0:
-        return Outcome(one, "wrong", "it is wrong", samples=(1e-9,))
-    time = 1 + abs(math.log2(one.parameters["iR"]) - 3) + abs(one.parameters["jR"] - 32) / 16
-    return Outcome(one, "ok", samples=(time * 1.5, time))
+def outcome_of(candidate: Candidate) -> Outcome:
+    if not candidate.schedule:
+        return Outcome(candidate, "ok", samples=(9.0,))
+    if candidate.parameters["iR"] % 5 == 0:
+        return Outcome(candidate, "wrong", "it is wrong", samples=(1e-9,))
+    time = (
+        1
+        + abs(math.log2(candidate.parameters["iR"]) - 3)
+        + abs(candidate.parameters["jR"] - 32) / 16
+    )
+    return Outcome(candidate, "ok", samples=(time * 1.5, time))
 
 
 @pytest.fixture
@@ -66,8 +70,8 @@ def tuner(
     store: Store, number: int, evaluator: Evaluator, trials: int | None, **more: object
 ) -> Tuner:
     run = store.run(number)
-    one = sampler(str(more.pop("kind", "random")), space_of(BLOCKED), run.seed)
-    return Tuner(store, run, one, evaluator, seconds=None, trials=trials, **more)
+    searcher = sampler(str(more.pop("kind", "random")), space_of(BLOCKED), run.seed)
+    return Tuner(store, run, searcher, evaluator, seconds=None, trials=trials, **more)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -80,9 +84,9 @@ def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
     assert progress.best.seconds == 1.0
     results = store.results(run)
     searched = [result for result in results if result.kind == "search"]
-    assert len({one.schedule for one in searched}) == len(searched)
+    assert len({entry.schedule for entry in searched}) == len(searched)
     space = space_of(BLOCKED)
-    assert {one.schedule for one in searched} == {"", *map(space.schedule, space.points())}
+    assert {entry.schedule for entry in searched} == {"", *map(space.schedule, space.points())}
     assert progress.default is not None
     assert progress.failures == sum(result.status == "wrong" for result in results) > 0
     assert store.run(run).finished
@@ -100,8 +104,8 @@ def test_a_limit_of_trials_holds(store: Store) -> None:
 
 def test_a_time_that_is_over_ends_the_search(store: Store) -> None:
     run = store.add_run(a_run()).number
-    one = sampler("random", space_of(BLOCKED), 0)
-    progress = Tuner(store, store.run(run), one, MadeUp(), seconds=0.0, trials=None).search()
+    searcher = sampler("random", space_of(BLOCKED), 0)
+    progress = Tuner(store, store.run(run), searcher, MadeUp(), seconds=0.0, trials=None).search()
     assert sum(progress.statuses.values()) <= 1
     assert store.run(run).finished
 
@@ -144,8 +148,8 @@ def test_a_replay_measures_again(store: Store) -> None:
     before, best = len(store.results(run)), store.best(run, 3)
     tuner(store, run, MadeUp(), 20).replay(best)
     again = store.results(run)[before:]
-    assert [one.schedule for one in again] == [one.schedule for one in best]
-    assert {one.kind for one in again} == {"replay"}
+    assert [entry.schedule for entry in again] == [entry.schedule for entry in best]
+    assert {entry.kind for entry in again} == {"replay"}
 
 
 def test_statuses_are_those_that_are_kept(store: Store) -> None:

@@ -35,11 +35,14 @@ def product(name: str = "product", size: int = 8) -> Graph:
 def test_what_is_kept_is_read_again(path: Path) -> None:
     with Store(path) as store:
         run = store.add_run(a_run())
-        kept = [store.add_result(run.number, one) for one in (ok("C: [i]", 2e-3), wrong("C: [j]"))]
+        kept = [
+            store.add_result(run.number, outcome)
+            for outcome in (ok("C: [i]", 2e-3), wrong("C: [j]"))
+        ]
     with Store(path, create=False) as store:
         assert store.run() == replace(run, seconds=kept[-1].at)
         assert store.results(run.number) == kept
-        assert [one.number for one in kept] == [0, 1]
+        assert [record.number for record in kept] == [0, 1]
         store.finish_run(run.number, 9.5)
         assert store.runs() == [replace(run, seconds=9.5, finished=True)]
 
@@ -47,9 +50,9 @@ def test_what_is_kept_is_read_again(path: Path) -> None:
 def test_the_best_are_right_and_each_once(path: Path) -> None:
     with Store(path) as store:
         run = store.add_run(a_run()).number
-        for one in (ok("slow", 3e-3), ok("fast", 2e-3), wrong("wrong"), ok("fast", 1e-3)):
-            store.add_result(run, one)
-        assert [(one.schedule, one.seconds) for one in store.best(run, 5)] == [
+        for outcome in (ok("slow", 3e-3), ok("fast", 2e-3), wrong("wrong"), ok("fast", 1e-3)):
+            store.add_result(run, outcome)
+        assert [(entry.schedule, entry.seconds) for entry in store.best(run, 5)] == [
             ("fast", 1e-3),
             ("slow", 3e-3),
         ]
@@ -63,11 +66,11 @@ def test_a_wrong_result_has_no_time() -> None:
 
 
 def test_two_stores_write_at_the_same_time(path: Path) -> None:
-    with Store(path) as one, Store(path) as other:
-        first, second = one.add_run(a_run()).number, other.add_run(a_run()).number
-        one.add_result(first, ok("a", 1.0))
+    with Store(path) as mine, Store(path) as other:
+        first, second = mine.add_run(a_run()).number, other.add_run(a_run()).number
+        mine.add_result(first, ok("a", 1.0))
         other.add_result(second, ok("b", 1.0))
-        assert [len(one.results(run)) for run in (first, second)] == [1, 1]
+        assert [len(mine.results(run)) for run in (first, second)] == [1, 1]
 
 
 def test_other_files_are_refused(path: Path) -> None:

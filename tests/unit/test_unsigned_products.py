@@ -54,12 +54,12 @@ def compiled(options: dict[str, Any]) -> MlirFunction:
 def test_the_first_factor_is_unsigned(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     with mlir.Context():
-        one = compiled(options)
-        arrays = one.arrays(1)
+        compilation = compiled(options)
+        arrays = compilation.arrays(1)
         for array in arrays[:3]:
             limits = np.iinfo(array.dtype)
             array[...] = rng.integers(limits.min, limits.max, array.shape, array.dtype, True)
-        with one.loaded(arrays) as (call, _):
+        with compilation.loaded(arrays) as (call, _):
             call()
     a, b = arrays[0].view(np.uint8).astype(np.int64), arrays[1].astype(np.int64)
     np.testing.assert_array_equal(arrays[3], (arrays[2] + a @ b).astype(np.int32))
@@ -70,6 +70,6 @@ def test_the_first_factor_is_unsigned(options: dict[str, Any]) -> None:
 )
 def test_it_is_taken_as_it_is(cpu: str, word: str) -> None:
     with mlir.Context():
-        one = compiled({"triple": "x86_64-linux-gnu", "cpu": cpu})
-        text = one.stage_text("code", PassRunner())
+        compilation = compiled({"triple": "x86_64-linux-gnu", "cpu": cpu})
+        text = compilation.stage_text("code", PassRunner())
     assert word in text

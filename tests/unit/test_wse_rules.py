@@ -25,6 +25,10 @@ def test_each_rule_has_its_test(rule: str, test: str) -> None:
 
 
 def test_every_lit_test_is_one_of_a_rule_or_of_the_language() -> None:
-    named = {test for *_, test in ROWS} | {"run/language.test", "run/collectives.test"}
+    named = {test for *_, test in ROWS} | {
+        "run/language.test",
+        "run/collectives.test",
+        "run/commands.test",
+    }
     there = {path.relative_to(FOLDERS[0]).as_posix() for path in FOLDERS[0].rglob("*.test")}
     assert there <= named

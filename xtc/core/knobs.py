@@ -150,3 +150,45 @@ CUDA_ROOT = _declare(
     "CUDA toolkit whose bin/ has ptxas and fatbinary; unset, the PyPI packages, the path and "
     "/usr/local/cuda are looked through",
 )
+UPMEM_PROFILE = _declare(
+    "XTC_UPMEM_PROFILE",
+    str,
+    "",
+    "version of UPMEM's chip, v1A or v1B, for programs that are built and run by themselves; "
+    "unset, v1B, or v1A where a program has more tasklets than it",
+)
+UPMEM_SEED = _declare(
+    "XTC_UPMEM_SEED",
+    int,
+    0,
+    "the order of a DPU's tasklets is shuffled by this number, which shows races; 0 does not",
+)
+UPMEM_STRICT = _declare(
+    "XTC_UPMEM_STRICT", _switch, False, "1 makes misaligned addresses of a DPU's DMA faults"
+)
+UPMEM_LIMIT = _declare(
+    "XTC_UPMEM_LIMIT",
+    _positive,
+    10**12,
+    "instructions after which a program on a simulated DPU is stopped",
+)
+UPMEM_THREADS = _declare(
+    "XTC_UPMEM_THREADS",
+    _positive,
+    None,
+    "threads that simulate DPUs; all usable cores if unset",
+)
+UPMEM_DPUS = _declare(
+    "XTC_UPMEM_DPUS", _positive, 64, "DPUs that a program gets which asks for all there are"
+)
+UPMEM_LIBRARY = _declare(
+    "XTC_UPMEM_LIBRARY",
+    str,
+    "",
+    "set for programs that build others: the folder of the host's library of DPUs",
+)
+
+
+def inherited_environment() -> dict[str, str]:
+    """All variables of this process, for programs that it starts in an environment of their own."""
+    return dict(os.environ)  # noqa: TID251  the one place

@@ -58,7 +58,10 @@ def _with_shards(module: Operation, request: BuildRequest) -> tuple[Argument, ..
     if "arg_attrs" not in entry.attributes:
         return request.arguments
     described = entry.attributes["arg_attrs"]
-    shards = [one[attributes.SHARDS].value if attributes.SHARDS in one else 0 for one in described]
+    shards = [
+        argument[attributes.SHARDS].value if attributes.SHARDS in argument else 0
+        for argument in described
+    ]
     pairs = zip(request.arguments, shards, strict=True)
     return tuple(replace(argument, shards=number) for argument, number in pairs)
 

@@ -95,9 +95,9 @@ class Offload:
         for image in images.values():
             checked.texts([image.target, image.file, *image.toolchain, *image.toolchain.values()])
         kernels = tuple(map(_kernel, data.pop("kernels")))
-        residents = tuple(Resident(**one) for one in data.pop("residents"))
-        named = [(one.device, one.symbol) for one in kernels]
-        named += [(one.device, one.symbol) for one in residents]
+        residents = tuple(Resident(**fields) for fields in data.pop("residents"))
+        named = [(kernel.device, kernel.symbol) for kernel in kernels]
+        named += [(resident.device, resident.symbol) for resident in residents]
         for device, symbol in named:
             checked.text(symbol)
             if device not in images:

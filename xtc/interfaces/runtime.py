@@ -73,7 +73,7 @@ class CommonRuntimeInterface(ABC):
         """The modelled ones among `counters()` that a measurement reports, without "modelled."."""
         prefix = "modelled."
         found = self.counters().items()
-        return {name[len(prefix) :]: one for name, one in found if name.startswith(prefix)}
+        return {name[len(prefix) :]: value for name, value in found if name.startswith(prefix)}
 
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:

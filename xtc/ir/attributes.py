@@ -17,6 +17,11 @@ NODE = "xtc.node"
 """String on an outermost loop, `"C"` or `"C.init"`: the node, or its step, that the loop computes.
 Written by linalg-to-named-loops, read by the C printer for its comments."""
 
+OWN_BUFFER = "xtc.own_buffer"
+"""String on a `tensor.empty`, `"C"`: the graph node whose result is put together in it. Written by
+operators and read by no pass: it keeps equal beginnings of two results from being merged, which
+bufferization would place in one buffer."""
+
 AT_MOST_ZERO = "xtc.at_most_zero"
 """Unit attribute of a scalar operation whose operand is never above zero. Written by operators,
 read by expand-math, which then leaves out what only larger operands need."""

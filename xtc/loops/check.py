@@ -303,6 +303,22 @@ def _is_grouped(nest: Nest, loop: NestLoop) -> bool:
     return axis is not None and (loop.tile or axis.size) in axis.groups
 
 
+def _consumed_complete(nest: Nest, title: str, outside: Outside) -> None:
+    """The result's tile in a loop is complete where no reduction is around it."""
+    around = [extent.loop for extent in nest.extents() if extent.trips > 1]
+    for loop in nest.loops:
+        before = nest.loops[: nest.loops.index(loop) + 1]
+        partial = [other for other in around if other in before and _is_reduction(nest, other)]
+        if loop.consumer and (partial or outside.loop):
+            inner = partial[0].name if partial else nest.loops[0].name
+            raise IncompleteError(
+                f"the consumer of {title} cannot be fused at '{loop.name}': its tile is not "
+                f"complete inside '{inner}'",
+                hints=["name a loop outside of all reductions and segments"],
+                where=loop.where,
+            )
+
+
 _RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (
     _known_axes,
     _unique_loops,
@@ -311,4 +327,5 @@ _RULES: tuple[Callable[[Nest, str, Outside], None], ...] = (
     _vectors_innermost,
     _parallel_outermost,
     _unrolling_bounded,
+    _consumed_complete,
 )

@@ -56,7 +56,7 @@ def _check_numbers(nest: Nest, loop: NestLoop, title: str) -> None:
 
 def check_not_vectorized(loop: NestLoop, vector: NestLoop, title: str) -> None:
     """Raise UserError where something is to be put into a loop that is, or is in, a vector."""
-    if vector.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread):
+    if vector.vectorize and (loop.pack or loop.fuse or loop.buffer or loop.spread or loop.consumer):
         raise UserError(
             f"'{vector.name}' of {title} is vectorized; nothing can be put inside it",
             hints=["use the loop around it"],

@@ -104,6 +104,7 @@ class NestLoop:
         buffer: the result's tile inside this loop is computed in a buffer of its own.
         pack: operands whose tile inside this loop is copied to a buffer first.
         fuse: operands whose producer is computed inside this loop, tile by tile.
+        consumer: what reads the result is computed inside this loop, tile by tile.
         distribute: the axis of the processor mesh whose places share the iterations, or "".
         spread: operands that the memory mesh holds, by number, with an axis of it, or `*`, for
             each of their dimensions.
@@ -119,6 +120,7 @@ class NestLoop:
     buffer: bool = False
     pack: tuple[int, ...] = ()
     fuse: tuple[int, ...] = ()
+    consumer: bool = False
     distribute: str = ""
     spread: tuple[tuple[int, tuple[str, ...]], ...] = ()
     where: SourceLocation | None = field(default=None, compare=False, repr=False)
@@ -282,6 +284,7 @@ def words_of(loop: NestLoop) -> list[str]:
         words.append("buffer")
     words += [f"pack {operand}" for operand in loop.pack]
     words += [f"fuse {operand}" for operand in loop.fuse]
+    words += ["fuse consumer"] * loop.consumer
     words += [f"spread {operand} [{', '.join(axes)}]" for operand, axes in loop.spread]
     return words
 

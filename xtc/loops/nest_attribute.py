@@ -160,6 +160,7 @@ _LOOP: _Codecs = {
     "buffer": _FLAG,
     "pack": _NUMBERS,
     "fuse": _NUMBERS,
+    "consumer": _FLAG,
     "distribute": _TEXT,
     "spread": (_read_spread, _write_spread),
 }

@@ -35,6 +35,8 @@ def _loop_data(loop: NestLoop) -> str:
     words += [
         f"{word}: {list(getattr(loop, word))}" for word in ("pack", "fuse") if getattr(loop, word)
     ]
+    if loop.consumer:
+        words.append("fuse_consumer: true")
     if loop.distribute:
         words.append(f"distribute: {loop.distribute}")
     if loop.spread:
@@ -56,5 +58,6 @@ def _item(loop: NestLoop) -> str:
     if loop.unroll:
         words.append("unroll" if loop.unroll == ALL else f"unroll:{loop.unroll}")
     words += [f"{word}:{n}" for word in ("pack", "fuse") for n in getattr(loop, word)]
+    words += ["fuse_consumer"] * loop.consumer
     words += [f"distribute:{loop.distribute}"] * bool(loop.distribute)
     return f"{_key(loop)}={','.join(words)}" if words else _key(loop)

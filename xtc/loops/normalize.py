@@ -24,6 +24,7 @@ def normalized(nest: Nest) -> Nest:
 
 def _normalized(nest: Nest, around: int) -> Nest:
     """`around` is how often the loops around run."""
+    nest = _reductions_around_vectors(nest)
     notes = [*nest.notes, *_whole_tiles(nest), *_single_segments(nest)]
     loops = []
     for extent in nest.extents():
@@ -35,6 +36,32 @@ def _normalized(nest: Nest, around: int) -> Nest:
     for segment in segments:
         notes += segment.nest.notes
     return replace(nest, loops=tuple(loops), segments=segments, notes=tuple(dict.fromkeys(notes)))
+
+
+def _reductions_around_vectors(nest: Nest) -> Nest:
+    """Vectorized loops over reductions, beside others over the result, as copies around those.
+
+    A vector of the result for each element along K, added in their order: what a vector operation
+    over both is lowered to. Reductions that an instruction adds up stay.
+    """
+    vectors = [loop for loop in nest.loops if loop.vectorize]
+    reduced = [loop for loop in vectors if _is_plain_reduction(nest, loop)]
+    if not reduced or len(reduced) == len(vectors):
+        return nest
+    around = [replace(loop, vectorize=False, unroll=ALL) for loop in reduced]
+    first = min(nest.loops.index(loop) for loop in vectors)
+    inner = [loop for loop in nest.loops[first:] if loop not in reduced]
+    kept = next(loop.name for loop in vectors if loop not in reduced)
+    notes = [
+        f"'{loop.name}' is reduced: its iterations are written out around the vectors of '{kept}'"
+        for loop in reduced
+    ]
+    return replace(nest, loops=(*nest.loops[:first], *around, *inner), notes=(*nest.notes, *notes))
+
+
+def _is_plain_reduction(nest: Nest, loop: NestLoop) -> bool:
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and axis.reduction and (loop.tile or axis.size) not in axis.groups
 
 
 def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
@@ -49,6 +76,9 @@ def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
     if loop.fuse and around == 1:
         notes.append(f"'{loop.name}' runs once: fuse changes nothing")
         loop = replace(loop, fuse=())
+    if loop.consumer and around == 1:
+        notes.append(f"'{loop.name}' runs once: fuse_consumer changes nothing")
+        loop = replace(loop, consumer=False)
     factor, note = _factor(loop, extent.trips)
     return replace(loop, unroll=factor), [*notes, *note]
 

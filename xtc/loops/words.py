@@ -12,7 +12,17 @@ from xtc.core.errors import UserError, did_you_mean, located, shown
 from xtc.loops.nest import ALL, NestLoop
 from xtc.loops.yaml_text import Located
 
-WORDS = ("unroll", "vectorize", "parallelize", "buffer", "pack", "fuse", "distribute", "spread")
+WORDS = (
+    "unroll",
+    "vectorize",
+    "parallelize",
+    "buffer",
+    "pack",
+    "fuse",
+    "fuse_consumer",
+    "distribute",
+    "spread",
+)
 _SAME = {"fuse_producer": "fuse"}
 _OF_PARAMETERS = ("partial", "full")
 """What other descriptions say of tiles whose size is yet to be chosen: nothing of a number."""
@@ -102,6 +112,7 @@ _FLAGS: dict[str, Callable[[NestLoop], NestLoop]] = {
     "vectorize": lambda loop: replace(loop, vectorize=True),
     "parallelize": lambda loop: replace(loop, parallelize=True),
     "buffer": lambda loop: replace(loop, buffer=True),
+    "fuse_consumer": lambda loop: replace(loop, consumer=True),
 }
 
 

@@ -47,7 +47,7 @@ class Concat(Operator):
         return ()
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
-        value = builder.empty(result)
+        value = builder.empty(result, own=True)
         sizes = [x.type.sizes[self.axis] for x in inputs]
         starts = itertools.accumulate(sizes[:-1], initial=0)
         for x, start in zip(inputs, starts, strict=True):

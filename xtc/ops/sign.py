@@ -24,11 +24,11 @@ class Sign(Elementwise):
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         (x,) = elements
-        zero, one = body.constant(0, x.element), body.constant(1, x.element)
-        above = body.select(body.compare("gt", x, zero), one, x)
+        zero, unit = body.constant(0, x.element), body.constant(1, x.element)
+        above = body.select(body.compare("gt", x, zero), unit, x)
         if not x.element.signed:
             return above
-        return body.select(body.compare("lt", x, zero), body.neg(one), above)
+        return body.select(body.compare("lt", x, zero), body.neg(unit), above)
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays

@@ -24,8 +24,8 @@ class Silu(FloatElementwise):
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         (x,) = elements
-        one = body.constant(1, x.element)
-        return body.div(x, body.add(one, body.math("exp", body.neg(x))))
+        unit = body.constant(1, x.element)
+        return body.div(x, body.add(unit, body.math("exp", body.neg(x))))
 
     def reference(self, *arrays: Array) -> Array:
         x = widened(arrays[0])

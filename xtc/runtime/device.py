@@ -248,7 +248,9 @@ class DriverDevice(AcceleratorDevice):
         if not isinstance(function, DeviceFunction):
             raise LaunchError(f"{function!r} is not a device function")
         self._loaded(function.image)
-        return function.address, launch_of([self._argument(one) for one in arguments], grid)
+        return function.address, launch_of(
+            [self._argument(argument) for argument in arguments], grid
+        )
 
     def __repr__(self) -> str:
         state = "closed" if not self._give_number_back.alive else "not opened"

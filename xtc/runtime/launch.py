@@ -56,8 +56,8 @@ class KernelArgument:
 def launch_of(arguments: Sequence[KernelArgument], grid: Sequence[int]) -> Launch:
     """`xtc_launch` for these arguments. Raises UserError for a grid of other than 0 to 3 sizes."""
     count = len(arguments)
-    values = (c_uint64 * count)(*(one.bits for one in arguments))
-    types = (c_uint8 * count)(*(one.type for one in arguments))
+    values = (c_uint64 * count)(*(argument.bits for argument in arguments))
+    types = (c_uint8 * count)(*(argument.type for argument in arguments))
     return Launch((c_uint32 * 3)(*grid_sizes(grid)), count, values, types)
 
 

@@ -103,7 +103,9 @@ def _key(units: Sequence[NativeUnit]) -> str:
 
 
 def _file_hashes(unit: NativeUnit) -> list[tuple[str, str]]:
-    headers = (path for folder in unit.include for path in folder.glob("*.h"))
+    headers = (
+        path for folder in unit.include for kind in ("*.h", "*.def") for path in folder.glob(kind)
+    )
     files = sorted({*unit.sources, *headers})
     return [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
 

@@ -57,6 +57,7 @@ class NodeSchedule:
     _own: dict[str, str] = field(default_factory=dict)
     _waiting: list[_Waiting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
+    _vectors: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._own = self._own or {name: name for name in self.dims}
@@ -205,7 +206,7 @@ class NodeSchedule:
 
         def change() -> None:
             given = texts(order, "interchange", "loops")
-            missing = [name for name in self.loops if name not in given]
+            missing = [name for name in self.loops if name not in (*given, *self._vectors)]
             if missing or len(set(given)) < len(given):
                 what = f"'{missing[0]}' is missing" if missing else "a loop is named twice"
                 raise UserError(
@@ -219,16 +220,44 @@ class NodeSchedule:
     def _reorder(self, order: tuple[str, ...]) -> None:
         """Put loops in this order; those that were not there when it was given stay innermost."""
         by_name = {loop.name: loop for loop in self._loops}
-        later = [loop for loop in self._loops if loop.name not in order]
+        later = [loop for loop in self._loops if loop.name not in order]  # or made by vectorize
         self._loops = [*(by_name[name] for name in order), *later]
 
-    def vectorize(self, loops: Sequence[str]) -> Self:
+    def vectorize(self, loops: Sequence[str] | Mapping[str, int | None]) -> Self:
         """Run the innermost `loops` as vector instructions.
 
         for j1 in 0..16              vector over j1
           c[j1] += a * b[j1]   ->      c[0:16] += a * b[0:16]      vectorize(["j1"])
+
+        A mapping says how many elements a vector has; what it does not divide gets a shorter one.
+        `vectorize({"j": 16})` is a tile of 16 elements inside `j`, innermost, and its vectors.
         """
-        return self._annotate(loops, "vectorize", partial(replace, vectorize=True))
+        if not isinstance(loops, Mapping):
+            return self._annotate(loops, "vectorize", partial(replace, vectorize=True))
+
+        def change() -> None:
+            for name, width in loops.items():
+                if width is None:
+                    self._replace(text(name), partial(replace, vectorize=True))
+                else:
+                    size = integer(width, f"vectorize: the number of {shown(name)}")
+                    self._when_there((text(name),), partial(self._by_width, text(name), size))
+
+        return self._checked(change)
+
+    def _by_width(self, name: str, width: int) -> None:
+        """Vectors of so many elements of a loop: those of a tile of it, or the loop."""
+        loop = self._loop(name)
+        if 0 < width < (loop.tile or self.space.size(loop.axis)):
+            vector = f"{name}_{width}"
+            self._check_new(vector)
+            where = user_location()
+            self._loops.append(NestLoop(loop.axis, width, vector, vectorize=True, where=where))
+            self._vectors.add(vector)
+        elif width < 1:
+            raise UserError(f"'{name}' of {self.node} cannot have vectors of {width} elements")
+        else:
+            self._replace(name, partial(replace, vectorize=True))
 
     def parallelize(self, loops: Sequence[str]) -> Self:
         """Run iterations of the outermost `loops` on several threads.
@@ -289,6 +318,18 @@ class NodeSchedule:
             return replace(old, fuse=_with(old.fuse, self._operand(operand, "fuse", old.name)))
 
         return self._annotate([loop], "fuse_producer_at", fused)
+
+    def fuse_consumer_at(self, loop: str) -> Self:
+        """Compute what reads the result inside `loop`, tile by tile, when a tile is complete.
+
+        for i: c[i] = f(i)           for i
+        for i: r[i] = g(c[i])  ->      c[i] = f(i)
+                                       r[i] = g(c[i])              fuse_consumer_at("i")
+
+        The only reader, elementwise, without a schedule of its own. Loops outside are over axes of
+        the result.
+        """
+        return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))
 
     def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
         """Share the iterations of loops between processors along axes of the processor mesh.

@@ -22,8 +22,7 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
         axis = nest.space.axis(loop.axis)
         if axis is None or axis.reduction or loop.tile is not None or extent.trips == 1:
             break
-        bare = replace(loop, parallelize=False, pack=(), fuse=(), buffer=False, name="")
-        if bare != NestLoop(loop.axis):
+        if loop.unroll or loop.vectorize or loop.distribute or loop.spread:
             break
         if found and loop.parallelize != found[0].parallelize:
             break

@@ -16,7 +16,7 @@ from xtc.ir.passes import Pass
 from xtc.loops import ALL, Nest, NestLoop
 from xtc.loops.nest_attribute import write_loops, write_nest
 from xtc_passes.tensor._overwrite import overwrite_inputs
-from xtc_passes.tensor._scheduled import Scheduled, fused_nodes
+from xtc_passes.tensor._scheduled import Scheduled, fused_nodes, no_consumer
 from xtc_passes.tensor._tile import Member, TileGroup
 from xtc_passes.tensor._tile_buffers import give_buffers
 from xtc_passes.tensor.apply_schedules import ApplySchedules
@@ -89,7 +89,10 @@ def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGrou
     places = [writer.out.index(loop) for loop in loops]
     producers = [_producer(view, writer, operand, loops) for operand in peeled[-1].fuse]
     before = [*producers, *_first_values(view, writer, places)]
-    members = [*before, Member(writer, loops), *_epilogue(view, writer, places, kept)]
+    epilogue = _epilogue(view, writer, places, kept)
+    if not epilogue and any(loop.consumer for loop in scheduled.nest.loops):
+        raise no_consumer(scheduled)
+    members = [*before, Member(writer, loops), *epilogue]
     if len(members) == 1 + len(producers) or None in producers:
         return None
     return TileGroup(

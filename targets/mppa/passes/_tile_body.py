@@ -70,8 +70,10 @@ def _compute(parts: TileOperands, members: Sequence[Member]) -> None:
     """Compute members one after the other, each PE its part of all of them."""
     if members:
         loop = PeLoop(parts, members)
-        results = loop.write([loop.initial(one, parts.ip) for one in loop.leaving], parts.ip)
-        parts.values.update(zip([one.nest.result for one in loop.leaving], results, strict=True))
+        results = loop.write([loop.initial(member, parts.ip) for member in loop.leaving], parts.ip)
+        parts.values.update(
+            zip([member.nest.result for member in loop.leaving], results, strict=True)
+        )
 
 
 @dataclass

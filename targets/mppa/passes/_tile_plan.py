@@ -119,7 +119,9 @@ def _parts(tiles: tuple[int, ...], pes: int, contracts: bool) -> tuple[int, ...]
         for dimension, count in zip(wide, counts, strict=True):
             parts[dimension] = count
         chunk = [-(-tile // part) for tile, part in zip(tiles, parts, strict=True)]
-        waste = sum(part * one - tile for part, one, tile in zip(parts, chunk, tiles, strict=True))
+        waste = sum(
+            part * size - tile for part, size, tile in zip(parts, chunk, tiles, strict=True)
+        )
         shape = sum(chunk) if contracts else -sum(chunk[-1:])
         key = (math.prod(chunk), waste, shape)
         if best is None or key < best[0]:
@@ -129,7 +131,7 @@ def _parts(tiles: tuple[int, ...], pes: int, contracts: bool) -> tuple[int, ...]
 
 def _strips(group: Group) -> list[Strip]:
     """Ways to cut the group's sum; none where it has several, or reads what a member computes."""
-    sums = [n for n, one in enumerate(group.members) if one.nest.reductions]
+    sums = [n for n, member in enumerate(group.members) if member.nest.reductions]
     if len(sums) != 1:
         return []
     nest = group.members[sums[0]].nest
@@ -137,7 +139,7 @@ def _strips(group: Group) -> list[Strip]:
     loops = [loop for loop in nest.reductions if _can_be_cut(nest, loop)]
     if not loops or not nest.reads_destination or any(value in group.made for value in inputs):
         return []
-    loop = max(loops, key=lambda one: nest.extents[one])
+    loop = max(loops, key=lambda dim: nest.extents[dim])
     extent = nest.extents[loop]
     even = {extent // n for n in range(2, 9) if extent % n == 0}
     return [Strip(sums[0], loop, size) for size in sorted({*STRIPS, *even}) if size < extent]

@@ -56,7 +56,8 @@ class ShardRows(Pass):
 def _is_elementwise(function: Operation) -> bool:
     block = function.regions[0].blocks[0]
     types = {str(argument.type) for argument in block.arguments}
-    if len({tuple(MemRefType(one.type).shape) for one in block.arguments if _is_memref(one)}) != 1:
+    memrefs = [argument.type for argument in block.arguments if _is_memref(argument)]
+    if len({tuple(MemRefType(type).shape) for type in memrefs}) != 1:
         return False
     operations = [op.operation for op in block.operations if op.operation.name not in _BESIDE]
     return all("memref" in type for type in types) and all(map(_is_map, operations))
@@ -70,11 +71,13 @@ def _is_map(op: Operation) -> bool:
     """Whether `op` is a linalg operation on whole arrays, element by element."""
     if op.name != "linalg.generic":
         return False
-    maps = [AffineMapAttr(one).value for one in ArrayAttr(op.attributes["indexing_maps"])]
+    maps = [
+        AffineMapAttr(index_map).value for index_map in ArrayAttr(op.attributes["indexing_maps"])
+    ]
     rank = maps[0].n_dims
     inner = {nested.operation.name for nested in op.regions[0].blocks[0].operations}
     return (
         rank > 0
         and "linalg.index" not in inner
-        and all(one == AffineMap.get_identity(rank) for one in maps)
+        and all(index_map == AffineMap.get_identity(rank) for index_map in maps)
     )

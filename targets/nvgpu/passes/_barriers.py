@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.effects import read_memrefs, written_memrefs
 from xtc.ir.analysis.views import root
 from xtc.ir.mlir import Block, InsertionPoint, Operation, Value, all_operations
+from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._kernels import BARRIER
 
 SHARED_LOOPS = "scf.parallel"
@@ -64,7 +65,7 @@ def _visit(body: Block, pending: Effects) -> Effects:
         own = Effects.of(op)
         if pending.conflict(own):
             with op.location:
-                Operation.create(BARRIER, ip=InsertionPoint(op))
+                nvvm.barrier(None, ip=InsertionPoint(op))
             pending = Effects()
         if is_block_level(op):
             _visit_inside(op)

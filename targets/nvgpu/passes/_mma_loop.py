@@ -6,23 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xtc.ir.mlir import (
-    Attribute,
-    DenseI32ArrayAttr,
-    F32Type,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    Type,
-    Value,
-)
-from xtc_targets.nvgpu.passes._kernels import BARRIER
+from xtc.ir.builders import control
+from xtc.ir.builders.control import branch
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import Number, add, compare
+from xtc.ir.mlir import Attribute, F32Type, Type, Value, arith
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._mma_contraction import STEP_BYTES, Kind
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._panel import Panel
 from xtc_targets.nvgpu.passes._panel_copies import PanelCopies
-from xtc_targets.nvgpu.passes._panel_reads import GROUP, PanelReads, part
-from xtc_targets.nvgpu.passes._thread_code import Code, Loop, Number
+from xtc_targets.nvgpu.passes._panel_reads import GROUP, PanelReads
+from xtc_targets.nvgpu.passes._thread_code import as_i32
 
 ACCUMULATORS = 4
 """Accumulators of a lane for each 16 x 8: two neighbours in a row, and two 8 rows below."""
@@ -55,20 +51,18 @@ class MmaLoop:
             before those of the next tile: wait until it is there, barrier
     """
 
-    def __init__(
-        self, code: Code, tiling: Tiling, panels: tuple[Panel, Panel], place: ThreadPosition
-    ) -> None:
-        self.code, self.tiling, self.kind = code, tiling, panels[0].kind
+    def __init__(self, tiling: Tiling, panels: tuple[Panel, Panel], place: ThreadPosition) -> None:
+        self.tiling, self.kind = tiling, panels[0].kind
         self.tiles = -(-panels[0].source.k_extent // panels[0].k_elements)
         self.steps = tiling.k_bytes // STEP_BYTES
-        self.copies = [PanelCopies(panel, code, place.thread, tiling.threads) for panel in panels]
+        self.copies = [PanelCopies(panel, place.thread, tiling.threads) for panel in panels]
         firsts = (place.row, place.column)
         self.groups = [
             size // warps // GROUP
             for size, warps in zip((tiling.m, tiling.n), tiling.warps, strict=True)
         ]
         self.reads = [
-            PanelReads(panel, code, place.lane, first, is_a=number == 0)
+            PanelReads(panel, place.lane, first, is_a=number == 0)
             for number, (panel, first) in enumerate(zip(panels, firsts, strict=True))
         ]
         for read, groups in zip(self.reads, self.groups, strict=True):
@@ -76,62 +70,61 @@ class MmaLoop:
 
     def write(self, shared: Value) -> list[list[list[Value]]]:
         """The accumulators of each 16 x 8 of the warp's part; shared memory begins at `shared`."""
-        code, slots, nbytes = self.code, self.tiling.slots, self.tiling.slot_bytes
+        slots, nbytes = self.tiling.slots, self.tiling.slot_bytes
         for slot in range(min(slots - 1, self.tiles)):
-            self._copy(slot, code.moved(shared, slot * nbytes))
+            self._copy(slot, advanced(shared, slot * nbytes))
         for _ in range(slots - 1 - self.tiles):
-            code.op("nvvm.cp.async.commit.group")
+            nvvm.cp_async_commit_group()
         self._wait()
         fragments = self._fragments(shared, 0)
-        zero = code.value("arith.constant", F32Type.get(), (), {"value": FloatAttr.get_f32(0.0)})
+        zero = arith.constant(F32Type.get(), 0.0)
         sums = [zero] * (ACCUMULATORS * 2 * self.groups[0] * self.groups[1])
         # The slot that is read first, and the one that was read before it and is written next.
-        places = [code.constant(0), code.constant((slots - 1) * nbytes)]
-        with code.loop(0, self.tiles, 1, [*places, *fragments, *sums]) as loop:
+        places = [as_i32(0), as_i32((slots - 1) * nbytes)]
+        with control.loop(as_i32(0), self.tiles, 1, [*places, *fragments, *sums]) as loop:
             self._iteration(loop, shared, len(fragments))
         return self._arranged(loop.results[2 + len(fragments) :])
 
-    def _iteration(self, loop: Loop, shared: Value, count: int) -> None:
-        code, tiling = self.code, self.tiling
+    def _iteration(self, loop: control.Loop, shared: Value, count: int) -> None:
+        tiling = self.tiling
         read, written = loop.carried[:2]
         fragments, sums = loop.carried[2 : 2 + count], loop.carried[2 + count :]
-        ahead = code.add(loop.index, tiling.slots - 1)
-        with code.when(code.less(ahead, self.tiles)):
-            self._begin(ahead, code.moved(shared, written))
-        code.op("nvvm.cp.async.commit.group")
-        after = code.add(read, tiling.slot_bytes)
-        last = code.less(after, tiling.slots * tiling.slot_bytes)
-        after = code.select(last, after, 0)
+        ahead = add(loop.index, tiling.slots - 1)
+        with branch(compare("ult", ahead, self.tiles)):
+            self._begin(ahead, advanced(shared, written))
+        nvvm.cp_async_commit_group()
+        after = add(read, tiling.slot_bytes)
+        last = compare("ult", after, tiling.slots * tiling.slot_bytes)
+        after = arith.select(last, after, as_i32(0))
         for step in range(self.steps):
             if step + 1 < self.steps:
-                following = self._fragments(code.moved(shared, read), step + 1)
+                following = self._fragments(advanced(shared, read), step + 1)
             else:
                 self._wait()
-                following = self._fragments(code.moved(shared, after), 0)
+                following = self._fragments(advanced(shared, after), 0)
             sums = self._multiply(fragments, sums)
             fragments = following
         loop.following = [after, read, *fragments, *sums]
 
     def _copy(self, tile: Number, slot: Value) -> None:
         self._begin(tile, slot)
-        self.code.op("nvvm.cp.async.commit.group")
+        nvvm.cp_async_commit_group()
 
     def _begin(self, tile: Number, slot: Value) -> None:
         for copy in self.copies:
-            copy.issue(self.code, tile, slot)
+            copy.issue(tile, slot)
 
     def _wait(self) -> None:
         """Wait until all threads have the oldest tile in flight, and have left the one before."""
-        count = IntegerAttr.get(IntegerType.get_signless(32), self.tiling.slots - 2)
-        self.code.op("nvvm.cp.async.wait.group", attributes={"n": count})
-        self.code.op(BARRIER)
+        nvvm.cp_async_wait_group(self.tiling.slots - 2)
+        nvvm.barrier(None)
 
     def _fragments(self, slot: Value, step: int) -> list[Value]:
         return [
             register
             for read, groups in zip(self.reads, self.groups, strict=True)
             for group in range(groups)
-            for register in read.fragment(self.code, slot, group, step)
+            for register in read.fragment(slot, group, step)
         ]
 
     def _multiply(self, fragments: Sequence[Value], sums: Sequence[Value]) -> list[Value]:
@@ -143,9 +136,7 @@ class MmaLoop:
         for row in range(rows):
             for column in range(columns):
                 first = ACCUMULATORS * (row * columns + column)
-                made += mma(
-                    self.code, self.kind, a[row], b[column], sums[first : first + ACCUMULATORS]
-                )
+                made += mma(self.kind, a[row], b[column], sums[first : first + ACCUMULATORS])
         return made
 
     def _arranged(self, sums: Sequence[Value]) -> list[list[list[Value]]]:
@@ -156,18 +147,18 @@ class MmaLoop:
         return [tiles[row * columns : (row + 1) * columns] for row in range(rows)]
 
 
-def mma(
-    code: Code, kind: Kind, a: Sequence[Value], b: Sequence[Value], sums: Sequence[Value]
-) -> list[Value]:
+def mma(kind: Kind, a: Sequence[Value], b: Sequence[Value], sums: Sequence[Value]) -> list[Value]:
     """The accumulators of 16 x 8 after one step."""
     type = Attribute.parse(f"#nvvm.mma_type<{kind.name}>")
-    attributes = {
-        "layoutA": Attribute.parse("#nvvm.mma_layout<row>"),
-        "layoutB": Attribute.parse("#nvvm.mma_layout<col>"),
-        "multiplicandAPtxType": type,
-        "multiplicandBPtxType": type,
-        "operandSegmentSizes": DenseI32ArrayAttr.get([len(a), len(b), len(sums)]),
-        "shape": Attribute.parse(f"#nvvm.shape<m = 16, n = 8, k = {kind.step}>"),
-    }
-    made = code.value("nvvm.mma.sync", Type.parse(_STRUCT), [*a, *b, *sums], attributes)
-    return [part(code, made, number, F32Type.get()) for number in range(ACCUMULATORS)]
+    made = nvvm.mma_sync(
+        Type.parse(_STRUCT),
+        Attribute.parse(f"#nvvm.shape<m = 16, n = 8, k = {kind.step}>"),
+        Attribute.parse("#nvvm.mma_layout<row>"),
+        Attribute.parse("#nvvm.mma_layout<col>"),
+        list(a),
+        list(b),
+        list(sums),
+        multiplicand_a_ptx_type=type,
+        multiplicand_b_ptx_type=type,
+    )
+    return [llvm.extractvalue(F32Type.get(), made, [number]) for number in range(ACCUMULATORS)]

@@ -8,21 +8,33 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations
+from xtc.ir.builders import control
+from xtc.ir.builders.control import branch
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import (
+    Number,
+    add,
+    compare,
+    divide_unsigned,
+    multiply,
+    remainder_unsigned,
+)
 from xtc.ir.mlir import (
-    DenseI64ArrayAttr,
     F32Type,
     FloatType,
     IndexType,
-    IntegerAttr,
-    IntegerType,
     MemRefType,
     Value,
     VectorType,
+    arith,
+    memref,
+    vector,
 )
+from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._mma_loop import ThreadPosition
 from xtc_targets.nvgpu.passes._mma_tiling import Tiling
 from xtc_targets.nvgpu.passes._panel_reads import GROUP
-from xtc_targets.nvgpu.passes._thread_code import Code, Number
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
 
 _WIDEST = 16  # bytes of one access
 _SUM_BYTES = 4
@@ -53,40 +65,40 @@ class Result:
 
 
 def store_accumulators(
-    code: Code, tiling: Tiling, shared: Value, place: ThreadPosition, sums: list[list[list[Value]]]
+    tiling: Tiling, shared: Value, place: ThreadPosition, sums: list[list[list[Value]]]
 ) -> None:
     """Store the accumulators of a warp to shared memory, row by row."""
     pair = VectorType.get([2], F32Type.get())
-    row = code.add(place.row, code.div(place.lane, 4))
-    column = code.add(place.column, code.mul(code.rem(place.lane, 4), 2))
-    first = code.add(code.mul(row, tiling.result_stride), column)
-    begin = code.moved(shared, code.known(code.mul(first, _SUM_BYTES)))
+    row = add(place.row, divide_unsigned(place.lane, 4))
+    column = add(place.column, multiply(remainder_unsigned(place.lane, 4), 2))
+    first = add(multiply(row, tiling.result_stride), column)
+    begin = advanced(shared, as_i32(multiply(first, _SUM_BYTES)))
     for i, tiles in enumerate(sums):
         for j, tile in enumerate(tiles):
             for half in range(2):
                 behind = (GROUP * i + 8 * half) * tiling.result_stride + 8 * j
-                value = code.value("vector.from_elements", pair, tile[2 * half : 2 * half + 2])
-                code.store(value, code.moved(begin, behind * _SUM_BYTES), 2 * _SUM_BYTES)
+                value = vector.from_elements(pair, tile[2 * half : 2 * half + 2])
+                llvm.store(value, advanced(begin, behind * _SUM_BYTES), alignment=2 * _SUM_BYTES)
 
 
-def write_result(code: Code, tiling: Tiling, shared: Value, thread: Value, result: Result) -> None:
+def write_result(tiling: Tiling, shared: Value, thread: Value, result: Result) -> None:
     """Write the block's tile; neighbouring threads write neighbouring elements."""
     packed = packed_elements(result.memref, _WIDEST)
     per_row = tiling.n // packed
-    with code.loop(thread, tiling.m * per_row, tiling.threads) as loop:
-        row = code.div(loop.index, per_row)
-        column = code.mul(code.rem(loop.index, per_row), packed)
-        place = code.add(code.mul(row, tiling.result_stride), column)
+    with control.loop(thread, tiling.m * per_row, tiling.threads) as body:
+        row = divide_unsigned(body.index, per_row)
+        column = multiply(remainder_unsigned(body.index, per_row), packed)
+        place = add(multiply(row, tiling.result_stride), column)
         rows, columns = result.sizes
         inside = []
         if rows % tiling.m:
-            inside.append(code.less(code.add(result.row, row), rows))
+            inside.append(compare("ult", add(result.row, row), rows))
         if columns % tiling.n:
-            inside.append(code.less(code.add(result.column, column), columns))
-        with code.when(code.all_of(inside)):
-            sums = _sums(code, code.moved(shared, code.known(code.mul(place, 4))), packed)
-            at = (*result.batch, code.add(result.row, row), code.add(result.column, column))
-            _store(code, result.memref, at, _elements(code, result, at, sums))
+            inside.append(compare("ult", add(result.column, column), columns))
+        with branch(all_of(inside)):
+            sums = _sums(advanced(shared, as_i32(multiply(place, 4))), packed)
+            at = (*result.batch, add(result.row, row), add(result.column, column))
+            _store(result.memref, at, _elements(result, at, sums))
 
 
 def packed_elements(memref: Value, nbytes: int) -> int:
@@ -103,58 +115,49 @@ def packed_elements(memref: Value, nbytes: int) -> int:
     return packed
 
 
-def _sums(code: Code, address: Value, count: int) -> list[Value]:
+def _sums(address: Value, count: int) -> list[Value]:
     each = min(count, _WIDEST // _SUM_BYTES)
     type = VectorType.get([each], F32Type.get())
     return [
         element
         for first in range(0, count, each)
         for element in _parts(
-            code,
-            code.load(type, code.moved(address, first * _SUM_BYTES), each * _SUM_BYTES),
+            llvm.load(type, advanced(address, first * _SUM_BYTES), alignment=each * _SUM_BYTES),
             each,
         )
     ]
 
 
-def _parts(code: Code, vector: Value, count: int) -> list[Value]:
-    element = VectorType(vector.type).element_type
-    return [
-        code.value(
-            "vector.extract", element, [vector], {"static_position": DenseI64ArrayAttr.get([n])}
-        )
-        for n in range(count)
-    ]
+def _parts(whole: Value, count: int) -> list[Value]:
+    return [vector.extract(whole, [], [n]) for n in range(count)]
 
 
-def _elements(code: Code, result: Result, at: Sequence[Number], sums: list[Value]) -> list[Value]:
+def _elements(result: Result, at: Sequence[Number], sums: list[Value]) -> list[Value]:
     """Contiguous elements of the result; `at` is the position of the first."""
     if result.epilogue is None:
         return sums
     nest, number = result.epilogue
     places = dict(zip(nest.out, at, strict=True))
     operands = [
-        sums if operand == number else _read(code, nest, operand, places, len(sums))
+        sums if operand == number else _read(nest, operand, places, len(sums))
         for operand in range(nest.destination)
     ]
-    return [_computed(code, nest, row) for row in zip(*operands, strict=True)]
+    return [_computed(nest, row) for row in zip(*operands, strict=True)]
 
 
-def _computed(code: Code, nest: Structured, row: Sequence[Value]) -> Value:
+def _computed(nest: Structured, row: Sequence[Value]) -> Value:
     """One element of the result, from an element of each operand."""
     values: dict[Value, Value] = dict(zip(nest.body.arguments, row, strict=False))
     *ops, end = body_operations(nest.op)
     for op in ops:
-        copy = op.clone(code.ip).operation
+        copy = op.clone().operation
         for place, value in enumerate(copy.operands):
             copy.operands[place] = values.get(value, value)
         values.update(zip(op.results, copy.results, strict=True))
     return values.get(end.operands[0], end.operands[0])
 
 
-def _read(
-    code: Code, nest: Structured, operand: int, places: Mapping[int, Number], count: int
-) -> list[Value]:
+def _read(nest: Structured, operand: int, places: Mapping[int, Number], count: int) -> list[Value]:
     """The elements of an operand beside `count` neighbours of the result."""
     value, row = nest.op.operands[operand], nest.indices[operand]
     if not row and not isinstance(value.type, MemRefType):
@@ -162,18 +165,13 @@ def _read(
     element = MemRefType(value.type).element_type
     column = nest.out[-1]
     if not any(index.factor(column) for index in row):
-        return [_load(code, value, row, places)] * count
+        return [_load(value, row, places)] * count
     if _is_packed(nest, operand, count):
-        indices = [_index(code, index, places) for index in row]
+        indices = [_index(index, places) for index in row]
         nbytes = min(_WIDEST, count * FloatType(element).width // 8)
-        vector = code.value(
-            "vector.load", VectorType.get([count], element), [value, *indices], _alignment(nbytes)
-        )
-        return _parts(code, vector, count)
-    return [
-        _load(code, value, row, {**places, column: code.add(places[column], n)})
-        for n in range(count)
-    ]
+        type = VectorType.get([count], element)
+        return _parts(vector.load(type, value, indices, alignment=nbytes), count)
+    return [_load(value, row, {**places, column: add(places[column], n)}) for n in range(count)]
 
 
 def _is_packed(nest: Structured, operand: int, count: int) -> bool:
@@ -186,32 +184,26 @@ def _is_packed(nest: Structured, operand: int, count: int) -> bool:
     return alone and packed_elements(value, count * element.width // 8) == count
 
 
-def _load(code: Code, memref: Value, row: Sequence[Index], places: Mapping[int, Number]) -> Value:
-    indices = [_index(code, index, places) for index in row]
-    return code.value("memref.load", MemRefType(memref.type).element_type, [memref, *indices])
+def _load(buffer: Value, row: Sequence[Index], places: Mapping[int, Number]) -> Value:
+    return memref.load(buffer, [_index(index, places) for index in row])
 
 
-def _index(code: Code, index: Index, places: Mapping[int, Number]) -> Value:
+def _index(index: Index, places: Mapping[int, Number]) -> Value:
     total: Number = index.offset
     for loop, factor in index.factors:
-        total = code.add(total, code.mul(places[loop], factor))
-    return _as_index(code, total)
+        total = add(total, multiply(places[loop], factor))
+    return _as_index(total)
 
 
-def _as_index(code: Code, number: Number) -> Value:
-    return code.value("arith.index_castui", IndexType.get(), [code.known(number)])
+def _as_index(number: Number) -> Value:
+    return arith.index_castui(IndexType.get(), as_i32(number))
 
 
-def _store(code: Code, memref: Value, at: Sequence[Number], elements: list[Value]) -> None:
-    indices = [_as_index(code, number) for number in at]
+def _store(buffer: Value, at: Sequence[Number], elements: list[Value]) -> None:
+    indices = [_as_index(number) for number in at]
     if len(elements) == 1:
-        code.op("memref.store", (), [elements[0], memref, *indices])
+        memref.store(elements[0], buffer, indices)
         return
     type = FloatType(elements[0].type)
-    vector = code.value("vector.from_elements", VectorType.get([len(elements)], type), elements)
-    nbytes = len(elements) * type.width // 8
-    code.op("vector.store", (), [vector, memref, *indices], _alignment(nbytes))
-
-
-def _alignment(nbytes: int) -> dict[str, IntegerAttr]:
-    return {"alignment": IntegerAttr.get(IntegerType.get_signless(64), nbytes)}
+    whole = vector.from_elements(VectorType.get([len(elements)], type), elements)
+    vector.store(whole, buffer, indices, alignment=len(elements) * type.width // 8)

@@ -5,9 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xtc.ir.builders.numbers import (
+    Number,
+    add,
+    divide_unsigned,
+    exclusive_or,
+    multiply,
+    remainder_unsigned,
+)
 from xtc.ir.mlir import Value
 from xtc_targets.nvgpu.passes._mma_contraction import Kind
-from xtc_targets.nvgpu.passes._thread_code import Code, Number
 
 CHUNK = 16
 """Bytes of a row of a matrix that ldmatrix loads; they stay together in shared memory."""
@@ -80,14 +87,14 @@ class Panel:
         """Whether ldmatrix brings elements where mma wants them: it transposes 16 bits, not 32."""
         return self.source.along_k or self.kind.nbytes == 2
 
-    def chunk_offset(self, code: Code, row: Number, chunk: Number) -> Number:
+    def chunk_offset(self, row: Number, chunk: Number) -> Number:
         """The offset of a chunk of a tile."""
-        spread = code.mul(code.xor(chunk, self._spread(code, row)), CHUNK)
-        return code.add(code.mul(row, self.row_bytes), code.add(spread, self.offset))
+        spread = multiply(exclusive_or(chunk, self._spread(row)), CHUNK)
+        return add(multiply(row, self.row_bytes), add(spread, self.offset))
 
-    def _spread(self, code: Code, row: Number) -> Number:
+    def _spread(self, row: Number) -> Number:
         """f(row)."""
         if not self.by_matrices:  # a warp reads 4 rows, and 2 chunks of each
-            return code.mul(code.rem(row, 4), 2)
+            return multiply(remainder_unsigned(row, 4), 2)
         chunks = self.row_bytes // CHUNK  # ldmatrix reads 8 rows, and a chunk of each
-        return code.rem(code.div(row, max(1, 8 // chunks)), min(8, chunks))
+        return remainder_unsigned(divide_unsigned(row, max(1, 8 // chunks)), min(8, chunks))

@@ -6,9 +6,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType, Value
+from xtc.ir.builders.control import branch
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import (
+    Number,
+    add,
+    compare,
+    constant,
+    divide_unsigned,
+    multiply,
+    remainder_unsigned,
+)
+from xtc.ir.mlir import IntegerType, Value, arith
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._panel import CHUNK, PERIOD, Panel
-from xtc_targets.nvgpu.passes._thread_code import Code, Number
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_sum, wide_times
 
 _NARROWEST_ASYNC = 4
 
@@ -39,87 +52,84 @@ class PanelCopies:
     one wherever that is possible, so that they need no registers of their own.
     """
 
-    def __init__(self, panel: Panel, code: Code, thread: Value, threads: int) -> None:
+    def __init__(self, panel: Panel, thread: Value, threads: int) -> None:
         self.panel = panel
         source, nbytes = panel.source, panel.kind.nbytes
         self._packed = source.width // nbytes
         units = panel.row_bytes // source.width
         count = panel.rows * units // threads
         if units <= threads:
-            row, unit = code.div(thread, units), code.rem(thread, units)
+            row, unit = divide_unsigned(thread, units), remainder_unsigned(thread, units)
             steps = [(i * (threads // units), 0) for i in range(count)]
         else:
             row, unit = 0, thread
             per_row = units // threads
             steps = [(i // per_row, i % per_row * threads) for i in range(count)]
-        first, k = self._position(code, row, unit)
-        self._address = code.moved(
+        first, k = self._position(row, unit)
+        self._address = advanced(
             source.address,
-            code.wide_sum(
+            wide_sum(
                 [
-                    code.wide_times(code.add(panel.first, first), source.stride * nbytes),
-                    code.wide_times(k, source.k_stride * nbytes),
+                    wide_times(add(panel.first, first), source.stride * nbytes),
+                    wide_times(k, source.k_stride * nbytes),
                 ]
             ),
         )
-        self._units = [self._unit(code, row, unit, *step) for step in steps]
+        self._units = [self._unit(row, unit, *step) for step in steps]
 
-    def _position(self, code: Code, row: Number, unit: Number) -> tuple[Number, Number]:
+    def _position(self, row: Number, unit: Number) -> tuple[Number, Number]:
         """Row or column in the tile, and position along K, of a unit of a row of shared memory."""
-        return self._ordered(row, code.mul(unit, self._packed))
+        return self._ordered(row, multiply(unit, self._packed))
 
     def _ordered(self, row: T, element: T) -> tuple[T, T]:
         return (row, element) if self.panel.source.along_k else (element, row)
 
-    def _unit(self, code: Code, row: Number, unit: Number, rows: int, units: int) -> _Unit:
+    def _unit(self, row: Number, unit: Number, rows: int, units: int) -> _Unit:
         """The unit `rows` rows and `units` units after the first one of the thread."""
         panel, source = self.panel, self.panel.source
         behind, k_behind = self._ordered(rows, units * self._packed)
-        position, k = self._position(code, code.add(row, rows), code.add(unit, units))
+        position, k = self._position(add(row, rows), add(unit, units))
         inside = None
         if source.extent % panel.size:
-            inside = code.less(code.add(panel.first, position), source.extent)
+            inside = compare("ult", add(panel.first, position), source.extent)
         nbytes = (behind * source.stride + k_behind * source.k_stride) * panel.kind.nbytes
-        return _Unit(self._unit_offset(code, row, unit, rows, units), nbytes, inside, k)
+        return _Unit(self._unit_offset(row, unit, rows, units), nbytes, inside, k)
 
-    def _unit_offset(self, code: Code, row: Number, unit: Number, rows: int, units: int) -> Number:
+    def _unit_offset(self, row: Number, unit: Number, rows: int, units: int) -> Number:
         width = self.panel.source.width
         known = rows if rows % PERIOD == 0 else 0
-        at = code.mul(unit, width)
-        chunk, rest = code.div(at, CHUNK), code.rem(at, CHUNK)
-        place = self.panel.chunk_offset(code, code.add(row, rows - known), chunk)
-        return code.add(code.add(place, rest), known * self.panel.row_bytes + units * width)
+        at = multiply(unit, width)
+        chunk, rest = divide_unsigned(at, CHUNK), remainder_unsigned(at, CHUNK)
+        place = self.panel.chunk_offset(add(row, rows - known), chunk)
+        return add(add(place, rest), known * self.panel.row_bytes + units * width)
 
-    def issue(self, code: Code, tile: Number, slot: Value) -> None:
+    def issue(self, tile: Number, slot: Value) -> None:
         """Start to copy a tile to a slot; elements outside the operand become 0."""
         panel, source = self.panel, self.panel.source
         step = panel.k_elements * source.k_stride * panel.kind.nbytes
-        begin = code.moved(self._address, code.wide_times(tile, step))
-        first_k = code.mul(tile, panel.k_elements)
+        begin = advanced(self._address, wide_times(tile, step))
+        first_k = multiply(tile, panel.k_elements)
         for unit in self._units:
             conditions = [] if unit.inside is None else [unit.inside]
             if source.k_extent % panel.k_elements:
-                conditions.append(code.less(code.add(first_k, unit.k), source.k_extent))
-            to = code.moved(slot, code.known(unit.place))
-            self._copy(code, to, code.moved(begin, unit.behind), code.all_of(conditions))
+                conditions.append(compare("ult", add(first_k, unit.k), source.k_extent))
+            to = advanced(slot, as_i32(unit.place))
+            self._copy(to, advanced(begin, unit.behind), all_of(conditions))
 
-    def _copy(self, code: Code, to: Value, source: Value, inside: Value | None) -> None:
+    def _copy(self, to: Value, source: Value, inside: Value | bool) -> None:
         width = self.panel.source.width
         if width < _NARROWEST_ASYNC:
-            self._copy_now(code, to, source, inside)
+            self._copy_now(to, source, inside)
             return
-        modifier = "cg" if width == CHUNK else "ca"  # others go through the first-level cache
-        attributes = {
-            "modifier": Attribute.parse(f"#nvvm<load_cache_modifier {modifier}>"),
-            "size": IntegerAttr.get(IntegerType.get_signless(32), width),
-        }
-        size = [] if inside is None else [code.select(inside, width, 0)]
-        code.op("nvvm.cp.async.shared.global", (), [to, source, *size], attributes)
+        kinds = nvvm.LoadCacheModifierKind
+        modifier = kinds.CG if width == CHUNK else kinds.CA  # CA: by way of the first-level cache
+        size = None if inside is True else arith.select(inside, as_i32(width), as_i32(0))
+        nvvm.cp_async_shared_global(to, source, width, modifier, cp_size=size)
 
-    def _copy_now(self, code: Code, to: Value, source: Value, inside: Value | None) -> None:
+    def _copy_now(self, to: Value, source: Value, inside: Value | bool) -> None:
         width = self.panel.source.width
         type = IntegerType.get_signless(8 * width)
-        if inside is not None:
-            code.store(code.constant(0, 8 * width), to, width)
-        with code.when(inside):
-            code.store(code.load(type, source, width), to, width)
+        if inside is not True:
+            llvm.store(constant(0, type), to, alignment=width)
+        with branch(inside):
+            llvm.store(llvm.load(type, source, alignment=width), to, alignment=width)

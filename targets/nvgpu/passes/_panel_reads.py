@@ -5,17 +5,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from xtc.ir.mlir import (
-    Attribute,
-    DenseI64ArrayAttr,
-    F32Type,
-    IntegerAttr,
-    IntegerType,
-    Type,
-    Value,
-)
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
+from xtc.ir.mlir import Attribute, F32Type, IntegerType, Type, Value
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._panel import Panel
-from xtc_targets.nvgpu.passes._thread_code import Code, Number
+from xtc_targets.nvgpu.passes._thread_code import as_i32
 
 GROUP = 16
 """Rows or columns that one fragment has: those of A for one mma, those of B for two."""
@@ -39,13 +35,12 @@ class PanelReads:
     from each other by an exclusive or, across them by a fixed distance.
     """
 
-    def __init__(self, panel: Panel, code: Code, lane: Value, first: Number, is_a: bool) -> None:
+    def __init__(self, panel: Panel, lane: Value, first: Number, is_a: bool) -> None:
         """`first` is the row or column of the tile with which the warp's part begins."""
         self.panel = panel
         self._first, self._is_a = first, is_a
         self._offsets: dict[tuple[int, int], Number] = {}
         self._lane = lane
-        self._code = code  # computes offsets
 
     def prepare(self, groups: int, steps: int) -> None:
         """Compute the offsets of all groups and steps."""
@@ -54,21 +49,19 @@ class PanelReads:
                 for register in range(_REGISTERS):
                     self._offset(group, step, register)
 
-    def fragment(self, code: Code, slot: Value, group: int, step: int) -> list[Value]:
+    def fragment(self, slot: Value, group: int, step: int) -> list[Value]:
         """The registers of a group of 16 rows or columns, of one step of the tile in `slot`."""
         if self.panel.by_matrices:
-            words = self._matrices(code, self._address(code, slot, group, step, 0))
+            words = self._matrices(self._address(slot, group, step, 0))
         else:
             i32 = IntegerType.get_signless(32)
-            addresses = [
-                self._address(code, slot, group, step, number) for number in range(_REGISTERS)
-            ]
-            words = [code.load(i32, address, _WORD) for address in addresses]
-        return [self._taken(code, word) for word in words]
+            addresses = [self._address(slot, group, step, number) for number in range(_REGISTERS)]
+            words = [llvm.load(i32, address, alignment=_WORD) for address in addresses]
+        return [self._taken(word) for word in words]
 
-    def _address(self, code: Code, slot: Value, group: int, step: int, register: int) -> Value:
+    def _address(self, slot: Value, group: int, step: int, register: int) -> Value:
         offset, behind = self._offset(group, step, register)
-        return code.moved(code.moved(slot, code.known(offset)), behind)
+        return advanced(advanced(slot, as_i32(offset)), behind)
 
     def _offset(self, group: int, step: int, register: int) -> tuple[Number, int]:
         """The offset of a fragment in a slot: the thread's number, and bytes after it."""
@@ -82,56 +75,53 @@ class PanelReads:
 
     def _matrix_offset(self, number: int) -> Number:
         """That of the row whose address the lane gives, for this step or this group."""
-        code, panel = self._code, self.panel
-        row = code.rem(self._lane, _HALF)
-        half, k_half = self._halves(code.rem(code.div(self._lane, 8), 2), code.div(self._lane, 16))
+        panel = self.panel
+        row = remainder_unsigned(self._lane, _HALF)
+        half, k_half = self._halves(
+            remainder_unsigned(divide_unsigned(self._lane, 8), 2), divide_unsigned(self._lane, 16)
+        )
         if panel.source.along_k:
-            row = code.add(code.add(self._first, row), code.mul(half, _HALF))
-            return panel.chunk_offset(code, row, code.add(k_half, 2 * number))
-        row = code.add(row, code.mul(k_half, _HALF))
-        column = code.add(code.div(self._first, _HALF), half)
-        return panel.chunk_offset(code, row, code.add(column, 2 * number))
+            row = add(add(self._first, row), multiply(half, _HALF))
+            return panel.chunk_offset(row, add(k_half, 2 * number))
+        row = add(row, multiply(k_half, _HALF))
+        column = add(divide_unsigned(self._first, _HALF), half)
+        return panel.chunk_offset(row, add(column, 2 * number))
 
     def _word_offset(self, group: int, step: int, register: int) -> tuple[Number, int]:
         """That of the element of 32 bits that the lane reads."""
-        code, panel = self._code, self.panel
+        panel = self.panel
         half, k_half = self._halves(register % 2, register // 2)
         if (group, half) not in self._offsets:
-            column = code.div(self._lane, 4)
-            chunk = code.add(code.div(self._first, 4), code.div(column, 4))
-            chunk = code.add(chunk, GROUP // 4 * group + 2 * half)
-            offset = panel.chunk_offset(code, code.rem(self._lane, 4), chunk)
-            self._offsets[group, half] = code.add(offset, code.mul(code.rem(column, 4), _WORD))
+            column = divide_unsigned(self._lane, 4)
+            chunk = add(divide_unsigned(self._first, 4), divide_unsigned(column, 4))
+            chunk = add(chunk, GROUP // 4 * group + 2 * half)
+            offset = panel.chunk_offset(remainder_unsigned(self._lane, 4), chunk)
+            self._offsets[group, half] = add(offset, multiply(remainder_unsigned(column, 4), _WORD))
         return self._offsets[group, half], (8 * step + 4 * k_half) * panel.row_bytes
 
     def _halves(self, low: T, high: T) -> tuple[T, T]:
         """The half of rows or columns, and of K, from the two bits of the number of a register."""
         return (low, high) if self._is_a else (high, low)
 
-    def _matrices(self, code: Code, address: Value) -> list[Value]:
+    def _matrices(self, address: Value) -> list[Value]:
         layout = "row" if self.panel.source.along_k else "col"  # "col" is transposed
+        loaded = nvvm.ldmatrix(
+            Type.parse(_MATRICES),
+            address,
+            _REGISTERS,
+            Attribute.parse(f"#nvvm.mma_layout<{layout}>"),
+            Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
+            Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+        )
         i32 = IntegerType.get_signless(32)
-        attributes = {
-            "num": IntegerAttr.get(i32, _REGISTERS),
-            "layout": Attribute.parse(f"#nvvm.mma_layout<{layout}>"),
-            "shape": Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
-            "eltType": Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
-        }
-        loaded = code.value("nvvm.ldmatrix", Type.parse(_MATRICES), [address], attributes)
-        return [part(code, loaded, number, i32) for number in range(_REGISTERS)]
+        return [llvm.extractvalue(i32, loaded, [number]) for number in range(_REGISTERS)]
 
-    def _taken(self, code: Code, word: Value) -> Value:
+    def _taken(self, word: Value) -> Value:
         """A register in the type that mma.sync takes; float32 is rounded to the nearest TF32."""
         if self.panel.kind.name == "bf16":
             return word
         if self.panel.kind.name == "f16":
-            return code.value("llvm.bitcast", Type.parse("vector<2xf16>"), [word])
-        number = code.value("llvm.bitcast", F32Type.get(), [word])
-        rounding = {"rnd": Attribute.parse("#nvvm.fp_rnd_mode<rna>")}
-        return code.value("nvvm.convert.float.to.tf32", word.type, [number], rounding)
-
-
-def part(code: Code, struct: Value, number: int, type: Type) -> Value:
-    """A member of a struct."""
-    position = {"position": DenseI64ArrayAttr.get([number])}
-    return code.value("llvm.extractvalue", type, [struct], position)
+            return llvm.bitcast(Type.parse("vector<2xf16>"), word)
+        number = llvm.bitcast(F32Type.get(), word)
+        rounding = Attribute.parse("#nvvm.fp_rnd_mode<rna>")
+        return nvvm.convert_float_to_tf32(word.type, number, rnd=rounding)

@@ -3,42 +3,31 @@
 
 from __future__ import annotations
 
-from xtc.ir.mlir import (
-    FlatSymbolRefAttr,
-    InsertionPoint,
-    IntegerAttr,
-    IntegerType,
-    Module,
-    Operation,
-    Type,
-    Value,
-)
+from xtc.ir.builders.functions import declare
+from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, Type, Value, memref
 from xtc.ir.partition import symbol_of, top_level
 from xtc_targets.nvgpu.passes._kernels import SHARED, SHARED_BYTES, SHARED_SYMBOL
-from xtc_targets.nvgpu.passes._thread_code import Code
+from xtc_targets.nvgpu.passes._thread_code import address_of
 
 _TYPE = f"memref<0xi8, {SHARED}>"
 _ALIGNMENT = 1024
 
 
-def shared_memory(kernel: Operation, nbytes: int, code: Code) -> Value:
+def shared_memory(kernel: Operation, nbytes: int) -> Value:
     """The address of the shared memory of a kernel, `nbytes` of it, aligned to 1024.
 
     The launch gives the size of the array, as a kernel can declare 48 KiB at most.
     """
     declare_shared(kernel.parent)
     kernel.attributes[SHARED_BYTES] = IntegerAttr.get(IntegerType.get_signless(64), nbytes)
-    name = {"name": FlatSymbolRefAttr.get(SHARED_SYMBOL)}
-    return code.address(code.value("memref.get_global", Type.parse(_TYPE), (), name), SHARED)
+    return address_of(memref.get_global(Type.parse(_TYPE), SHARED_SYMBOL), SHARED)
 
 
 def declare_shared(module: Operation) -> None:
     """Declare the array that is the shared memory of every kernel, once."""
     if not any(_declares(op) for op in top_level(module)):
         text = f"memref.global @{SHARED_SYMBOL} : {_TYPE} {{alignment = {_ALIGNMENT} : i64}}"
-        with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-            for op in Module.parse(text).body.operations:
-                op.operation.clone()
+        declare(module, text)
 
 
 def _declares(op: Operation) -> bool:

@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from xtc.core.errors import CompileError
+from xtc.ir.builders.functions import declare as declare_functions
+from xtc.ir.builders.llvm import advanced, call, constant, plain_address
 from xtc.ir.mlir import (
     BoolAttr,
     DenseI32ArrayAttr,
@@ -16,11 +18,10 @@ from xtc.ir.mlir import (
     IntegerAttr,
     Operation,
     Type,
-    TypeAttr,
     Value,
     all_operations,
 )
-from xtc_targets.nvgpu.passes import _llvm as llvm
+from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
 
 _DECLARATIONS = """
@@ -57,7 +58,7 @@ Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | N
 def declare(module: Operation) -> None:
     """Declare the functions where an operation of the module needs them."""
     if any(op.name in _CALLS and not _is_block_barrier(op) for op in all_operations(module)):
-        llvm.declare(module, _DECLARATIONS)
+        declare_functions(module, _DECLARATIONS)
 
 
 def replace(kernel: Operation) -> None:
@@ -68,7 +69,7 @@ def replace(kernel: Operation) -> None:
             raise _unknown(op)
     for op in [op for op in found if _is_block_barrier(op)]:
         with op.location:
-            llvm.call("cuda_barrier", [], [], InsertionPoint(op))
+            call("cuda_barrier", [], [], InsertionPoint(op))
         found.remove(op)
         op.erase()
     if not found:
@@ -110,55 +111,52 @@ def _barrier(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     _refuse(op, "reductionOp")
     given = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     operands = list(op.operands)
-    barrier = operands[0] if given[0] else llvm.constant(0, ip)
-    threads = operands[given[0]] if given[1] else llvm.constant(0, ip)  # 0: the whole block
-    llvm.call("cuda_barrier_sync", [barrier, threads], [], ip)
+    barrier = operands[0] if given[0] else constant(0, ip)
+    threads = operands[given[0]] if given[1] else constant(0, ip)  # 0: the whole block
+    call("cuda_barrier_sync", [barrier, threads], [], ip)
 
 
 def _warp_barrier(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    llvm.call("cuda_warp_sync", [op.operands[0]], [], ip)
+    call("cuda_warp_sync", [op.operands[0]], [], ip)
 
 
 def _scratch(ip: InsertionPoint) -> Value:
     """A thread's memory for the registers of one instruction."""
-    i32 = llvm.constant(_SCRATCH_WORDS, ip)
-    attributes = {"elem_type": TypeAttr.get(i32.type)}
-    pointer = Type.parse("!llvm.ptr")
-    return Operation.create("llvm.alloca", [pointer], [i32], attributes, ip=ip).results[0]
+    words = constant(_SCRATCH_WORDS, ip)
+    return llvm.alloca(Type.parse("!llvm.ptr"), words, words.type, ip=ip)
 
 
 def _copy(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    to, source = (llvm.plain_address(value, ip) for value in list(op.operands)[:2])
-    nbytes = llvm.constant(int(IntegerAttr(op.attributes["size"]).value), ip)
+    to, source = (plain_address(value, ip) for value in list(op.operands)[:2])
+    nbytes = constant(int(IntegerAttr(op.attributes["size"]).value), ip)
     given = op.operands[2] if len(op.operands) > 2 else nbytes
-    llvm.call("cuda_copy_async", [to, source, nbytes, given], [], ip)
+    call("cuda_copy_async", [to, source, nbytes, given], [], ip)
 
 
 def _commit(op: Operation, ip: InsertionPoint, memory: Value) -> None:
-    llvm.call("cuda_copy_async_commit", [], [], ip)
+    call("cuda_copy_async_commit", [], [], ip)
 
 
 def _wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     groups = int(IntegerAttr(op.attributes["n"]).value)
-    llvm.call("cuda_copy_async_wait", [llvm.constant(groups, ip)], [], ip)
+    call("cuda_copy_async_wait", [constant(groups, ip)], [], ip)
 
 
 def _load_matrix(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     _require(op, shape="m = 8, n = 8", eltType="b16")
-    row = llvm.plain_address(op.operands[0], ip)
-    count = llvm.constant(int(IntegerAttr(op.attributes["num"]).value), ip)
-    transposed = llvm.constant(int("col" in str(op.attributes["layout"])), ip)
-    llvm.call("cuda_load_matrix", [memory, row, count, transposed], [], ip)
-    return Operation.create("llvm.load", [op.results[0].type], [memory], ip=ip).results[0]
+    row = plain_address(op.operands[0], ip)
+    count = constant(int(IntegerAttr(op.attributes["num"]).value), ip)
+    transposed = constant(int("col" in str(op.attributes["layout"])), ip)
+    call("cuda_load_matrix", [memory, row, count, transposed], [], ip)
+    return llvm.load(op.results[0].type, memory, ip=ip)
 
 
 def _mma(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
-    a, b, c = (llvm.moved(memory, words * _WORD, ip) for words in (0, 4, 6))
+    a, b, c = (advanced(memory, words * _WORD, ip) for words in (0, 4, 6))
     for number, value in enumerate(op.operands):
-        place = llvm.moved(memory, number * _WORD, ip)
-        Operation.create("llvm.store", [], [value, place], ip=ip)
-    llvm.call("cuda_mma", [llvm.constant(_mma_kind(op), ip), c, a, b, c], [], ip)
-    return Operation.create("llvm.load", [op.results[0].type], [c], ip=ip).results[0]
+        llvm.store(value, advanced(memory, number * _WORD, ip), ip=ip)
+    call("cuda_mma", [constant(_mma_kind(op), ip), c, a, b, c], [], ip)
+    return llvm.load(op.results[0].type, c, ip=ip)
 
 
 def _mma_kind(op: Operation) -> int:
@@ -176,7 +174,7 @@ def _to_tf32(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     _require(op, rnd="rna")
     if "relu" in op.attributes and BoolAttr(op.attributes["relu"]).value:
         raise _unknown(op)
-    made = llvm.call("cuda_to_tf32", [op.operands[0]], [op.results[0].type], ip)
+    made = call("cuda_to_tf32", [op.operands[0]], [op.results[0].type], ip)
     return made.results[0]
 
 
@@ -186,12 +184,12 @@ def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     mask, value, lane, clamp = op.operands
     word, type = mask.type, value.type
     if type != word:
-        value = Operation.create("llvm.bitcast", [word], [value], ip=ip).results[0]
-    number = llvm.constant(_MODES[mode[1] if mode else ""], ip)
+        value = llvm.bitcast(word, value, ip=ip)
+    number = constant(_MODES[mode[1] if mode else ""], ip)
     operands = [mask, number, value, lane, clamp, memory]
-    made = llvm.call("cuda_shuffle", operands, [word], ip).results[0]
+    made = call("cuda_shuffle", operands, [word], ip).results[0]
     if type != word:
-        made = Operation.create("llvm.bitcast", [type], [made], ip=ip).results[0]
+        made = llvm.bitcast(type, made, ip=ip)
     return made
 
 

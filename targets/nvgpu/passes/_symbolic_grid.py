@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from xtc.ir.attributes import LAUNCH_GRID
-from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.numbers import multiply
 from xtc.ir.mlir import (
     AffineDimExpr,
     AffineExpr,
@@ -23,7 +23,7 @@ from xtc.ir.mlir import (
 )
 from xtc_passes.offload.lower_device_commands import INTEGERS
 from xtc_targets.nvgpu.passes._kernels import set_shape
-from xtc_targets.nvgpu.passes._numbered_loops import binary, known, move_body, where_below
+from xtc_targets.nvgpu.passes._numbered_loops import known, move_body, where_below
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,8 @@ class SymbolicLoop:
         which the host computes it.
         """
         ip = InsertionPoint(self.loop)
-        iterations, each = self.size, math.prod(self.inner)
-        if each != 1:
-            iterations = binary("arith.muli", iterations, index_constant(each, ip), ip)
-        end = where_below(number, iterations, ip)
+        each = math.prod(self.inner)
+        end = where_below(number, multiply(self.size, each, ip), ip)
         move_body(self.loop, [None, *(range(size) for size in self.inner)], number, end)
         set_shape(kernel, [0, 0, 0], [threads])
         arguments = [a for a in kernel.regions[0].blocks[0].arguments if str(a.type) in INTEGERS]

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
+from xtc.ir.builders.affine import delinearized
 from xtc.ir.builders.numbers import index_constant, linear_offset
 from xtc.ir.builders.tensors import Offset
-from xtc.ir.mlir import DenseI64ArrayAttr, IndexType, InsertionPoint, Operation, Value
+from xtc.ir.mlir import InsertionPoint, Operation, Value, memref
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP
 
@@ -99,14 +100,13 @@ class Reduction:
                 values.update(zip(op.results, copy.results, strict=True))
         return values.get(self.element, self.element)
 
-    def place(self, counters: Mapping[int, Value], ip: InsertionPoint) -> tuple[Value, ...]:
+    def location(
+        self, counters: Mapping[int, Value], ip: InsertionPoint
+    ) -> tuple[Value, list[Value]]:
         """The location of the result of a row: its buffer, and the indices."""
         number = self.nest.destination
         indices = self.nest.indices[number]
-        return (
-            self.nest.op.operands[number],
-            *(_position(index, counters, ip) for index in indices),
-        )
+        return self.nest.op.operands[number], [_position(index, counters, ip) for index in indices]
 
     def combined(self, a: Value, b: Value, ip: InsertionPoint) -> Value:
         """Two values in one."""
@@ -122,9 +122,8 @@ def _loaded(
     buffer = nest.op.operands[number]
     if not is_shaped(buffer):
         return buffer
-    places = [_position(index, counters, ip) for index in nest.indices[number]]
-    type = buffer.type.element_type
-    return Operation.create("memref.load", [type], [buffer, *places], ip=ip).results[0]
+    indices = [_position(index, counters, ip) for index in nest.indices[number]]
+    return memref.load(buffer, indices, ip=ip)
 
 
 def _position(index: Index, counters: Mapping[int, Value], ip: InsertionPoint) -> Value:
@@ -157,7 +156,4 @@ def counters_of(
     sizes = [nest.extents[loop] for loop in loops]
     if sizes:
         sizes[-1] //= step
-    basis = {"static_basis": DenseI64ArrayAttr.get(sizes)}
-    results = [IndexType.get()] * len(loops)
-    made = Operation.create("affine.delinearize_index", results, [number], basis, ip=ip)
-    return dict(zip(loops, made.results, strict=True))
+    return dict(zip(loops, delinearized(number, sizes, ip), strict=True))

@@ -8,23 +8,18 @@ from collections.abc import Sequence
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import DEVICE
-from xtc.ir.builders.generic import generic
-from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.generic import generic, loop_index, yield_
+from xtc.ir.builders.numbers import compare, index_constant
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
-    FloatAttr,
     FloatType,
-    IndexType,
     InsertionPoint,
-    IntegerAttr,
-    IntegerType,
     Operation,
     OpResult,
-    Type,
     Value,
+    arith,
+    tensor,
 )
-
-_LESS_UNSIGNED = 6  # arith.cmpi: ult
 
 
 def padded(source: Value, sizes: Sequence[int], like: Operation) -> Value:
@@ -45,8 +40,7 @@ def padded(source: Value, sizes: Sequence[int], like: Operation) -> Value:
     out = empty(sizes, source, ip)
     op = generic([(out, row)], len(shape), (), kept, ip)
     with InsertionPoint(op.regions[0].blocks[0]):
-        value = _element(source, sizes)
-        Operation.create("linalg.yield", operands=[value])
+        yield_([_element(source, sizes)])
     return op.results[0]
 
 
@@ -61,28 +55,16 @@ def _filled(fill: Operation, sizes: Sequence[int], ip: InsertionPoint) -> Value:
 
 def _element(source: Value, sizes: Sequence[int]) -> Value:
     """The element of `source` at the loops' counters, or zero where it has none."""
-    type = source.type.element_type
-    i1, predicate = IntegerType.get_signless(1), IntegerType.get_signless(64)
-    less = {"predicate": IntegerAttr.get(predicate, _LESS_UNSIGNED)}
-    places, inside = [], []
-    ip = InsertionPoint.current
+    indices, inside = [], []
     for loop, (size, wide) in enumerate(zip(shape_of(source), sizes, strict=True)):
-        number = {"dim": IntegerAttr.get(predicate, loop)}
-        index = Operation.create("linalg.index", [IndexType.get()], attributes=number).results[0]
+        index = loop_index(loop)
         if wide > size:
-            bound, last = index_constant(size, ip), index_constant(size - 1, ip)
-            inside.append(Operation.create("arith.cmpi", [i1], [index, bound], less).results[0])
-            index = Operation.create("arith.minui", [index.type], [index, last]).results[0]
-        places.append(index)
-    value = Operation.create("tensor.extract", [type], [source, *places]).results[0]
-    zero = Operation.create("arith.constant", [type], attributes={"value": _zero(type)})
+            bound, last = index_constant(size), index_constant(size - 1)
+            inside.append(compare("ult", index, bound))
+            index = arith.minui(index, last)
+        indices.append(index)
+    value = tensor.extract(source, indices)
+    zero = arith.constant(value.type, 0.0 if isinstance(value.type, FloatType) else 0)
     for condition in inside:
-        operands = [condition, value, zero.results[0]]
-        value = Operation.create("arith.select", [type], operands).results[0]
+        value = arith.select(condition, value, zero)
     return value
-
-
-def _zero(type: Type) -> FloatAttr | IntegerAttr:
-    if isinstance(type, FloatType):
-        return FloatAttr.get(type, 0.0)
-    return IntegerAttr.get(type, 0)

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from xtc.ir.builders.functions import call, declare
 from xtc.ir.mlir import (
-    DenseI64ArrayAttr,
     F32Type,
-    FlatSymbolRefAttr,
     FloatType,
     InsertionPoint,
-    Module,
     Operation,
     Type,
     Value,
     VectorType,
     all_operations,
+    arith,
+    vector,
 )
 from xtc.ir.passes import Pass
 
@@ -68,12 +68,14 @@ def _replace(op: Operation, module: Operation, declared: set[str]) -> None:
     ip = InsertionPoint(op)
     type = op.results[0].type
     if isinstance(type, VectorType):
-        places = list(itertools.product(*map(range, type.shape)))
+        positions = list(itertools.product(*map(range, type.shape)))
         parts = [
-            _call(op.name, [_extract(value, place, ip) for value in op.operands], ip)
-            for place in places
+            _call(
+                op.name, [vector.extract(value, [], list(at), ip=ip) for value in op.operands], ip
+            )
+            for at in positions
         ]
-        made = Operation.create("vector.from_elements", [type], parts, ip=ip).results[0]
+        made = vector.from_elements(type, parts, ip=ip)
         element = type.element_type
     else:
         made, element = _call(op.name, list(op.operands), ip), type
@@ -82,25 +84,14 @@ def _replace(op: Operation, module: Operation, declared: set[str]) -> None:
     op.erase()
 
 
-def _extract(vector: Value, place: tuple[int, ...], ip: InsertionPoint) -> Value:
-    element = VectorType(vector.type).element_type
-    attributes = {"static_position": DenseI64ArrayAttr.get(place)}
-    return Operation.create("vector.extract", [element], [vector], attributes, ip=ip).results[0]
-
-
 def _call(name: str, operands: list[Value], ip: InsertionPoint) -> Value:
     """The function's value of scalars, computed in the type that the library has."""
     type = operands[0].type
     wide = _library_type(type)
     if wide != type:
-        operands = [_cast("arith.extf", value, wide, ip) for value in operands]
-    attributes = {"callee": FlatSymbolRefAttr.get(_function(name, wide))}
-    result = Operation.create("func.call", [wide], operands, attributes, ip=ip).results[0]
-    return result if wide == type else _cast("arith.truncf", result, type, ip)
-
-
-def _cast(name: str, value: Value, type: Type, ip: InsertionPoint) -> Value:
-    return Operation.create(name, [type], [value], ip=ip).results[0]
+        operands = [arith.extf(wide, value, ip=ip) for value in operands]
+    result = call(_function(name, wide), operands, [wide], ip=ip).results[0]
+    return result if wide == type else arith.truncf(type, result, ip=ip)
 
 
 def _library_type(type: Type) -> Type:
@@ -119,6 +110,4 @@ def _declare(name: str, element: Type, module: Operation, declared: set[str]) ->
     declared.add(function)
     count = 2 if name == "math.powf" else 1
     text = f"func.func private @{function}({', '.join([str(wide)] * count)}) -> {wide}"
-    with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        for op in Module.parse(text).body.operations:
-            op.operation.clone()
+    declare(module, text)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.interfaces.target import kernel_symbol
+from xtc.ir.builders.functions import declare
+from xtc.ir.builders.llvm import call, constant
 from xtc.ir.mlir import (
     Attribute,
     FlatSymbolRefAttr,
@@ -16,9 +18,9 @@ from xtc.ir.mlir import (
     Type,
     all_operations,
 )
+from xtc.ir.mlir_llvm import llvm
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes import _llvm as llvm
 from xtc_targets.nvgpu.passes import _simulator_calls as simulated
 from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
@@ -68,7 +70,7 @@ class CallSimulator(Pass):
         if not found:
             return
         with module.context:
-            llvm.declare(module, _CONTRACT)
+            declare(module, _CONTRACT)
             simulated.declare(module)
             for kernel in found:
                 for op in all_operations(kernel):
@@ -86,14 +88,13 @@ def _replace(op: Operation) -> None:
     ip = InsertionPoint(op)
     if op.name in _POSITIONS:
         function, axis = _POSITIONS[op.name]
-        made = llvm.call(function, [llvm.constant(axis, ip)], [op.results[0].type], ip)
+        made = call(function, [constant(axis, ip)], [op.results[0].type], ip).results[0]
     elif _is_shared_memory(op):
-        plain = llvm.call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
-        made = Operation.create("llvm.addrspacecast", [op.results[0].type], [plain], ip=ip)
+        plain = call("cuda_shared", [], [Type.parse("!llvm.ptr")], ip).results[0]
+        made = llvm.addrspacecast(op.results[0].type, plain, ip=ip)
     else:
         return
-    for old, new in zip(op.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
+    op.results[0].replace_all_uses_with(made)
     op.erase()
 
 

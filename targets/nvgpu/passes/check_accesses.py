@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
+from xtc.ir.builders.functions import declare
+from xtc.ir.builders.llvm import advanced, call, constant, plain_address
 from xtc.ir.mlir import (
     FloatType,
     InsertionPoint,
@@ -19,7 +21,6 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes import _llvm as llvm
 
 _READ, _WRITE = "cuda_read", "cuda_write"
 _DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in (_READ, _WRITE))
@@ -51,7 +52,7 @@ class CheckAccesses(Pass):
         ]
         with module.context:
             if accesses:
-                llvm.declare(module, _DECLARATIONS)
+                declare(module, _DECLARATIONS)
             for op in accesses:
                 with op.location:
                     _announce(op)
@@ -75,9 +76,9 @@ def _announce(op: Operation) -> None:
     pointer = op.operands[0 if reads else 1]
     nbytes = _bytes_of(op.results[0].type if reads else op.operands[0].type)
     each = min(nbytes, _alignment(op, nbytes), _WIDEST)
-    base, width = llvm.plain_address(pointer, ip), llvm.constant(each, ip)
+    base, width = plain_address(pointer, ip), constant(each, ip)
     for offset in range(0, nbytes, each):
-        llvm.call(_READ if reads else _WRITE, [llvm.moved(base, offset, ip), width], [], ip)
+        call(_READ if reads else _WRITE, [advanced(base, offset, ip), width], [], ip)
 
 
 def _alignment(op: Operation, nbytes: int) -> int:

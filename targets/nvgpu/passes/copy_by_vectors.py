@@ -6,16 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.builders.numbers import index_constant
+from xtc.ir.builders.control import parallel
 from xtc.ir.mlir import (
-    DenseI32ArrayAttr,
-    IndexType,
     InsertionPoint,
     MemRefType,
     Operation,
-    Value,
     VectorType,
     all_operations,
+    vector,
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -74,23 +72,9 @@ def _fits(type: MemRefType, lanes: int) -> bool:
 def _rewrite(copy: Operation, lanes: int) -> None:
     source, target = copy.operands
     type = MemRefType(source.type)
-    ip = InsertionPoint(copy)
-    steps = [1] * (type.rank - 1) + [lanes]
-    bounds = [index_constant(number, ip) for number in ([0] * type.rank + list(type.shape) + steps)]
-    loop = Operation.create(
-        "scf.parallel",
-        operands=bounds,
-        attributes={"operandSegmentSizes": DenseI32ArrayAttr.get([type.rank] * 3 + [0])},
-        regions=1,
-        ip=ip,
-    )
-    body = loop.regions[0].blocks.append(*[IndexType.get()] * type.rank)
-    with InsertionPoint(body):
-        _move(source, target, list(body.arguments), VectorType.get([lanes], type.element_type))
-        Operation.create("scf.reduce")
+    *outer, row = map(range, type.shape)
+    indices, end = parallel([*outer, row[::lanes]], ip=InsertionPoint(copy))
+    piece = VectorType.get([lanes], type.element_type)
+    with InsertionPoint(end):
+        vector.store(vector.load(piece, source, indices), target, indices)
     copy.erase()
-
-
-def _move(source: Value, target: Value, places: list[Value], type: VectorType) -> None:
-    vector = Operation.create("vector.load", [type], [source, *places]).results[0]
-    Operation.create("vector.store", operands=[vector, target, *places])

@@ -20,6 +20,7 @@ from xtc.ir.mlir import (
     Operation,
     Value,
     all_operations,
+    arith,
 )
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
@@ -41,12 +42,11 @@ from xtc_targets.nvgpu.passes._kernels import (
     set_shape,
 )
 from xtc_targets.nvgpu.passes._numbered_loops import (
-    binary,
     count,
     extents,
     move_body,
-    place,
-    steps,
+    position,
+    strided_loop,
     where_below,
 )
 
@@ -102,7 +102,7 @@ class DistributeBlocks(Pass):
             return
         with loop.location:
             self._share(kernel, loop.regions[0].blocks[0], count(ranges))
-            move_body(loop, ranges, place(BLOCK_ID, InsertionPoint(loop)), loop)
+            move_body(loop, ranges, position(BLOCK_ID, InsertionPoint(loop)), loop)
         loop.erase()
 
     def _share(self, kernel: Operation, body: Block, blocks: int) -> None:
@@ -115,7 +115,7 @@ class DistributeBlocks(Pass):
         with kernel.location:
             insert_barriers(body)
             _share_buffers(body)
-            _Threads(place(THREAD_ID, begin), threads).run(body)
+            _Threads(position(THREAD_ID, begin), threads).run(body)
 
 
 def _is_mapped(loop: Operation, to: str) -> bool:
@@ -188,13 +188,13 @@ class _Threads:
     def _iterations(self, iterations: int, ip: InsertionPoint) -> tuple[Value, Operation]:
         """A loop over those iterations of `iterations` that are a thread's."""
         if iterations % self.count:
-            return steps(self.number, iterations, self.count, ip)
-        first, end = steps(index_constant(0, ip), iterations, self.count, ip)
+            return strided_loop(self.number, iterations, self.count, ip)
+        first, end = strided_loop(index_constant(0, ip), iterations, self.count, ip)
         iterations = iterations // self.count
         if iterations <= _WRITTEN_OUT:
             i64 = IntegerType.get_signless(64)
             end.parent.attributes[UNROLL] = IntegerAttr.get(i64, iterations)
-        return binary("arith.addi", first, self.number, InsertionPoint(end)), end
+        return arith.addi(first, self.number, ip=InsertionPoint(end)), end
 
     def _run_once(self, op: Operation) -> None:
         if any(True for result in op.results for _ in result.uses):

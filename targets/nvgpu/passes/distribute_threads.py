@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.builders.numbers import index_constant
-from xtc.ir.mlir import InsertionPoint, Operation, Value
+from xtc.ir.mlir import InsertionPoint, Operation, Value, arith
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -22,11 +22,10 @@ from xtc_targets.nvgpu.passes._kernels import (
     set_shape,
 )
 from xtc_targets.nvgpu.passes._numbered_loops import (
-    binary,
     count,
     extents,
     move_body,
-    place,
+    position,
     where_below,
 )
 from xtc_targets.nvgpu.passes._symbolic_grid import SymbolicLoop
@@ -93,6 +92,5 @@ def _write(loop: Operation, ranges: Sequence[range], threads: int) -> None:
 
 
 def _thread_number(threads: int, ip: InsertionPoint) -> Value:
-    block, thread = (place(name, ip) for name in (BLOCK_ID, THREAD_ID))
-    first = binary("arith.muli", block, index_constant(threads, ip), ip)
-    return binary("arith.addi", first, thread, ip)
+    block, thread = (position(name, ip) for name in (BLOCK_ID, THREAD_ID))
+    return arith.addi(arith.muli(block, index_constant(threads, ip), ip=ip), thread, ip=ip)

@@ -9,13 +9,13 @@ from typing import ClassVar
 from xtc.core.errors import UserError
 from xtc.ir.builders.numbers import index_constant
 from xtc.ir.mlir import (
-    FlatSymbolRefAttr,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     MemRefType,
     Operation,
     all_operations,
+    memref,
 )
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
@@ -67,15 +67,14 @@ class PlaceSharedBuffers(Pass):
                 op.erase()
         ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
         with kernel.location:
-            name = {"name": FlatSymbolRefAttr.get(SHARED_SYMBOL)}
-            base = Operation.create("memref.get_global", [_bytes_type()], attributes=name, ip=ip)
+            base = memref.get_global(_bytes_type(), SHARED_SYMBOL, ip=ip)
             offset = 0
             for op in buffers:
                 offset = -(-offset // _ALIGNMENT) * _ALIGNMENT
-                operands = [base.results[0], index_constant(offset, ip)]
-                view = Operation.create("memref.view", [op.results[0].type], operands, ip=ip)
+                start = index_constant(offset, ip)
+                view = memref.view(op.results[0].type, base, start, [], ip=ip)
                 offset += bytes_of(op)
-                op.results[0].replace_all_uses_with(view.results[0])
+                op.results[0].replace_all_uses_with(view)
                 op.erase()
         if offset > self.block_bytes:
             raise UserError(

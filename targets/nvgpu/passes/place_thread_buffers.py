@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.core.errors import UserError
-from xtc.ir.mlir import DenseI32ArrayAttr, InsertionPoint, Operation, all_operations
+from xtc.ir.mlir import InsertionPoint, Operation, all_operations, memref
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -63,11 +63,11 @@ class PlaceThreadBuffers(Pass):
 
 
 def _move(buffer: Operation, ip: InsertionPoint) -> None:
-    attributes = {name: buffer.attributes[name] for name in buffer.attributes}
-    attributes["operandSegmentSizes"] = DenseI32ArrayAttr.get([0, 0])
+    kept = {name: buffer.attributes[name] for name in buffer.attributes}
+    kept.pop("operandSegmentSizes")
     with buffer.location:
-        place = Operation.create(
-            "memref.alloca", [buffer.results[0].type], attributes=attributes, ip=ip
-        )
-    buffer.results[0].replace_all_uses_with(place.results[0])
+        moved = memref.alloca(buffer.results[0].type, [], [], ip=ip)
+    for name, attribute in kept.items():
+        moved.owner.attributes[name] = attribute
+    buffer.results[0].replace_all_uses_with(moved)
     buffer.erase()

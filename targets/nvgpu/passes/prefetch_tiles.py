@@ -10,23 +10,25 @@ from typing import ClassVar
 from xtc.ir.analysis.accesses import Access
 from xtc.ir.analysis.linalg_ops import dict_of
 from xtc.ir.analysis.views import root
+from xtc.ir.builders.numbers import compare
+from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.mlir import (
     Block,
-    IndexType,
     InsertionPoint,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     Operation,
     OpResult,
     Value,
     all_operations,
+    arith,
+    scf,
 )
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._barriers import Effects
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHARED, kernels
+from xtc_targets.nvgpu.passes._numbered_loops import known
 
-_LESS = 2  # arith.cmpi: slt
 _HARMLESS = ("arith.", "affine.", "memref.alloc")
 _MOST = 16
 """Values that a thread has on their way, of at most 16 bytes each: a quarter of its registers."""
@@ -88,27 +90,15 @@ def _is_shared(memref: Value) -> bool:
 
 def _runs(loop: Operation) -> bool:
     """Whether there is a first iteration, and another one."""
-    bounds = [_constant(value) for value in list(loop.operands)[:3]]
-    known = [number for number in bounds if number is not None]
-    return len(known) == 3 and len(range(*known)) > 1
-
-
-def _constant(value: Value) -> int | None:
-    if isinstance(value, OpResult) and value.owner.name == "arith.constant":
-        return int(IntegerAttr(value.owner.attributes["value"]).value)
-    return None
+    bounds = [known(value) for value in list(loop.operands)[:3]]
+    numbers = [number for number in bounds if number is not None]
+    return len(numbers) == 3 and len(range(*numbers)) > 1
 
 
 def _rewrite(loop: Operation, loads: Sequence[Operation]) -> None:
     first = [_copied(load, loop.operands[0], InsertionPoint(loop)) for load in loads]
-    new = Operation.create(
-        "scf.for",
-        [value.type for value in (*loop.results, *first)],
-        [*loop.operands, *first],
-        dict_of(loop),
-        regions=1,
-        ip=InsertionPoint(loop),
-    )
+    types = [value.type for value in (*loop.results, *first)]
+    new = rebuilt(loop, [*loop.operands, *first], types, dict_of(loop), InsertionPoint(loop))
     body = loop.regions[0].blocks[0]
     body.append_to(new.regions[0])
     carried = [body.add_argument(load.results[0].type, load.location) for load in loads]
@@ -117,7 +107,7 @@ def _rewrite(loop: Operation, loads: Sequence[Operation]) -> None:
         load.results[0].replace_all_uses_with(value)
         load.erase()
     end = body.operations[len(body.operations) - 1].operation
-    Operation.create("scf.yield", operands=[*end.operands, *following], ip=InsertionPoint(end))
+    scf.yield_([*end.operands, *following], ip=InsertionPoint(end))
     end.erase()
     for old, result in zip(loop.results, new.results, strict=False):
         old.replace_all_uses_with(result)
@@ -131,19 +121,13 @@ def _following(
     barriers = [op.operation for op in body.operations if op.operation.name == BARRIER]
     ip = InsertionPoint.after(barriers[1])
     counter, bound, step = body.arguments[0], loop.operands[1], loop.operands[2]
-    index = IndexType.get()
-    place = Operation.create("arith.addi", [index], [counter, step], ip=ip).results[0]
-    less = {"predicate": IntegerAttr.get(IntegerType.get_signless(64), _LESS)}
-    i1 = IntegerType.get_signless(1)
-    inside = Operation.create("arith.cmpi", [i1], [place, bound], less, ip=ip).results[0]
+    index = arith.addi(counter, step, ip=ip)
     types = [value.type for value in carried]
-    branch = Operation.create("scf.if", types, [inside], regions=2, ip=ip)
-    there, none = (Block.create_at_start(region) for region in branch.regions)
-    Operation.create("scf.yield", operands=list(carried), ip=InsertionPoint(none))
-    inner = InsertionPoint(there)
-    values = [_copied(load, place, inner) for load in loads]
-    Operation.create("scf.yield", operands=values, ip=inner)
-    return list(branch.results)
+    branch = scf.IfOp(compare("slt", index, bound, ip), types, has_else=True, ip=ip)
+    scf.yield_(list(carried), ip=InsertionPoint(branch.else_block))
+    inner = InsertionPoint(branch.then_block)
+    scf.yield_([_copied(load, index, inner) for load in loads], ip=inner)
+    return list(branch.operation.results)
 
 
 def _copied(load: Operation, counter: Value, ip: InsertionPoint) -> Value:

@@ -7,30 +7,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import structured
+from xtc.ir.builders.control import BLOCKS, THREADS, loop, parallel
 from xtc.ir.builders.numbers import index_constant
-from xtc.ir.mlir import (
-    Attribute,
-    Block,
-    DenseI32ArrayAttr,
-    IndexType,
-    InsertionPoint,
-    MemRefType,
-    Operation,
-    Type,
-    Value,
-)
+from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Type, Value, arith, memref
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import GRID, WARP, only_operation
-from xtc_targets.nvgpu.passes._numbered_loops import binary, where_below
+from xtc_targets.nvgpu.passes._numbered_loops import where_below
 from xtc_targets.nvgpu.passes._shuffles import exchanged
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, counters_of, reduction_of
 
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency
-_BLOCKS = "[#gpu.block<linear_dim_0>]"
-_THREADS = "[#gpu.thread<linear_dim_0>]"
 
 
 @dataclass(frozen=True)
@@ -91,14 +80,14 @@ class _Rows:
     def write(self) -> None:
         ip = InsertionPoint(self.reduction.nest.op)
         if self.reduction.rows > 1:
-            row, end = _parallel(self.reduction.rows, _BLOCKS, ip)
+            (row,), end = parallel([range(self.reduction.rows)], BLOCKS, ip)
             ip = InsertionPoint(end)
         else:
             row = index_constant(0, ip)
-        partial = _buffer(self.threads // WARP, self._type, ip)
-        thread, end = _parallel(self.threads, _THREADS, ip)
+        partial = memref.alloc(MemRefType.get([self.threads // WARP], self._type), [], [], ip=ip)
+        (thread,), end = parallel([range(self.threads)], THREADS, ip)
         self._sum_up(row, thread, partial, end)
-        thread, end = _parallel(WARP, _THREADS, ip)
+        (thread,), end = parallel([range(WARP)], THREADS, ip)
         self._finish(row, thread, partial, end)
 
     @property
@@ -109,36 +98,29 @@ class _Rows:
         """What a thread does: its elements, then those of its warp."""
         ip = InsertionPoint(end)
         first = self._elements(row, thread, ip)
-        bounds = [
-            binary("arith.addi", thread, index_constant(self.threads, ip), ip),
-            index_constant(self.reduction.length // self.reduction.vector, ip),
-            index_constant(self.threads, ip),
-        ]
-        loop = Operation.create("scf.for", [self._type], [*bounds, first], regions=1, ip=ip)
-        body = loop.regions[0].blocks.append(IndexType.get(), self._type)
-        inner = InsertionPoint(body)
-        elements = self._elements(row, body.arguments[0], inner)
-        total = self.reduction.combined(body.arguments[1], elements, inner)
-        Operation.create("scf.yield", operands=[total], ip=inner)
-        total = self._of_lanes(loop.results[0], WARP, ip)
+        begin = arith.addi(thread, index_constant(self.threads, ip), ip=ip)
+        vectors = self.reduction.length // self.reduction.vector
+        with loop(begin, vectors, self.threads, [first], ip) as body:
+            inner = InsertionPoint.current
+            elements = self._elements(row, body.index, inner)
+            body.following = [self.reduction.combined(body.carried[0], elements, inner)]
+        total = self._of_lanes(body.results[0], WARP, ip)
         warps = index_constant(WARP, ip)
-        lane, warp = (binary(f"arith.{do}ui", thread, warps, ip) for do in ("rem", "div"))
+        lane, warp = arith.remui(thread, warps, ip=ip), arith.divui(thread, warps, ip=ip)
         store = InsertionPoint(where_below(lane, 1, ip))
-        Operation.create("memref.store", operands=[total, partial, warp], ip=store)
+        memref.store(total, partial, [warp], ip=store)
 
     def _finish(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
         """What the first warp does: the sums of all warps."""
         ip = InsertionPoint(end)
         count = self.threads // WARP
-        place = binary("arith.remui", thread, index_constant(count, ip), ip)
-        total = Operation.create("memref.load", [self._type], [partial, place], ip=ip).results[0]
-        total = self._of_lanes(total, count, ip)
+        warp = arith.remui(thread, index_constant(count, ip), ip=ip)
+        total = self._of_lanes(memref.load(partial, [warp], ip=ip), count, ip)
         last = InsertionPoint(where_below(thread, 1, ip))
         counters = counters_of(self.reduction.nest, self.reduction.nest.out, row, last)
-        at = self.reduction.place(counters, last)
-        before = Operation.create("memref.load", [self._type], list(at), ip=last).results[0]
-        total = self.reduction.combined(before, total, last)
-        Operation.create("memref.store", operands=[total, *at], ip=last)
+        buffer, indices = self.reduction.location(counters, last)
+        before = memref.load(buffer, indices, ip=last)
+        memref.store(self.reduction.combined(before, total, last), buffer, indices, ip=last)
 
     def _elements(self, row: Value, number: Value, ip: InsertionPoint) -> Value:
         """Neighbouring elements of a row, as many as are read at once, in one."""
@@ -148,10 +130,10 @@ class _Rows:
         last = nest.reductions[-1]
         if step == 1:
             return self.reduction.value(counters, ip)
-        begin = binary("arith.muli", counters[last], index_constant(step, ip), ip)
+        begin = arith.muli(counters[last], index_constant(step, ip), ip=ip)
         values = []
         for distance in range(step):
-            counters[last] = binary("arith.addi", begin, index_constant(distance, ip), ip)
+            counters[last] = arith.addi(begin, index_constant(distance, ip), ip=ip)
             values.append(self.reduction.value(counters, ip))
         total = values[0]
         for value in values[1:]:
@@ -165,21 +147,3 @@ class _Rows:
             value = self.reduction.combined(value, exchanged(value, distance, ip), ip)
             distance //= 2
         return value
-
-
-def _parallel(count: int, mapping: str, ip: InsertionPoint) -> tuple[Value, Operation]:
-    """A new loop of `count` iterations: its counter, and the end of its body."""
-    bounds = [index_constant(number, ip) for number in (0, count, 1)]
-    attributes: dict[str, Attribute] = {
-        "mapping": Attribute.parse(mapping),
-        "operandSegmentSizes": DenseI32ArrayAttr.get([1, 1, 1, 0]),
-    }
-    loop = Operation.create("scf.parallel", [], bounds, attributes, regions=1, ip=ip)
-    body: Block = loop.regions[0].blocks.append(IndexType.get())
-    return body.arguments[0], Operation.create("scf.reduce", ip=InsertionPoint(body))
-
-
-def _buffer(elements: int, type: Type, ip: InsertionPoint) -> Value:
-    sizes = {"operandSegmentSizes": DenseI32ArrayAttr.get([0, 0])}
-    memref = MemRefType.get([elements], type)
-    return Operation.create("memref.alloc", [memref], attributes=sizes, ip=ip).results[0]

@@ -10,11 +10,10 @@ from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
-from xtc.ir.builders.generic import generic
+from xtc.ir.builders.generic import generic, yield_
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
     Attribute,
-    DenseI64ArrayAttr,
     FloatAttr,
     InsertionPoint,
     IntegerAttr,
@@ -22,6 +21,7 @@ from xtc.ir.mlir import (
     OpResult,
     RankedTensorType,
     Value,
+    tensor,
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -148,12 +148,8 @@ def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: Insert
         sizes = [parts, size // parts] if index.loop == loop else [size]
         groups.append(list(range(len(shape), len(shape) + len(sizes))))
         shape += sizes
-    attributes = {
-        "reassociation": Attribute.parse(str(groups)),
-        "static_output_shape": DenseI64ArrayAttr.get(shape),
-    }
     type = RankedTensorType.get(shape, value.type.element_type)
-    return Operation.create("tensor.expand_shape", [type], [value], attributes, ip=ip).results[0]
+    return tensor.expand_shape(type, value, groups, [], shape, ip=ip)
 
 
 def _wider(start: Value, parts: int, ip: InsertionPoint) -> Value:
@@ -181,4 +177,4 @@ def _combine(reduction: Reduction, op: Operation) -> None:
     body = op.regions[0].blocks[0]
     ip = InsertionPoint(body)
     total = reduction.combined(body.arguments[1], body.arguments[0], ip)
-    Operation.create("linalg.yield", operands=[total], ip=ip)
+    yield_([total], ip)

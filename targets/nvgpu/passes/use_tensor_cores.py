@@ -13,6 +13,14 @@ from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import Structured, structured
 from xtc.ir.analysis.views import VIEWS, root
 from xtc.ir.attributes import KERNEL
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import (
+    Number,
+    add,
+    divide_unsigned,
+    multiply,
+    remainder_unsigned,
+)
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
@@ -23,17 +31,24 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
+from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._kernels import BARRIER, BLOCK_ID, THREAD_ID, set_apart, set_shape
+from xtc_targets.nvgpu.passes._kernels import BLOCK_ID, THREAD_ID, set_apart, set_shape
 from xtc_targets.nvgpu.passes._mma_contraction import MmaContraction, epilogue_of, mma_contraction
 from xtc_targets.nvgpu.passes._mma_loop import MmaLoop, ThreadPosition
 from xtc_targets.nvgpu.passes._mma_result import Result, store_accumulators, write_result
 from xtc_targets.nvgpu.passes._mma_tiling import BLOCKS_SM, WIDEST_COPY, Tiling, choose_tiling
 from xtc_targets.nvgpu.passes._panel import Panel, Strided
 from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._thread_code import Code, Number
+from xtc_targets.nvgpu.passes._thread_code import (
+    address_of,
+    as_i32,
+    register,
+    wide_sum,
+    wide_times,
+)
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
 
 _PASSIVE = ("arith.constant", "memref.alloc", "memref.dealloc", *VIEWS)
@@ -90,9 +105,8 @@ class UseTensorCores(Pass):
         copy_bytes = min(_copy_bytes(contraction, operand) for operand in (0, 1))
         tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes, copy_bytes)
         block = kernel.regions[0].blocks[0]
-        with contraction.nest.op.location:
-            code = Code(InsertionPoint(block.operations[len(block.operations) - 1]))
-            _write_thread(kernel, work, tiling, code)
+        with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
+            _write_thread(kernel, work, tiling)
         for op in reversed(work.ops):
             op.erase()
         set_apart(kernel)
@@ -145,14 +159,14 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     )
 
 
-def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) -> None:
+def _write_thread(kernel: Operation, work: _Work, tiling: Tiling) -> None:
     contraction = work.contraction
-    shared = shared_memory(kernel, tiling.shared_bytes, code)
-    thread, block = (_place(code, name) for name in (THREAD_ID, BLOCK_ID))
-    batch, row, column = _tile(code, contraction, tiling, block)
+    shared = shared_memory(kernel, tiling.shared_bytes)
+    thread, block = (register(name) for name in (THREAD_ID, BLOCK_ID))
+    batch, row, column = _tile(contraction, tiling, block)
     panels = (
         Panel(
-            _strided(code, contraction, 0, batch),
+            _strided(contraction, 0, batch),
             contraction.kind,
             tiling.m,
             tiling.k_bytes,
@@ -160,7 +174,7 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) ->
             0,
         ),
         Panel(
-            _strided(code, contraction, 1, batch),
+            _strided(contraction, 1, batch),
             contraction.kind,
             tiling.n,
             tiling.k_bytes,
@@ -168,29 +182,25 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling, code: Code) ->
             tiling.m * tiling.k_bytes,
         ),
     )
-    place = _thread_position(code, tiling, thread)
-    sums = MmaLoop(code, tiling, panels, place).write(shared)
+    place = _thread_position(tiling, thread)
+    sums = MmaLoop(tiling, panels, place).write(shared)
     # All have left the last tile, before which they met: its place is free.
-    store_accumulators(code, tiling, shared, place, sums)
-    code.op(BARRIER)
+    store_accumulators(tiling, shared, place, sums)
+    nvvm.barrier(None)
     result = Result(work.result, batch, row, column, work.epilogue)
-    write_result(code, tiling, shared, thread, result)
+    write_result(tiling, shared, thread, result)
 
 
-def _place(code: Code, name: str) -> Value:
-    return code.value(name, IntegerType.get_signless(32))
-
-
-def _thread_position(code: Code, tiling: Tiling, thread: Value) -> ThreadPosition:
-    lane, warp = code.rem(thread, 32), code.div(thread, 32)
+def _thread_position(tiling: Tiling, thread: Value) -> ThreadPosition:
+    lane, warp = remainder_unsigned(thread, 32), divide_unsigned(thread, 32)
     rows, columns = tiling.warps
-    row = code.mul(code.rem(warp, rows), tiling.m // rows)
-    column = code.mul(code.div(warp, rows), tiling.n // columns)
-    return ThreadPosition(thread, code.known(lane), row, column)
+    row = multiply(remainder_unsigned(warp, rows), tiling.m // rows)
+    column = multiply(divide_unsigned(warp, rows), tiling.n // columns)
+    return ThreadPosition(thread, as_i32(lane), row, column)
 
 
 def _tile(
-    code: Code, contraction: MmaContraction, tiling: Tiling, block: Value
+    contraction: MmaContraction, tiling: Tiling, block: Value
 ) -> tuple[tuple[Number, ...], Number, Number]:
     """Indices of the batch, first row and first column of a block's part of the result.
 
@@ -200,20 +210,20 @@ def _tile(
     m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
     rows, columns = -(-m // tiling.m), -(-n // tiling.n)
     group = max(value for value in range(1, _TALLEST_GROUP + 1) if rows % value == 0)
-    rest, tile = code.div(block, rows * columns), code.rem(block, rows * columns)
-    inside = code.rem(tile, group * columns)
-    row = code.add(code.mul(code.div(tile, group * columns), group), code.rem(inside, group))
-    column = code.div(inside, group)
+    rest, tile = divide_unsigned(block, rows * columns), remainder_unsigned(block, rows * columns)
+    inside = remainder_unsigned(tile, group * columns)
+    row = add(
+        multiply(divide_unsigned(tile, group * columns), group), remainder_unsigned(inside, group)
+    )
+    column = divide_unsigned(inside, group)
     batch: list[Number] = []
     for loop in reversed(contraction.batch):
-        batch.insert(0, code.rem(rest, contraction.extent(loop)))
-        rest = code.div(rest, contraction.extent(loop))
-    return tuple(batch), code.mul(row, tiling.m), code.mul(column, tiling.n)
+        batch.insert(0, remainder_unsigned(rest, contraction.extent(loop)))
+        rest = divide_unsigned(rest, contraction.extent(loop))
+    return tuple(batch), multiply(row, tiling.m), multiply(column, tiling.n)
 
 
-def _strided(
-    code: Code, contraction: MmaContraction, operand: int, batch: Sequence[Number]
-) -> Strided:
+def _strided(contraction: MmaContraction, operand: int, batch: Sequence[Number]) -> Strided:
     """An operand as this block sees it."""
     memref = contraction.nest.op.operands[operand]
     type = MemRefType(memref.type)
@@ -223,13 +233,13 @@ def _strided(
     nbytes = contraction.kind.nbytes
     own = contraction.n if operand else contraction.m
     parts = [
-        code.wide_times(number, by_loop[loop] * nbytes)
+        wide_times(number, by_loop[loop] * nbytes)
         for loop, number in zip(contraction.batch, batch, strict=True)
         if loop in by_loop
     ]
-    address = code.moved(code.address(memref, _GLOBAL), offset * nbytes)
+    address = advanced(address_of(memref, _GLOBAL), offset * nbytes)
     return Strided(
-        code.moved(address, code.wide_sum(parts)) if parts else address,
+        advanced(address, wide_sum(parts)) if parts else address,
         contraction.extent(own),
         by_loop[own],
         contraction.extent(contraction.k),

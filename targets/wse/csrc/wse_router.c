@@ -144,7 +144,8 @@ static void arrive(wse_pe *pe, uint32_t from, uint32_t color, uint64_t time)
     route->arrived_from = (uint8_t)from;
 }
 
-static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet)
+// The core gets a control wavelet as it came, other routers what is left of its commands.
+static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onward)
 {
     uint32_t tx = route->tx[route->current];
     for (uint32_t to = 0; to < WSE_DIRECTIONS; to++) {
@@ -160,6 +161,7 @@ static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet)
             wse_shared->counters[WSE_DELIVERED]++;
         } else {
             wse_pe *next = wse_neighbor(pe, to);
+            copy.data = onward;
             copy.ready = wse.now + wse.hop;
             copy.color = (uint8_t)wse_swapped_color(next, wavelet.color, opposite[to]);
             arrive(next, opposite[to], copy.color, copy.ready);
@@ -190,12 +192,11 @@ static void obey(wse_pe *pe, wse_route *route, uint32_t color, uint32_t command)
     }
 }
 
-static void popped_commands(wse_route *route, wse_wavelet *wavelet, uint32_t command)
+static uint32_t popped(const wse_route *route, uint32_t data, uint32_t command)
 {
     bool advances = command == COMMAND_ADVANCE && route->count > 1 &&
                     (route->current + 1 < route->count || route->ring);
-    if (route->pop == 1 || (route->pop == 2 && advances))
-        wavelet->data = pop_command(wavelet->data);
+    return route->pop == 1 || (route->pop == 2 && advances) ? pop_command(data) : data;
 }
 
 // Returns whether the front wavelet of an input moved; `lost` where another one had its link.
@@ -211,15 +212,8 @@ static bool forward(wse_pe *pe, uint32_t from, wse_queue *queue, bool *lost)
     }
     wse_queue_pop(queue);
     uint32_t command = wavelet.control ? command_of(wavelet.data) : 0;
-    if (wavelet.control) {
-        wse_wavelet seen = wavelet;
-        popped_commands(route, &seen, command);
-        // The core's copy shows the command that this router acted on.
-        send(pe, route, wavelet.control && route->tx[route->current] == 1u << WSE_RAMP ? wavelet
-                                                                                      : seen);
-    } else {
-        send(pe, route, wavelet);
-    }
+    uint32_t onward = wavelet.control ? popped(route, wavelet.data, command) : wavelet.data;
+    send(pe, route, wavelet, onward);
     obey(pe, route, wavelet.color, command);
     return true;
 }

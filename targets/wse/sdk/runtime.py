@@ -255,8 +255,8 @@ class SdkRuntime:
         self._queue.wait(self._queue.launch(self._function, [FINISH]))
 
     def _keep_memory(self) -> None:
-        """Only where the program has traces, which the debugger reads afterwards."""
-        if not self._about["traced"]:
+        """Only where the program has traces or `export var`, for the debugger."""
+        if not self._about["keeps_memory"]:
             return
         count = self._about["width"] * self._about["height"]
         memory = np.zeros((count, SRAM_BYTES), np.uint8)

@@ -14,8 +14,7 @@ def input_array_to_u32(
 ) -> NDArray[np.uint32]:
     """Elements of 16 bits in the low halves of 32, those of 32 bits as they are.
 
-    With a sentinel the high half is the index along the fastest dimension of `fast_dim_sz`, and
-    the sentinel for the last one of each.
+    With a sentinel the high half is the index along the fastest dimension of `fast_dim_sz`.
     """
     flat = np.ascontiguousarray(np_arr).ravel()
     if flat.dtype.itemsize == 4:
@@ -25,9 +24,6 @@ def input_array_to_u32(
         size = fast_dim_sz or flat.size
         index = np.arange(flat.size, dtype=np.uint32) % np.uint32(size)
         words |= index << np.uint32(16)
-        if sentinel:
-            last = index == size - 1
-            words[last] = (words[last] & 0xFFFF) | np.uint32(sentinel << 16)
     return words
 
 

@@ -333,7 +333,7 @@ def _struct_type(frame: Frame, expr: tree.StructType) -> Value:
     names = [name for name, _ in fields]
     if len(set(names)) < len(names):
         raise CslError("a struct has a field twice", where=expr.at)
-    identity = (id(frame.module), expr.at, fields)
+    identity = (expr.at, fields)  # the same for every module of the file
     return type_value(t.Struct(identity, "struct", fields, expr.layout == "packed"))
 
 
@@ -349,7 +349,7 @@ def _enum_type(frame: Frame, expr: tree.EnumType) -> Value:
             raise CslError(f"{following} does not fit in {base}", where=each.at)
         members.append((str(each.name), following))
         following += 1
-    return type_value(t.Enum((id(frame.module), expr.at), "enum", base, tuple(members)))
+    return type_value(t.Enum(expr.at, "enum", base, tuple(members)))
 
 
 def _access(frame: Frame, expr: tree.Access) -> Value:

@@ -16,7 +16,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.known import find
 from xtc_targets.wse.sema.descriptor import BASE
 from xtc_targets.wse.sema.facts import LayoutFacts, TileFacts
-from xtc_targets.wse.sema.frame import Frame, Scope
+from xtc_targets.wse.sema.frame import Frame, Memory, Scope
 from xtc_targets.wse.sema.interpret import execute
 from xtc_targets.wse.sema.module import LIBRARY, Module, locate
 from xtc_targets.wse.sema.shared import SharedCode
@@ -165,6 +165,18 @@ class Program:
                 if way in bits and isinstance(value, Const) and int(value.value) >= 0:
                     bits[way] |= 1 << int(value.value)
         return bits["H2D"], bits["D2H"]
+
+    def place_exported(self) -> bool:
+        """Give `export var` variables their places; whether there are any."""
+        found = False
+        for module in list(self._modules.values()):
+            for item in module.file.items:
+                if isinstance(item, tree.Declaration) and item.storage == "export":
+                    place = module.member(item.name, item.at)
+                    if isinstance(place, Memory) and isinstance(place.address, Address):
+                        self.address_of(place.address)
+                        found = True
+        return found
 
     # The rectangle ------------------------------------------------------------------------------
 

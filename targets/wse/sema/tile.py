@@ -42,6 +42,8 @@ class TileClass:
     declared: set[str] = field(default_factory=set)
     traces: list[tuple[str, int, int]] = field(default_factory=list)
     """Buffers of traces: key, address, words."""
+    keeps_memory: bool = False
+    """Whether the debugger may look at variables after the run."""
 
 
 def compile_tile(
@@ -68,6 +70,7 @@ def compile_tile(
         if export.function is not None:
             parameters[name] = program.signature(export.function)[0]
     addresses = _addresses(program, program.tile.exports)
+    keeps_memory = program.place_exported() or bool(program.tile.traces)
     traces = [(key, program.address_of(at), words) for key, at, words in program.tile.traces]
     initial = _initial(program)
     program.check_memory(path.name)
@@ -75,7 +78,7 @@ def compile_tile(
         path.name, program.tile, entries, entry_of, addresses,
         parameters, program.memory_end, initial, program.texts, program.said,
         [(each.name, each.address or 0, each.type.size) for each in program.globals],
-        program.declared, traces,
+        program.declared, traces, keeps_memory,
     )  # fmt: skip
     return made, program
 

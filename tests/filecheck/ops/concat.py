@@ -11,7 +11,7 @@ with O.graph(name="concat_graph") as gb:
 graph = gb.graph
 
 # CHECK-LABEL: func.func @concat_graph
-# CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<2x10xf32>
+# CHECK: %[[EMPTY:.*]] = tensor.empty() {xtc.own_buffer = "{{.*}}"} : tensor<2x10xf32>
 # CHECK: %[[ONE:.*]] = tensor.insert_slice %{{.*}} into %[[EMPTY]][0, 0] [2, 3]
 # CHECK: %[[TWO:.*]] = tensor.insert_slice %{{.*}} into %[[ONE]][0, 3] [2, 4]
 # CHECK: tensor.insert_slice %{{.*}} into %[[TWO]][0, 7] [2, 3]

@@ -5,11 +5,11 @@
 import xtc.ops as O
 
 x = O.tensor((1, 6, 6, 4), name="x")
-one = O.tensor((3, 3, 1, 4), name="one")
+small = O.tensor((3, 3, 1, 4), name="one")
 several = O.tensor((3, 3, 1, 8), name="several")
 parts = O.tensor((3, 3, 2, 6), name="parts")
 with O.graph(name="groups_graph") as gb:
-    O.conv2d(x, one, groups=4, name="depthwise")
+    O.conv2d(x, small, groups=4, name="depthwise")
     O.conv2d(x, several, groups=4, name="multiplied")
     O.conv2d(x, parts, groups=2, dilation=2, name="grouped")
 graph = gb.graph

@@ -32,3 +32,16 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK:   scf.for {{.*}} to %c6 step %c1
 # CHECK:     arith.mulf {{.*}} : vector<8xf32>
 # CHECK-NOT: linalg.generic
+
+# A mapping gives the elements of a vector: a tile inside the loop, or the loop where it has no more.
+schedule = xtc.Schedule(gb.graph)
+schedule["C"].vectorize({"j": 16}).interchange(["k", "i", "j"])
+print(schedule)
+xtc.compile(gb.graph, schedule=schedule).check()
+# CHECK:      for k in 0..6
+# CHECK-NEXT:   for i in 0..8
+# CHECK-NEXT:     for j in 0..40 step 16
+# CHECK-NEXT:       for j_16 in 0..16  // vectorize
+schedule = xtc.Schedule(gb.graph)
+print(schedule["C"].interchange(["k", "i", "j"]).vectorize({"j": 64}))
+# CHECK:          for j in 0..40  // vectorize

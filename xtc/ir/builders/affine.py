@@ -40,10 +40,13 @@ def _map(expressions: Sequence[AffineExpr]) -> AffineMapAttr:
 
 
 def delinearized(
-    number: Value, sizes: Sequence[int], ip: InsertionPoint | None = None
+    number: Value, sizes: Sequence[int], ip: InsertionPoint | None = None, *, unbounded: int = 0
 ) -> list[Value]:
-    """The position of iteration `number` in a grid of `sizes`, whose last dimension is fastest."""
-    types = [IndexType.get()] * len(sizes)
+    """The position of iteration `number` in a grid of `sizes`, whose last dimension is fastest.
+
+    With `unbounded` = 1 the grid has another dimension before these, whose size is not known.
+    """
+    types = [IndexType.get()] * (unbounded + len(sizes))
     made = affine.AffineDelinearizeIndexOp(types, number, [], list(sizes), ip=ip)
     return list(made.operation.results)
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.numbers import Number, as_value
+from xtc.ir.builders.numbers import Number, index_constant, of_one_type
 from xtc.ir.builders.tensors import insert_in_parallel
-from xtc.ir.mlir import Attribute, Block, InsertionPoint, Operation, Value, scf
+from xtc.ir.mlir import Attribute, Block, IndexType, InsertionPoint, Operation, Value, scf
 
 BLOCKS = "[#gpu.block<linear_dim_0>]"
 """The mapping of a loop over the groups of a machine's processors: blocks, clusters."""
@@ -51,7 +51,7 @@ def new_loop(
     ip: InsertionPoint | None = None,
 ) -> Loop:
     """A loop whose body is empty and has no terminator yet."""
-    bounds = [as_value(number, ip) for number in (lower, upper, step)]
+    bounds = of_one_type((lower, upper, step), ip)
     loop = scf.ForOp(*bounds, list(initial), ip=ip)
     index, *carried = loop.body.arguments
     return Loop(loop.operation, index, carried)
@@ -143,6 +143,20 @@ def forall(count: int, mapping: str | None, outs: Sequence[Value], ip: Insertion
     made = scf.ForallOp([0], [count], [1], list(outs), mapping=mapped, ip=ip)
     scf.InParallelOp(ip=InsertionPoint(made.body))
     return Forall(made.operation, made.body)
+
+
+def parallel(
+    ranges: Sequence[range], mapping: str | None = None, ip: InsertionPoint | None = None
+) -> tuple[list[Value], Operation]:
+    """A `scf.parallel` over these ranges: its indices, and the terminator of its empty body."""
+    lower = [index_constant(values.start, ip) for values in ranges]
+    upper = [index_constant(values.stop, ip) for values in ranges]
+    steps = [index_constant(values.step, ip) for values in ranges]
+    made = scf.ParallelOp([], lower, upper, steps, [], ip=ip).operation
+    if mapping is not None:
+        made.attributes["mapping"] = Attribute.parse(mapping)
+    body = made.regions[0].blocks.append(*[IndexType.get()] * len(ranges))
+    return list(body.arguments), scf.ReduceOp([], 0, ip=InsertionPoint(body)).operation
 
 
 def in_unit_loops(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xtc.ir.mlir import Attribute, Block, InsertionPoint, Operation, Type, Value, func
+from xtc.ir.mlir import Attribute, Block, InsertionPoint, Module, Operation, Type, Value, func
 
 
 def function(
@@ -23,6 +23,26 @@ def function(
     for key, value in (attributes or {}).items():
         made.operation.attributes[key] = value
     return made.operation, made.operation.regions[0].blocks.append(*inputs)
+
+
+def declaration(
+    name: str,
+    inputs: Sequence[Type],
+    results: Sequence[Type] = (),
+    *,
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A private function without a body, which another module defines."""
+    types = (list(inputs), list(results))
+    made: Operation = func.FuncOp(name, types, visibility="private", ip=ip).operation
+    return made
+
+
+def declare(module: Operation, text: str) -> None:
+    """Put these declarations, which have the syntax of MLIR, at the head of a module."""
+    with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        for op in Module.parse(text).body.operations:
+            op.operation.clone()
 
 
 def call(

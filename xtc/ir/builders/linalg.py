@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xtc.core.types import ElementType, TensorType
-from xtc.ir.attributes import DEVICE, LOOP_DIMS, LOOP_SCHEDULE, node_id_attribute
+from xtc.ir.attributes import DEVICE, LOOP_DIMS, LOOP_SCHEDULE, OWN_BUFFER, node_id_attribute
 from xtc.ir.builders.reassociation import Groups, Reassociation, reassociation
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder, literal
 
@@ -171,9 +171,14 @@ class LinalgBuilder:
         texts = ", ".join(literal(value, element) for value in values)
         return self._emit(f"arith.constant dense<[{texts}]> : {type.mlir()}", type)
 
-    def empty(self, type: TensorType) -> Value:
-        """A tensor without contents, a destination to write."""
-        return self._emit(f"tensor.empty() : {type.mlir()}", type)
+    def empty(self, type: TensorType, *, own: bool = False) -> Value:
+        """A tensor without contents, a destination to write.
+
+        With `own` it is not merged with another node's, as a result must not be that is put
+        together slice by slice.
+        """
+        mark = f' {{{OWN_BUFFER} = "{self.node}"}}' if own else ""
+        return self._emit(f"tensor.empty(){mark} : {type.mlir()}", type)
 
     def fill(self, value: float | int | bool, type: TensorType, *, step: str = "init") -> Value:
         """A destination filled with `value`, as reductions start from."""

@@ -78,6 +78,27 @@ def remainder(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
     return 0 if is_int(b, 1) else binary(arith.remsi, a, b, ip)
 
 
+def divide_unsigned(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a // b` of unsigned numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if is_int(b, 1) else binary(arith.divui, a, b, ip)
+
+
+def remainder_unsigned(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a % b` of unsigned numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    return 0 if is_int(b, 1) else binary(arith.remui, a, b, ip)
+
+
+def exclusive_or(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
+    """`a ^ b`."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a ^ b
+    return binary(arith.xori, a, b, ip)
+
+
 def minimum(a: Number, b: Number, ip: InsertionPoint | None = None) -> Number:
     """The smaller of two signed numbers."""
     if isinstance(a, int) and isinstance(b, int):
@@ -133,8 +154,14 @@ def binary(
 
 def operands(a: Number, b: Number, ip: InsertionPoint | None = None) -> tuple[Value, Value]:
     """Both numbers as values of one type."""
-    type = next((number.type for number in (a, b) if not isinstance(number, int)), None)
-    return as_value(a, ip, type), as_value(b, ip, type)
+    left, right = of_one_type((a, b), ip)
+    return left, right
+
+
+def of_one_type(given: Sequence[Number], ip: InsertionPoint | None = None) -> list[Value]:
+    """These numbers as values; an int has the type of the first value, or index."""
+    type = next((number.type for number in given if not isinstance(number, int)), None)
+    return [as_value(number, ip, type) for number in given]
 
 
 def is_int(number: Number, value: int) -> bool:

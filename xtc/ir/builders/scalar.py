@@ -153,13 +153,13 @@ class ScalarBuilder:
 
     def _divisor(self, a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar | None]:
         """`b` with 1 for what stops a program (0, and -1 for the least a); where it was so."""
-        one, zero = self.constant(1, b.element), self.constant(0, b.element)
+        unit, zero = self.constant(1, b.element), self.constant(0, b.element)
         by_zero = self.compare("eq", b, zero)
-        safe = self.select(by_zero, one, b)
+        safe = self.select(by_zero, unit, b)
         if not b.element.signed:
             return safe, by_zero, None
         by_minus_1 = self.compare("eq", b, self.constant(-1, b.element))
-        return self.select(by_minus_1, one, safe), by_zero, by_minus_1
+        return self.select(by_minus_1, unit, safe), by_zero, by_minus_1
 
     def bits(self, how: Bitwise, a: Scalar, b: Scalar) -> Scalar:
         """Bit by bit and, or, exclusive or of integers, bools and i1 conditions."""

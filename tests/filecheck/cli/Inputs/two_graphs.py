@@ -4,7 +4,7 @@
 import xtc.ops as O
 
 x = O.tensor((2,), name="X")
-with O.graph(name="first") as one:
+with O.graph(name="first") as first:
     O.relu(x)
-with O.graph(name="second") as two:
+with O.graph(name="second") as second:
     O.relu(x)

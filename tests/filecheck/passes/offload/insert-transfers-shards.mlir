@@ -9,8 +9,9 @@
 // CHECK-SAME:    %[[A:[^:]*]]: memref<7x4xf32>
 // CHECK-SAME:    %[[B:[^:]*]]: memref<7x4xf32, 1> {memref.on_device, xtc.shards = 3 : i64}
 // CHECK-SAME:    %[[R:[^:]*]]: memref<7x4xf32>
-// CHECK:         %[[T:.*]] = memref.alloc() : memref<7x4xf32>
-// CHECK:         %[[AD:.*]] = memref.alloc() {xtc.device = "npu0", xtc.shards = 3 : i64} : memref<7x4xf32, 1>
+// CHECK-NEXT:    memref.alloc() : memref<7x4xf32>
+// CHECK-NEXT:    %[[T:.*]] = memref.alloc() : memref<7x4xf32>
+// CHECK-NEXT:    %[[AD:.*]] = memref.alloc() {xtc.device = "npu0", xtc.shards = 3 : i64} : memref<7x4xf32, 1>
 // CHECK-NEXT:    memref.copy %[[A]], %[[AD]]
 // CHECK-NEXT:    %[[TS:.*]] = memref.alloc() {xtc.device = "npu0", xtc.shards = 3 : i64} : memref<7x4xf32, 1>
 // CHECK-NEXT:    call @f.npu0.0(%[[AD]], %[[B]], %[[TS]])
@@ -19,6 +20,7 @@
 // CHECK-NEXT:    memref.copy %[[T]], %[[TR]] {xtc.device = "npu0"}
 // CHECK-NEXT:    %[[RD:.*]] = memref.alloc() {xtc.device = "npu0"} : memref<7x4xf32, 1>
 // CHECK-NEXT:    call @f.npu0.1(%[[TR]], %[[RD]])
+// CHECK-NEXT:    memref.dealloc %[[T]]
 // CHECK-NEXT:    memref.copy %[[RD]], %[[R]]
 
 // Shards are no source for a replicated buffer.

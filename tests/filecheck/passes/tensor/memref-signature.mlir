@@ -51,3 +51,21 @@ func.func @source(%x: memref<8xf32>, %y: memref<8xf32>) {
   bufferization.materialize_in_destination %0 in restrict writable %y : (tensor<8xf32>, memref<8xf32>) -> ()
   return
 }
+
+// -----
+
+// Tensors may be stored to buffers beside tensor arguments.
+
+// CHECK-LABEL: func.func @stored(
+// CHECK-SAME: %[[X:.*]]: memref<8xf32> {llvm.noalias}, %[[Y:.*]]: memref<8xf32> {llvm.noalias})
+// CHECK: bufferization.to_tensor %[[Y]] restrict writable
+// CHECK: %[[R:.*]] = linalg.exp
+// CHECK-NOT: materialize
+// CHECK: bufferization.materialize_in_destination %[[R]] in restrict writable %[[Y]]
+// CHECK-NEXT: return
+func.func @stored(%x: tensor<8xf32>, %y: memref<8xf32>) {
+  %0 = tensor.empty() : tensor<8xf32>
+  %1 = linalg.exp ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+  bufferization.materialize_in_destination %1 in restrict writable %y : (tensor<8xf32>, memref<8xf32>) -> ()
+  return
+}

@@ -2,7 +2,7 @@
 # RUN: %python %s | FileCheck %s
 """The ends of a parameter space are no mistakes: what changes nothing is said in a note."""
 
-from Inputs.small import new, of
+from Inputs.small import checked, new, of
 
 print(new().tile("i", {"i1": 32, "i2": 8, "i3": 8}).unroll({"i2": 1, "i3": 64}))
 # CHECK:      for i in 0..32 step 32
@@ -56,3 +56,12 @@ print(new().tile("i", {"i1": 4, "i2": 4}).unroll({"i2": 4}).data)
 # CHECK:      [i: {}, j: {}, k: {}, i#4: {}, i#4: {unroll: 4}]
 print(of(["i", "j", "k", "i#4", "i#4=unroll"]).data)
 # CHECK:      [i: {}, j: {}, k: {}, i#4: {}, i#4: {unroll: 4}]
+# A reduction beside an axis of the result: a vector for each of its elements, in their order.
+print(of({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#4": "vectorize"}))
+# CHECK:        for k in 0..16 step 4
+# CHECK-NEXT:     for k#4 in 0..4  // unroll 4
+# CHECK-NEXT:       for j#16 in 0..16  // vectorize
+# CHECK-NEXT:         C
+# CHECK-NEXT: note: 'k#4' is reduced: its iterations are written out around the vectors of 'j#16'
+checked({"i": {}, "j": {}, "k": {}, "j#16": "vectorize", "k#5": "vectorize"})
+# CHECK:      agree

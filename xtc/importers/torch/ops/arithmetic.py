@@ -60,7 +60,6 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "asinh": O.asinh,
     "atan": O.atan,
     "atanh": O.atanh,
-    "bitwise_not": O.bitwise_not,
     "ceil": O.ceil,
     "cos": O.cos,
     "cosh": O.cosh,
@@ -244,6 +243,11 @@ def hardsigmoid(x: Tensor) -> Tensor:
 @writes("hardswish")
 def hardswish(x: Tensor) -> Tensor:
     return O.mul(x, hardsigmoid(x))
+
+
+@writes("bitwise_not")
+def bitwise_not(x: Tensor) -> Tensor:
+    return O.logical_not(x) if x.element.kind == "bool" else O.bitwise_not(x)
 
 
 @writes("logical_not")

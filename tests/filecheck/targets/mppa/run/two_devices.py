@@ -6,12 +6,14 @@ import xtc
 import xtc.ops as O
 from xtc_targets.mppa import MppaConfig, MppaDevice
 
-with MppaDevice() as one, MppaDevice(MppaConfig(arch="kv3-1", clusters=3)) as two:
+with MppaDevice() as first, MppaDevice(MppaConfig(arch="kv3-1", clusters=3)) as second:
     a = O.tensor((32, 48), name="A")
-    b = O.tensor((48, 16), name="B", device=one)
+    b = O.tensor((48, 16), name="B", device=first)
     with O.graph(name="relay") as gb:
-        product = O.matmul(a, b, name="P", device=one)
-        total = O.reduce_sum(O.exp(O.tanh(product), device=two), axes=(1,), name="T", device=two)
+        product = O.matmul(a, b, name="P", device=first)
+        total = O.reduce_sum(
+            O.exp(O.tanh(product), device=second), axes=(1,), name="T", device=second
+        )
         O.outputs(total, O.neg(product, name="N"))
 
     with xtc.compile(gb.graph) as module:
@@ -21,5 +23,5 @@ with MppaDevice() as one, MppaDevice(MppaConfig(arch="kv3-1", clusters=3)) as tw
         # CHECK: N: all 512 elements agree
         print(*sorted(module.devices))
         # CHECK: mppa0 mppa1
-    print(one.memory_info()[0], two.memory_info()[0])
+    print(first.memory_info()[0], second.memory_info()[0])
     # CHECK: 0 0

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdint.h>
+
+typedef struct {
+    uint32_t bytes, padding; /* a multiple of NR_TASKLETS blocks */
+} arguments;

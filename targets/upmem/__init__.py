@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UPMEM's processing-in-memory modules: thousands of small processors, each beside its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xtc.core.errors import UserError
+from xtc.core.versions import toolchain_versions
+from xtc.interfaces.runtime import CommonRuntimeInterface
+from xtc.interfaces.target import AcceleratorTarget
+from xtc.ir.pipeline import Pipeline
+from xtc_targets.upmem.options import UpmemOptions
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+    from xtc_targets.upmem.device import UpmemDevice
+
+__all__ = ["TARGET", "UpmemDevice", "UpmemOptions", "UpmemTarget"]
+
+
+class UpmemTarget(AcceleratorTarget):
+    """Compiles kernels to C for DPUs, each of which computes its part of every result."""
+
+    name: ClassVar[str] = "upmem"
+    Options: ClassVar[type[UpmemOptions]] = UpmemOptions
+
+    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> UpmemOptions:
+        from xtc_targets.upmem.device import UpmemDevice
+
+        if not isinstance(device, UpmemDevice):
+            raise UserError(f"{device.device_name} is no set of DPUs")
+        own = {"nr_dpus": device.nr_dpus, "profile": device.profile}
+        for name, value in own.items():
+            if given.get(name, value) != value:
+                raise UserError(
+                    f"option {name}={given[name]} does not fit {device.device_name}",
+                    notes=[f"it has {name}={value}"],
+                    hints=["omit the option: code is compiled for the device"],
+                )
+        options: UpmemOptions = self.options(**{"tasklets": device.tasklets, **own, **given})
+        return options
+
+    def pipeline(self, options: UpmemOptions) -> Pipeline:
+        from xtc_targets.upmem.pipeline import upmem_pipeline  # loads MLIR, which others need not
+
+        return upmem_pipeline(options)
+
+    def build_image(
+        self, lowered: Operation, options: UpmemOptions, folder: Path, stem: str
+    ) -> str:
+        from xtc_targets.upmem.build import write_image
+
+        return write_image(lowered, options, folder, stem)
+
+    def image_text(self, lowered: Operation, options: UpmemOptions) -> str:
+        from xtc_targets.upmem.build import image_text
+
+        return image_text(lowered, options)
+
+    def toolchain(self, options: UpmemOptions) -> Mapping[str, str]:
+        from xtc_targets.upmem.toolchain.clang import DpuClang
+
+        return {
+            **toolchain_versions(),
+            "clang": DpuClang.found().version,
+            "nr_dpus": str(options.nr_dpus),
+            "tasklets": str(options.tasklets),
+            "profile": options.profile,
+        }
+
+    def runtime(self, options: UpmemOptions) -> UpmemDevice:
+        from xtc_targets.upmem.device import UpmemDevice
+
+        return UpmemDevice(
+            nr_dpus=options.nr_dpus, tasklets=options.tasklets, profile=options.profile
+        )
+
+    def unavailable(self) -> str | None:
+        from xtc_targets.upmem.device import UpmemDevice
+
+        return UpmemDevice.detect_accelerator()
+
+
+TARGET = UpmemTarget()
+
+
+def __getattr__(name: str) -> Any:
+    """The device is imported when it is asked for: it builds and loads code."""
+    if name == "UpmemDevice":
+        from xtc_targets.upmem.device import UpmemDevice
+
+        return UpmemDevice
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build programs of DPUs and the program of the host, and run them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.core.errors import UserError
+from xtc.system import c_compiler, tool
+from xtc.system.workspace import private_folder
+from xtc_targets.upmem.commands._child import ended
+from xtc_targets.upmem.description import PROFILES, DpuDescription, default_profile, profile_named
+from xtc_targets.upmem.toolchain.command_line import read_command_line
+from xtc_targets.upmem.toolchain.environment import environment
+from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
+from xtc_targets.upmem.toolchain.program import build
+
+_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class DpuProgram:
+    """A program as `--dpu` names it: what `dpu_load` asks for, and its files."""
+
+    name: str
+    sources: tuple[Path, ...]
+
+    @staticmethod
+    def parse(text: str) -> DpuProgram:
+        """Read `NAME=a.c,b.c`. Raises ArgumentTypeError."""
+        name, equals, files = text.partition("=")
+        if not (name and equals and files):
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FILE[,FILE]")
+        return DpuProgram(name, tuple(Path(file) for file in files.split(",")))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Build and run; returns the program's exit code. Raises XtcError where it cannot be built."""
+    words, arguments = _split(list(argv))
+    options, flags = _parser().parse_known_args(words)
+    profile = _profile(options)
+    _check_platform(options.platform)
+    with private_folder("upmem-") as folder:
+        host = _build_host(options.host, flags, options.tasklets, Path(folder))
+        programs = [
+            f"{program.name}={_build_dpu(program, i, flags, options, profile, Path(folder))}"
+            for i, program in enumerate(options.dpu)
+        ]
+        settings = {
+            "XTC_UPMEM_PROFILE": profile.name,
+            "XTC_UPMEM_PROGRAMS": "\n".join(programs),
+            "XTC_UPMEM_REPORT": str(options.report.absolute()) if options.report else "",
+            "XTC_UPMEM_LINES": "1" if options.report else "",
+        }
+        tools = Path(folder, "bin")
+        tools.mkdir()
+        return ended([str(host), *arguments], environment(tools, settings))
+
+
+def _split(argv: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own words, and those of the program, which follow `--`."""
+    if "--" not in argv:
+        return argv, []
+    at = argv.index("--")
+    return argv[:at], argv[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="xtc upmem run",
+        allow_abbrev=False,
+        description="Build programs of DPUs and of the host, and run the latter here. Its exit "
+        "code and output are the command's. -D, -I and -O go to both compilers, with NR_TASKLETS; "
+        "-l goes to the host's. Arguments of the program follow --.",
+    )
+    parser.add_argument("host", nargs="+", type=Path, help="C files of the host")
+    parser.add_argument(
+        "--dpu",
+        action="append",
+        required=True,
+        type=DpuProgram.parse,
+        metavar="NAME=FILE[,FILE]",
+        help="a program of DPUs: the name that dpu_load asks for, and its C files",
+    )
+    parser.add_argument("--tasklets", type=int, default=1, metavar="N", help="NR_TASKLETS")
+    parser.add_argument(
+        "--stack", type=int, default=1024, metavar="BYTES", help="of each tasklet (%(default)s)"
+    )
+    parser.add_argument(
+        "--profile", choices=[*PROFILES], help="version of the chip (v1B, if it has the tasklets)"
+    )
+    parser.add_argument("--platform", choices=["sim", "hw"], default="sim")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="receives what was done, JSON")
+    return parser
+
+
+def _profile(options: argparse.Namespace) -> DpuDescription:
+    if options.profile is not None:
+        return profile_named(options.profile)
+    return default_profile(options.tasklets)
+
+
+def _check_platform(platform: str) -> None:
+    if platform == "hw":
+        raise UserError(
+            "--platform hw needs UPMEM's own kit, which was not found",
+            hints=["with the kit, build the same files by its compiler and its dpu-pkg-config"],
+        )
+
+
+def _build_dpu(
+    program: DpuProgram,
+    number: int,
+    flags: Sequence[str],
+    options: argparse.Namespace,
+    profile: DpuDescription,
+    folder: Path,
+) -> Path:
+    output = folder / f"{number}.dpu"
+    own = [flag for flag in _joined(flags) if not flag.startswith(("-l", "-L"))]
+    numbers = [f"-DNR_TASKLETS={options.tasklets}", f"-DSTACK_SIZE_DEFAULT={options.stack}"]
+    words = [*own, *numbers, "-o", str(output), *map(str, program.sources)]
+    build(read_command_line(words), profile, name=program.name)
+    return output
+
+
+def _build_host(sources: Sequence[Path], flags: Sequence[str], tasklets: int, folder: Path) -> Path:
+    output = folder / "host"
+    library = built_library()
+    words = [*c_compiler.command(), "-g", "-O2", *_joined(flags), f"-DNR_TASKLETS={tasklets}"]
+    words += [f"-I{INCLUDE}", *map(str, sources), "-o", str(output)]
+    words += [f"-L{library}", "-ldpu", "-lm", "-pthread"]
+    words += [flag for flag in _joined(flags) if flag.startswith("-l")]
+    done = tool.run(
+        words,
+        what="compiling the host's program",
+        install_hint=c_compiler.INSTALL_HINT,
+        timeout=_SECONDS,
+    )
+    if done.stderr:
+        sys.stderr.write(done.stderr)
+    return output
+
+
+def _joined(flags: Sequence[str]) -> list[str]:
+    """`-D NAME` as `-DNAME`, and so on. Raises UserError for what no compiler takes."""
+    joined: list[str] = []
+    rest = list(flags)
+    while rest:
+        flag = rest.pop(0)
+        if flag in ("-D", "-I", "-l", "-L") and rest:
+            flag += rest.pop(0)
+        if not flag.startswith(("-D", "-I", "-O", "-l", "-L", "-U", "-W", "-g", "-std", "-f")):
+            raise UserError(f"{flag} is none of this command's options, nor one for a compiler")
+        joined.append(flag)
+    return joined

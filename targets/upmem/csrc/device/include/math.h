@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the compiler does by itself; the machine has no floating-point instructions. */
+#ifndef DPU_MATH_H
+#define DPU_MATH_H
+
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#define fabs(x) __builtin_fabs(x)
+#define fabsf(x) __builtin_fabsf(x)
+
+float sqrtf(float value);
+double sqrt(double value);
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_poison.h"
+#include "xtc_driver.h"
+#include "xtc_error.h"
+
+#define MRAM_BYTES (64u << 20)
+#define GRANULE 8
+#define ALIGNMENT 64
+#define PROGRAM_ROOM (1u << 20) // of MRAM: for the program's own
+
+static uint64_t rounded(uint64_t nbytes, uint64_t to)
+{
+    return (nbytes + to - 1) / to * to;
+}
+
+int32_t driver_failed(dpu_error_t error, const char *what)
+{
+    if (error == DPU_OK)
+        return XTC_OK;
+    char *text = dpu_error_to_string(error);
+    int32_t status = error == DPU_ERR_DPU_FAULT ? XTC_FAULT
+                     : error == DPU_ERR_TIMEOUT ? XTC_TIMEOUT
+                     : error == DPU_ERR_DRIVER  ? XTC_LOST
+                                                : XTC_LAUNCH;
+    xtc_fail(status, "%s: %s", what, text);
+    free(text);
+    return status;
+}
+
+void driver_memory_open(driver_memory *memory, struct dpu_set_t set, uint32_t dpus)
+{
+    memset(memory, 0, sizeof *memory);
+    pthread_mutex_init(&memory->lock, NULL);
+    memory->set = set;
+    memory->dpus = dpus;
+    memory->size = (uint64_t)(MRAM_BYTES - PROGRAM_ROOM) * dpus;
+}
+
+static void free_buffer(driver_memory *memory, driver_buffer *buffer)
+{
+    memory->used -= buffer->nbytes;
+    while (buffer->copies) {
+        driver_copy *copy = buffer->copies;
+        buffer->copies = copy->next;
+        free(copy);
+    }
+    free(buffer->home);
+    free(buffer);
+}
+
+void driver_memory_close(driver_memory *memory)
+{
+    while (memory->buffers) {
+        driver_buffer *buffer = memory->buffers;
+        memory->buffers = buffer->next;
+        free_buffer(memory, buffer);
+    }
+    pthread_mutex_destroy(&memory->lock);
+}
+
+static driver_buffer *new_buffer(uint64_t nbytes)
+{
+    driver_buffer *buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return NULL;
+    buffer->nbytes = nbytes ? nbytes : 1;
+    buffer->home = aligned_alloc(ALIGNMENT, rounded(buffer->nbytes, ALIGNMENT));
+    if (!buffer->home) {
+        free(buffer);
+        return NULL;
+    }
+    sim_poison(buffer->home, buffer->nbytes);
+    buffer->home_valid = true;
+    return buffer;
+}
+
+int32_t driver_memory_alloc(driver_memory *memory, uint64_t nbytes, uint64_t *address)
+{
+    int32_t status = XTC_OK;
+    pthread_mutex_lock(&memory->lock);
+    driver_buffer *buffer = NULL;
+    if (nbytes <= memory->size - memory->used)
+        buffer = new_buffer(nbytes);
+    if (!buffer) {
+        status = xtc_fail(XTC_MEMORY,
+                          "%llu bytes cannot be allocated: %llu of %llu bytes of MRAM are in use",
+                          (unsigned long long)nbytes, (unsigned long long)memory->used,
+                          (unsigned long long)memory->size);
+    } else {
+        buffer->next = memory->buffers;
+        memory->buffers = buffer;
+        memory->used += buffer->nbytes;
+        *address = (uintptr_t)buffer->home;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return status;
+}
+
+int32_t driver_memory_free(driver_memory *memory, uint64_t address)
+{
+    pthread_mutex_lock(&memory->lock);
+    driver_buffer **link = &memory->buffers;
+    while (*link && (uintptr_t)(*link)->home != address)
+        link = &(*link)->next;
+    driver_buffer *buffer = *link;
+    if (buffer) {
+        *link = buffer->next;
+        free_buffer(memory, buffer);
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return buffer ? XTC_OK
+                  : xtc_fail(XTC_MEMORY, "no allocation begins at 0x%llx",
+                             (unsigned long long)address);
+}
+
+driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint64_t nbytes)
+{
+    pthread_mutex_lock(&memory->lock);
+    driver_buffer *buffer = memory->buffers;
+    while (buffer && address - (uintptr_t)buffer->home >= buffer->nbytes)
+        buffer = buffer->next;
+    pthread_mutex_unlock(&memory->lock);
+    if (!buffer || nbytes > buffer->nbytes - (address - (uintptr_t)buffer->home)) {
+        xtc_fail(XTC_MEMORY, "%llu bytes at 0x%llx are not inside an allocation",
+                 (unsigned long long)nbytes, (unsigned long long)address);
+        return NULL;
+    }
+    return buffer;
+}
+
+// The lowest place in MRAM that no copy of any buffer takes.
+static bool find_place(driver_memory *memory, uint64_t nbytes, uint32_t *offset)
+{
+    uint64_t at = PROGRAM_ROOM;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (driver_buffer *buffer = memory->buffers; buffer; buffer = buffer->next)
+            for (driver_copy *copy = buffer->copies; copy; copy = copy->next)
+                if (at < copy->offset + copy->here && copy->offset < at + nbytes) {
+                    at = rounded(copy->offset + copy->here, GRANULE);
+                    moved = true;
+                }
+    }
+    *offset = (uint32_t)at;
+    return at + nbytes <= MRAM_BYTES;
+}
+
+// Room is made by what can be had from elsewhere: copies that are no longer valid.
+static void drop_invalid(driver_memory *memory)
+{
+    for (driver_buffer *buffer = memory->buffers; buffer; buffer = buffer->next)
+        for (driver_copy **link = &buffer->copies; *link;) {
+            driver_copy *copy = *link;
+            if (copy->valid) {
+                link = &copy->next;
+            } else {
+                *link = copy->next;
+                free(copy);
+            }
+        }
+}
+
+static driver_copy *find_copy(driver_buffer *buffer, uint64_t each)
+{
+    driver_copy *copy = buffer->copies;
+    while (copy && copy->each != each)
+        copy = copy->next;
+    return copy;
+}
+
+static driver_copy *new_copy(driver_memory *memory, driver_buffer *buffer, uint64_t each)
+{
+    uint64_t here = rounded(each ? each : buffer->nbytes, GRANULE);
+    uint32_t offset;
+    if (!find_place(memory, here, &offset)) {
+        drop_invalid(memory);
+        if (!find_place(memory, here, &offset)) {
+            xtc_fail(XTC_MEMORY, "a buffer needs %llu bytes on each DPU, which has too little left",
+                     (unsigned long long)here);
+            return NULL;
+        }
+    }
+    driver_copy *copy = calloc(1, sizeof *copy);
+    if (!copy) {
+        xtc_fail(XTC_MEMORY, "out of host memory");
+        return NULL;
+    }
+    *copy = (driver_copy){each, here, offset, false, buffer->copies};
+    buffer->copies = copy;
+    return copy;
+}
+
+// Parts of `each` bytes, as many DPUs have some; the last part is padded in `padded`.
+static int32_t move_parts(driver_memory *memory, driver_buffer *buffer, const driver_copy *copy,
+                          dpu_xfer_t direction)
+{
+    struct dpu_set_t dpu;
+    uint32_t i;
+    uint8_t *padded = calloc(1, copy->here);
+    uint64_t full = buffer->nbytes / copy->here, rest = buffer->nbytes % copy->here;
+    dpu_error_t error = padded ? DPU_OK : DPU_ERR_SYSTEM;
+    if (padded && direction == DPU_XFER_TO_DPU)
+        memcpy(padded, buffer->home + full * copy->here, rest);
+    DPU_FOREACH (memory->set, dpu, i) {
+        uint8_t *part = i < full ? buffer->home + i * copy->here : i == full && rest ? padded : NULL;
+        if (error == DPU_OK && part)
+            error = dpu_prepare_xfer(dpu, part);
+    }
+    if (error == DPU_OK)
+        error = dpu_push_xfer(memory->set, direction, DPU_MRAM_HEAP_POINTER_NAME, copy->offset,
+                              copy->here, DPU_XFER_DEFAULT);
+    if (error == DPU_OK && direction == DPU_XFER_FROM_DPU)
+        memcpy(buffer->home + full * copy->here, padded, rest);
+    free(padded);
+    return driver_failed(error, direction == DPU_XFER_TO_DPU ? "copying to DPUs"
+                                                             : "copying from DPUs");
+}
+
+static int32_t broadcast(driver_memory *memory, driver_buffer *buffer, const driver_copy *copy)
+{
+    uint8_t *whole = buffer->home, *padded = NULL;
+    if (copy->here != buffer->nbytes) {
+        whole = padded = calloc(1, copy->here);
+        if (!padded)
+            return xtc_fail(XTC_MEMORY, "out of host memory");
+        memcpy(padded, buffer->home, buffer->nbytes);
+    }
+    dpu_error_t error = dpu_broadcast_to(memory->set, DPU_MRAM_HEAP_POINTER_NAME, copy->offset,
+                                         whole, copy->here, DPU_XFER_DEFAULT);
+    free(padded);
+    return driver_failed(error, "copying to DPUs");
+}
+
+// From a copy that all DPUs have, the first one's is as good as any.
+static int32_t take_from_first(driver_memory *memory, driver_buffer *buffer,
+                               const driver_copy *copy)
+{
+    struct dpu_set_t dpu;
+    uint8_t *padded = calloc(1, copy->here);
+    dpu_error_t error = padded ? DPU_OK : DPU_ERR_SYSTEM;
+    DPU_FOREACH (memory->set, dpu) {
+        if (error == DPU_OK)
+            error = dpu_copy_from(dpu, DPU_MRAM_HEAP_POINTER_NAME, copy->offset, padded, copy->here);
+        break;
+    }
+    if (error == DPU_OK)
+        memcpy(buffer->home, padded, buffer->nbytes);
+    free(padded);
+    return driver_failed(error, "copying from DPUs");
+}
+
+int32_t driver_memory_to_host(driver_memory *memory, driver_buffer *buffer, bool writes)
+{
+    int32_t status = XTC_OK;
+    if (!buffer->home_valid) {
+        driver_copy *copy = buffer->copies;
+        while (copy && !copy->valid)
+            copy = copy->next;
+        if (copy)
+            status = copy->each ? move_parts(memory, buffer, copy, DPU_XFER_FROM_DPU)
+                                : take_from_first(memory, buffer, copy);
+        memory->from_device += buffer->nbytes;
+        buffer->home_valid = status == XTC_OK;
+    }
+    for (driver_copy *copy = buffer->copies; writes && copy; copy = copy->next)
+        copy->valid = false;
+    return status;
+}
+
+int32_t driver_memory_to_dpus(driver_memory *memory, driver_buffer *buffer, uint64_t each,
+                              bool reads, uint32_t *offset)
+{
+    pthread_mutex_lock(&memory->lock);
+    driver_copy *copy = find_copy(buffer, each);
+    if (!copy)
+        copy = new_copy(memory, buffer, each);
+    pthread_mutex_unlock(&memory->lock);
+    if (!copy)
+        return XTC_MEMORY;
+    *offset = copy->offset;
+    if (!reads || copy->valid)
+        return XTC_OK;
+    if (!buffer->home_valid)
+        memory->exchanged += buffer->nbytes;
+    int32_t status = driver_memory_to_host(memory, buffer, false);
+    if (status)
+        return status;
+    status = each ? move_parts(memory, buffer, copy, DPU_XFER_TO_DPU)
+                  : broadcast(memory, buffer, copy);
+    memory->to_device += each ? buffer->nbytes : buffer->nbytes * memory->dpus;
+    copy->valid = status == XTC_OK;
+    return status;
+}
+
+void driver_memory_written(driver_buffer *buffer, uint64_t each)
+{
+    buffer->home_valid = false;
+    for (driver_copy *copy = buffer->copies; copy; copy = copy->next)
+        copy->valid = copy->each == each;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers on DPUs. A buffer has a place on the host and copies in the DPUs' MRAM: one for each way in
+// which kernels want it shared. What is written in one place is brought to another where that is
+// needed, through the host, and counted.
+#ifndef DRIVER_MEMORY_H
+#define DRIVER_MEMORY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dpu.h"
+
+typedef struct driver_copy {
+    uint64_t each; // bytes on each DPU; 0: all have the whole buffer
+    uint64_t here; // bytes it takes on each DPU
+    uint32_t offset; // in MRAM
+    bool valid;
+    struct driver_copy *next;
+} driver_copy;
+
+typedef struct driver_buffer {
+    uint8_t *home; // its address, too
+    uint64_t nbytes;
+    bool home_valid;
+    driver_copy *copies;
+    struct driver_buffer *next;
+} driver_buffer;
+
+typedef struct {
+    pthread_mutex_t lock;
+    struct dpu_set_t set;
+    uint32_t dpus;
+    uint64_t used, size; // of all DPUs' MRAM
+    driver_buffer *buffers;
+    uint64_t to_device, from_device, exchanged; // bytes; the last through the host, by two kernels
+} driver_memory;
+
+void driver_memory_open(driver_memory *memory, struct dpu_set_t set, uint32_t dpus);
+void driver_memory_close(driver_memory *memory);
+int32_t driver_memory_alloc(driver_memory *memory, uint64_t nbytes, uint64_t *address);
+int32_t driver_memory_free(driver_memory *memory, uint64_t address);
+// The buffer that holds `nbytes` at an address, or NULL with a message.
+driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint64_t nbytes);
+// Make the host's place valid, to be read or, where `writes`, to be changed.
+int32_t driver_memory_to_host(driver_memory *memory, driver_buffer *buffer, bool writes);
+// The buffer shared as a kernel wants it, valid where that reads it; its offset in MRAM.
+int32_t driver_memory_to_dpus(driver_memory *memory, driver_buffer *buffer, uint64_t each,
+                              bool reads, uint32_t *offset);
+// A kernel has written the copy.
+void driver_memory_written(driver_buffer *buffer, uint64_t each);
+
+// A status with a message, of a call that failed.
+int32_t driver_failed(dpu_error_t error, const char *what);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the run did, as JSON: launches, transfers, lines of source, and a timeline. Written when the
+// process ends, to the file that the environment names.
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+#include "timing.h"
+
+typedef struct {
+    char *text;
+    size_t used, room;
+} list;
+
+static list launches, transfers, events, lines;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const char *lib_setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static bool is_wanted(void)
+{
+    return lib_setting("XTC_UPMEM_REPORT") != NULL;
+}
+
+static void add(list *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(list *to, const char *format, ...)
+{
+    char *text;
+    va_list arguments;
+    va_start(arguments, format);
+    int nbytes = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (nbytes < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    size_t needed = to->used + (size_t)nbytes + 4;
+    if (needed > to->room) {
+        char *larger = realloc(to->text, needed * 2);
+        if (larger) {
+            to->text = larger;
+            to->room = needed * 2;
+        }
+    }
+    if (needed <= to->room)
+        to->used += (size_t)sprintf(to->text + to->used, "%s\n  %s", to->used ? "," : "", text);
+    pthread_mutex_unlock(&lock);
+    free(text);
+}
+
+// As a JSON string has it; to be freed.
+static char *quoted(const char *text)
+{
+    char *out = malloc(6 * strlen(text) + 3), *at = out;
+    if (!out)
+        return NULL;
+    *at++ = '"';
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            at += sprintf(at, "\\%c", *text);
+        else if ((unsigned char)*text < ' ')
+            at += sprintf(at, "\\u%04x", (unsigned char)*text);
+        else
+            *at++ = *text;
+    }
+    strcpy(at, "\"");
+    return out;
+}
+
+// Adds what the rank's DPUs did in the launch.
+static void count(lib_launch *launch, const struct dpu_rank_t *rank)
+{
+    dpu_counts *all = &launch->counts;
+    for (uint32_t i = 0; i < rank->dpus; i++) {
+        const upmem_dpu *state = &rank->machine->block->dpu[rank->dpu[i].number];
+        if (!state->launched)
+            continue;
+        launch->dpus++;
+        if (state->counts.cycles > all->cycles)
+            all->cycles = state->counts.cycles;
+        all->instructions += state->counts.instructions;
+        all->dma_reads += state->counts.dma_reads;
+        all->dma_writes += state->counts.dma_writes;
+        all->dma_read_bytes += state->counts.dma_read_bytes;
+        all->dma_write_bytes += state->counts.dma_write_bytes;
+        all->dma_cycles += state->counts.dma_cycles;
+        all->misaligned += state->counts.misaligned;
+    }
+}
+
+static const struct dpu_program_t *program_of(const struct dpu_rank_t *rank)
+{
+    for (uint32_t i = 0; i < rank->dpus; i++)
+        if (rank->machine->block->dpu[rank->dpu[i].number].launched)
+            return rank->dpu[i].program;
+    return NULL;
+}
+
+static void warn_misaligned(uint64_t count)
+{
+    static bool warned;
+    if (count && !warned)
+        fprintf(stderr, "xtc upmem: warning: %llu DMA transfers at addresses that are no multiple "
+                "of 8, whose low bits the machine ignores\n", (unsigned long long)count);
+    warned = warned || count;
+}
+
+static void report(const lib_machine *machine, const lib_launch *launch,
+                   const struct dpu_program_t *program)
+{
+    const dpu_counts *all = &launch->counts;
+    double seconds = cost_LAUNCH + (double)all->cycles / machine->block->profile.frequency;
+    char *name = quoted(program->name);
+    add(&launches,
+        "{\"program\": %s, \"set\": %u, \"dpus\": %u, \"tasklets\": %u, "
+        "\"instructions\": %llu, \"modelled_cycles\": %llu, \"modelled_seconds\": %.9g, "
+        "\"dma_reads\": %llu, \"dma_read_bytes\": %llu, \"dma_writes\": %llu, "
+        "\"dma_write_bytes\": %llu, \"modelled_dma_cycles\": %llu}",
+        name ? name : "\"\"", machine->id, launch->dpus, program->tasklets,
+        (unsigned long long)all->instructions, (unsigned long long)all->cycles, seconds,
+        (unsigned long long)all->dma_reads, (unsigned long long)all->dma_read_bytes,
+        (unsigned long long)all->dma_writes, (unsigned long long)all->dma_write_bytes,
+        (unsigned long long)all->dma_cycles);
+    free(name);
+}
+
+void lib_report_launch(lib_machine *machine, struct dpu_rank_t *rank)
+{
+    lib_launch *launch = rank->launch;
+    const struct dpu_program_t *program = program_of(rank);
+    rank->launch = NULL;
+    if (!launch)
+        return;
+    count(launch, rank);
+    if (program)
+        lib_report_event(machine, rank->number, program->name, rank->begun, rank->free);
+    if (--launch->ranks)
+        return;
+    warn_misaligned(launch->counts.misaligned);
+    machine->cycles += launch->counts.cycles;
+    machine->instructions += launch->counts.instructions;
+    if (is_wanted() && program)
+        report(machine, launch, program);
+    free(launch);
+}
+
+void lib_report_transfer(const lib_job *job, bool to_device, uint64_t nbytes, double seconds)
+{
+    if (is_wanted())
+        add(&transfers,
+            "{\"to_device\": %s, \"bytes\": %llu, \"dpus\": %u, \"parallel\": %s, "
+            "\"modelled_seconds\": %.9g}",
+            to_device ? "true" : "false", (unsigned long long)nbytes, job->count,
+            job->parallel ? "true" : "false", seconds);
+}
+
+void lib_report_event(const lib_machine *machine, uint32_t rank, const char *name, double begin,
+                      double end)
+{
+    if (!is_wanted())
+        return;
+    char *text = quoted(name);
+    add(&events, "{\"set\": %u, \"rank\": %u, \"name\": %s, \"begin\": %.9g, \"end\": %.9g}",
+        machine->id, rank, text ? text : "\"\"", begin, end);
+    free(text);
+}
+
+void lib_report_lines(lib_machine *machine, const struct dpu_program_t *program)
+{
+    upmem_section text;
+    if (!is_wanted() || !machine->block->profiles || !program->handle ||
+        !upmem_elf_find_section(&program->elf, ".text", &text) ||
+        lib_request(machine, UPMEM_PROFILE, program->handle) != DPU_OK)
+        return;
+    const upmem_count *counts = upmem_scratch(machine->block);
+    char *name = quoted(program->name);
+    for (uint32_t i = 0; name && i < text.nbytes / 4; i++) {
+        char *file = counts[i].issued ? quoted(counts[i].file) : NULL;
+        if (file)
+            add(&lines, "{\"program\": %s, \"instruction\": %u, \"file\": %s, \"line\": %u, "
+                "\"issued\": %llu, \"modelled_stall_cycles\": %llu}", name, i, file,
+                counts[i].line, (unsigned long long)counts[i].issued,
+                (unsigned long long)counts[i].stalled);
+        free(file);
+    }
+    free(name);
+}
+
+void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions);
+
+void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions)
+{
+    const lib_machine *machine = lib_machine_of(set);
+    *cycles = machine->cycles;
+    *instructions = machine->instructions;
+}
+
+static void write_list(FILE *file, const char *name, const list *from, const char *after)
+{
+    fprintf(file, "\"%s\": [%s]%s\n", name, from->used ? from->text : "", after);
+}
+
+__attribute__((destructor)) static void write_report(void)
+{
+    const char *path = lib_setting("XTC_UPMEM_REPORT");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "{");
+    write_list(file, "launches", &launches, ",");
+    write_list(file, "transfers", &transfers, ",");
+    write_list(file, "events", &events, ",");
+    write_list(file, "lines", &lines, "}");
+    fclose(file);
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime: a set of DPUs, simulated here, or the vendor's."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping
+from ctypes import c_char_p, c_uint32, c_uint64
+
+from xtc.core.errors import ArtifactError, DeviceNotFound, UserError, shown
+from xtc.core.numbering import Numbering
+from xtc.runtime import DriverDevice, OpenDevice, built_driver
+from xtc_targets.upmem.description import DpuDescription, profile_named
+from xtc_targets.upmem.options import UpmemOptions
+from xtc_targets.upmem.toolchain.clang import unavailable
+from xtc_targets.upmem.toolchain.library import driver_units
+
+PLATFORMS = ("sim", "hw")
+_numbers = Numbering()
+
+
+class _Config(ctypes.Structure):
+    """`upmem_config` of `csrc/driver_upmem.c`."""
+
+    _fields_ = (("nbytes", c_uint64), ("dpus", c_uint32), ("profile", c_char_p))
+
+
+class UpmemDevice(DriverDevice):
+    """A set of DPUs that share what a graph computes, opened at its first use.
+
+    Args:
+        nr_dpus: DPUs, in ranks of 64.
+        profile: version of the chip, `v1A` or `v1B`.
+        platform: `sim`, or `hw` with the vendor's kit.
+        tasklets: of each DPU in kernels that are compiled for it.
+    """
+
+    def __init__(
+        self,
+        nr_dpus: int = 1,
+        profile: str = "v1B",
+        platform: str = "sim",
+        *,
+        tasklets: int = 16,
+    ) -> None:
+        if platform not in PLATFORMS:
+            raise UserError(f"platform={shown(platform)} is not one of {', '.join(PLATFORMS)}")
+        options = UpmemOptions(nr_dpus=nr_dpus, tasklets=tasklets, profile=profile)
+        self.nr_dpus, self.profile, self.tasklets = options.nr_dpus, profile, options.tasklets
+        self.platform = platform
+        super().__init__("upmem", _numbers)
+
+    @property
+    def machine(self) -> DpuDescription:
+        """What each DPU has."""
+        return profile_named(self.profile)
+
+    @property
+    def device_arch(self) -> str:
+        return self.profile
+
+    @property
+    def is_modelled(self) -> bool:
+        return self.platform == "sim"
+
+    @classmethod
+    def detect_accelerator(cls) -> str | None:
+        if sys.platform != "linux":
+            return f"the simulator runs on Linux, not on {sys.platform}"
+        return unavailable()
+
+    def counters(self) -> Mapping[str, float]:
+        """Counts of this device; those that begin with `modelled.` are computed from a model."""
+        found = dict(super().counters())
+        cycles = found["modelled.upmem.CYCLES"]
+        return {**found, "modelled.upmem.SECONDS": cycles / self.machine.frequency}
+
+    def modelled_figures(self) -> Mapping[str, float]:
+        """Of all launches, one after another: cycles and seconds."""
+        counters = self.counters()
+        return {name: counters[f"modelled.{name}"] for name in ("upmem.CYCLES", "upmem.SECONDS")}
+
+    def peak_flops(self, dtype: str) -> float:
+        """0: nothing is known of a peak, as arithmetic on floats is done by routines."""
+        return 0.0
+
+    def check_code(self, toolchain: Mapping[str, str]) -> None:
+        here = {"nr_dpus": str(self.nr_dpus), "profile": self.profile}
+        for name, value in here.items():
+            if toolchain.get(name) != value:
+                raise ArtifactError(
+                    f"the code was compiled for {name} {toolchain.get(name)}, "
+                    f"and {self.device_name} has {value}"
+                )
+
+    def _connect(self, name: str) -> OpenDevice:
+        if self.platform == "hw":
+            raise DeviceNotFound(
+                "platform hw needs UPMEM's own kit, which was not found",
+                hints=["platform='sim' simulates the DPUs"],
+            )
+        if sys.platform != "linux":
+            raise DeviceNotFound(f"the simulator runs on Linux, not on {sys.platform}")
+        _, driver = built_driver(*driver_units())
+        config = _Config(ctypes.sizeof(_Config), self.nr_dpus, f"chip={self.profile}".encode())
+        return OpenDevice(driver, config, name)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of code for DPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError, shown
+from xtc_targets.upmem.description import MAX_DPUS, DpuDescription, profile_named
+
+STACK_BYTES = 768
+"""Of each tasklet: generated kernels call nothing deep."""
+RESERVED_BYTES = 4096
+"""Of WRAM: arguments, synchronization, constants and what the run-time library keeps."""
+
+
+@dataclass(frozen=True)
+class UpmemOptions:
+    """Options of `xtc.compile(..., target="upmem")`.
+
+    Attributes:
+        nr_dpus: DPUs that share a graph.
+        tasklets: of each DPU; 11 fill its pipeline.
+        profile: version of the chip, `v1A` or `v1B`.
+    """
+
+    nr_dpus: int = 1
+    tasklets: int = 16
+    profile: str = "v1B"
+
+    def __post_init__(self) -> None:
+        machine = profile_named(self.profile)
+        for name, most in (("nr_dpus", MAX_DPUS), ("tasklets", machine.tasklets)):
+            value = getattr(self, name)
+            if not 1 <= value <= most:
+                raise UserError(
+                    f"{name}={shown(value)} is not from 1 to {most}",
+                    notes=[f"the machine is a {machine.name}"],
+                )
+
+    @property
+    def machine(self) -> DpuDescription:
+        """What a DPU has."""
+        return profile_named(self.profile)
+
+    @property
+    def local_bytes(self) -> int:
+        """WRAM for the tiles of one tasklet."""
+        free = self.machine.wram_bytes - RESERVED_BYTES - self.tasklets * STACK_BYTES
+        return free // self.tasklets // 8 * 8

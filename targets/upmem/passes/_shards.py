@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a kernel's work and its buffers are shared by DPUs: by rows of the results, or not at all.
+
+Where all operations of a kernel have the same outermost loop over rows of what they write, each DPU
+has a range of these rows: of every result, and of the operands that only this loop indexes first.
+Other operands are on every DPU, whole. Where that does not fit, the first DPU does everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.ir.analysis.structured import Structured, shape_of
+from xtc.ir.analysis.views import root
+from xtc.ir.mlir import Value
+from xtc_passes.local._layouts import element_bytes
+
+GRANULE = 8
+"""Bytes that each DPU's part of a buffer is a multiple of."""
+REPLICATED = 0
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The shares of a kernel.
+
+    Attributes:
+        rows: rows of each DPU, by operation.
+        each: bytes of a buffer on each DPU; REPLICATED where all have the whole buffer.
+    """
+
+    rows: dict[Structured, int]
+    each: dict[Value, int]
+
+
+def row_loop(nest: Structured) -> int | None:
+    """The loop over rows of the result: the first of its dimensions that is not 1."""
+    place = row_dimension(nest.op.operands[nest.destination])
+    if place is None:
+        return None
+    return nest.indices[nest.destination][place].loop
+
+
+def row_dimension(buffer: Value) -> int | None:
+    """The first dimension of a buffer that is not 1."""
+    sizes = shape_of(buffer)
+    return next((place for place, size in enumerate(sizes) if size > 1), None)
+
+
+def nbytes_of(buffer: Value) -> int:
+    """Bytes of a dense buffer."""
+    return math.prod(shape_of(buffer)) * element_bytes(buffer)
+
+
+def shards_of(nests: Sequence[Structured], dpus: int) -> Shards:
+    """How operations on buffers are shared by this many DPUs."""
+    found = _by_rows(nests, dpus) if dpus > 1 else None
+    return found or _alone(nests)
+
+
+def _alone(nests: Sequence[Structured]) -> Shards:
+    rows = {nest: _extent(nest) for nest in nests}
+    each = {buffer: _rounded(nbytes_of(buffer)) for buffer in _buffers(nests)}
+    return Shards(rows, each)
+
+
+def _extent(nest: Structured) -> int:
+    loop = row_loop(nest)
+    return 1 if loop is None else nest.extents[loop]
+
+
+def _rounded(nbytes: int) -> int:
+    return (nbytes + GRANULE - 1) // GRANULE * GRANULE
+
+
+def _buffers(nests: Sequence[Structured]) -> list[Value]:
+    values = (value for nest in nests for value in nest.op.operands if _is_buffer(value))
+    return list(dict.fromkeys(root(value) for value in values))
+
+
+def _is_buffer(value: Value) -> bool:
+    return hasattr(value.type, "shape")
+
+
+def _by_rows(nests: Sequence[Structured], dpus: int) -> Shards | None:
+    loops = [row_loop(nest) for nest in nests]
+    if None in loops or len({_extent(nest) for nest in nests}) != 1:
+        return None
+    total = _extent(nests[0])
+    written = {root(nest.op.operands[nest.destination]) for nest in nests}
+    sharded = {
+        buffer
+        for buffer in _buffers(nests)
+        if all(_walks_rows(nest, buffer, total) for nest in nests)
+    }
+    if not written <= sharded:
+        return None
+    rows = _rows_of_each(total, dpus, [nbytes_of(buffer) // total for buffer in sharded])
+    each = {
+        buffer: rows * (nbytes_of(buffer) // total) if buffer in sharded else REPLICATED
+        for buffer in _buffers(nests)
+    }
+    return Shards(dict.fromkeys(nests, rows), each)
+
+
+def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
+    """Whether all that an operation does to a buffer is in the rows of its own iteration."""
+    loop = row_loop(nest)
+    for number, value in enumerate(nest.op.operands):
+        if not _is_buffer(value) or root(value) != buffer:
+            continue
+        place = row_dimension(value)
+        if value != buffer or place is None or shape_of(value)[place] != total:
+            return False
+        if nest.position(number, loop if loop is not None else -1) != place:
+            return False
+    return True
+
+
+def _rows_of_each(total: int, dpus: int, row_bytes: Sequence[int]) -> int:
+    """Rows of a DPU: as many that its part of every buffer is a multiple of the granule."""
+    step = math.lcm(*(GRANULE // math.gcd(GRANULE, nbytes) for nbytes in row_bytes))
+    rows = -(-total // dpus)
+    return -(-rows // step) * step

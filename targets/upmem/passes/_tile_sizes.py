@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of the tiles that a tasklet computes in its part of WRAM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xtc.ir.analysis.structured import Structured
+from xtc.ir.mlir import Value
+from xtc_passes.local._layouts import element_bytes
+
+_SHORT = 64  # elements that a row is worth before other loops are tiled, too
+_ALIGNMENT = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What tiles must keep.
+
+    Attributes:
+        nbytes: of WRAM for all tiles of an operation.
+        tasklets: which should all have a tile.
+        rows: of each DPU.
+        row_loop: the loop over these; None where there is none.
+    """
+
+    nbytes: int
+    tasklets: int
+    rows: int
+    row_loop: int | None
+
+
+def tile_sizes(nest: Structured, limits: Limits) -> list[int] | None:
+    """The iterations of each loop in a tile, divisors of its extent; None where nothing fits.
+
+    Rows of operands grow first, as transfers are worth their latency from some length on, then
+    reductions, then what is left; tiles stay so small that every tasklet has one.
+    """
+    sizes = [1] * len(nest.extents)
+    if tile_bytes(nest, sizes) > limits.nbytes:
+        return None
+    order = _order(nest)
+    for most in (_SHORT, None):
+        for loop in order:
+            _grow(nest, sizes, loop, limits, most)
+    return sizes
+
+
+def tile_bytes(nest: Structured, sizes: Sequence[int]) -> int:
+    """WRAM that the tiles of all operands take."""
+    return sum(
+        _rounded(math.prod(span(nest, number, sizes)) * element_bytes(value))
+        for number, value in enumerate(nest.op.operands)
+        if is_tiled(value)
+    )
+
+
+def is_tiled(value: Value) -> bool:
+    """Whether an operand is a buffer, not a number."""
+    return hasattr(value.type, "shape")
+
+
+def span(nest: Structured, number: int, sizes: Sequence[int]) -> list[int]:
+    """What of an operand a tile needs, by dimension."""
+    return [
+        1 + sum(f * (sizes[loop] - 1) for loop, f in index.factors)
+        for index in nest.indices[number]
+    ]
+
+
+def _rounded(nbytes: int) -> int:
+    return (nbytes + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
+
+
+def _order(nest: Structured) -> list[int]:
+    """Loops along rows of operands, those of most operands first; reductions; the others."""
+    along = [0] * len(nest.extents)
+    for index in (row[-1] for row in nest.indices if row):
+        if index.loop is not None:
+            along[index.loop] += 1
+    reductions = set(nest.reductions)
+
+    def key(loop: int) -> tuple[int, bool, int]:
+        return (-along[loop], loop not in reductions, -loop)
+
+    return sorted(range(len(along)), key=key)
+
+
+def _grow(nest: Structured, sizes: list[int], loop: int, limits: Limits, most: int | None) -> None:
+    extent = limits.rows if loop == limits.row_loop else nest.extents[loop]
+    for size in _divisors(math.gcd(extent, nest.extents[loop])):
+        if size <= sizes[loop] or (most is not None and size > most):
+            continue
+        tried = [*sizes[:loop], size, *sizes[loop + 1 :]]
+        if tile_bytes(nest, tried) > limits.nbytes or not _feeds_all(nest, sizes, tried, limits):
+            break
+        sizes[loop] = size
+
+
+def _feeds_all(
+    nest: Structured, before: Sequence[int], sizes: Sequence[int], limits: Limits
+) -> bool:
+    """Whether every tasklet still has a tile, or a reduction grows."""
+    counts = [_tiles(nest, tried, limits) for tried in (before, sizes)]
+    return counts[0] == counts[1] or counts[1] >= limits.tasklets
+
+
+def _tiles(nest: Structured, sizes: Sequence[int], limits: Limits) -> int:
+    return math.prod(
+        (limits.rows if loop == limits.row_loop else nest.extents[loop]) // sizes[loop]
+        for loop in nest.out
+    )
+
+
+def _divisors(number: int) -> list[int]:
+    return [size for size in range(1, number + 1) if number % size == 0]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the loops of one operation: tasklets share its tiles, which they compute in WRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from xtc.ir.analysis.indices import Index
+from xtc.ir.analysis.structured import Structured, labels, shape_of
+from xtc.ir.builders import control, generic, numbers
+from xtc.ir.builders.affine import digits
+from xtc.ir.builders.functions import call
+from xtc.ir.builders.numbers import Number
+from xtc.ir.mlir import (
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    StridedLayoutAttr,
+    Value,
+    memref,
+)
+from xtc_passes.local._layouts import DYNAMIC
+from xtc_targets.upmem.passes import _device_calls as device
+from xtc_targets.upmem.passes._tile_sizes import is_tiled, span
+
+
+@dataclass(frozen=True)
+class TileWriter:
+    """The loops of an operation on buffers in MRAM.
+
+    Attributes:
+        nest: the operation.
+        sizes: the iterations of each loop in a tile.
+        rows: of each DPU.
+        row_loop: the loop over rows; None where there is none.
+        tasklets: of a DPU.
+        initial: what the result is filled with before; None where it is read, or not used.
+    """
+
+    nest: Structured
+    sizes: Sequence[int]
+    rows: int
+    row_loop: int | None
+    tasklets: int
+    initial: Value | None
+
+    def write(self) -> None:
+        """Put the loops where the operation stands, and erase that."""
+        with self.nest.op.location, InsertionPoint(self.nest.op), ExitStack() as loops:
+            tiles = self._load_all({}, {})
+            bounds = self._tile_counts()
+            index = self._tile_loop(bounds, loops)
+            starts = self._starts(index, bounds)
+            tiles = self._load_all(tiles, starts)
+            out = self._begin(starts)
+            self._reduce(tiles, out, starts)
+            self._store(out, starts)
+        self.nest.op.erase()
+
+    def _tile_counts(self) -> list[int]:
+        """Tiles of a DPU in each dimension of the result."""
+        return [
+            (self.rows if loop == self.row_loop else self.nest.extents[loop]) // self.sizes[loop]
+            for loop in self.nest.out
+        ]
+
+    def _tile_loop(self, counts: Sequence[int], loops: ExitStack) -> Value:
+        """Every so many tiles of this DPU; returns the number of the tile."""
+        total = 1
+        for count in counts:
+            total *= count
+        tasklet = call(device.TASKLET, [], [IndexType.get()]).results[0]
+        return loops.enter_context(
+            control.loop(tasklet, self._tiles_here(total, counts), self.tasklets)
+        ).index
+
+    def _tiles_here(self, total: int, counts: Sequence[int]) -> Number:
+        """Fewer on the last DPU that has rows, and none behind it."""
+        all_rows = 1 if self.row_loop is None else self.nest.extents[self.row_loop]
+        dpu = call(device.DPU, [], [IndexType.get()]).results[0]
+        left = numbers.subtract(all_rows, numbers.multiply(dpu, self.rows))
+        rows = numbers.maximum(0, numbers.minimum(self.rows, left))
+        size = 1 if self.row_loop is None else self.sizes[self.row_loop]
+        per_row_tile = total // (self.rows // size) if self.rows else 0
+        return numbers.multiply(numbers.divide(rows, size), per_row_tile)
+
+    def _starts(self, tile: Value, counts: Sequence[int]) -> dict[int, Number]:
+        """Where the tile begins, by loop."""
+        order = sorted(range(len(counts)), key=lambda n: self.nest.out[n] != self.row_loop)
+        found = digits(tile, [counts[n] for n in order])
+        starts: dict[int, Number] = {}
+        for position, place in zip(order, found, strict=True):
+            loop = self.nest.out[position]
+            starts[loop] = numbers.multiply(place, self.sizes[loop])
+        if self.row_loop is not None:
+            dpu = call(device.DPU, [], [IndexType.get()]).results[0]
+            first = numbers.multiply(dpu, self.rows)
+            starts[self.row_loop] = numbers.add(first, starts[self.row_loop])
+        return starts
+
+    def _load_all(self, tiles: dict[int, Value], known: dict[int, Number]) -> dict[int, Value]:
+        """These tiles, and those of the other inputs that can be loaded by now."""
+        found = dict(tiles)
+        for number in self._numbers(known):
+            if number not in found and (tile := self._load(number, known)) is not None:
+                found[number] = tile
+        return found
+
+    def _numbers(self, known: dict[int, Number]) -> list[int]:
+        """Inputs that depend on no loop but those that are known, or are in one tile."""
+        whole = {n for n, size in enumerate(self.sizes) if size == self.nest.extents[n]}
+        if self.row_loop is not None:
+            whole.discard(self.row_loop)
+        return [
+            number
+            for number in range(self.nest.destination)
+            if all(
+                loop in known or loop in whole
+                for index in self.nest.indices[number]
+                for loop, _ in index.factors
+            )
+        ]
+
+    def _load(self, number: int, starts: dict[int, Number]) -> Value | None:
+        """An input's tile in WRAM; None for a number, which stays where it is."""
+        value = self.nest.op.operands[number]
+        if not is_tiled(value):
+            return None
+        tile = self._allocate(number)
+        memref.copy(self._window(number, starts), tile)
+        return tile
+
+    def _allocate(self, number: int) -> Value:
+        value = self.nest.op.operands[number]
+        space = IntegerAttr.get(IntegerType.get_signless(64), device.SPACE)
+        shape = span(self.nest, number, self.sizes)
+        type = MemRefType.get(shape, value.type.element_type, None, space)
+        return memref.alloc(type, [], [])
+
+    def _window(self, number: int, starts: dict[int, Number]) -> Value:
+        """The part of an operand in MRAM."""
+        value = self.nest.op.operands[number]
+        shape = span(self.nest, number, self.sizes)
+        if not shape or shape == list(shape_of(value)):
+            return value
+        offsets = [
+            numbers.linear_offset(
+                [
+                    (index.offset, 1),
+                    *((starts.get(loop, 0), factor) for loop, factor in index.factors),
+                ]
+            )
+            for index in self.nest.indices[number]
+        ]
+        return _subview(value, offsets, shape)
+
+    def _begin(self, starts: dict[int, Number]) -> Value:
+        """The result's tile, with what it has before."""
+        number = self.nest.destination
+        tile = self._allocate(number)
+        if self.initial is not None:
+            generic.fill(self.initial, tile)
+        elif self.nest.reads_destination:
+            memref.copy(self._window(number, starts), tile)
+        return tile
+
+    def _store(self, tile: Value, starts: dict[int, Number]) -> None:
+        memref.copy(tile, self._window(self.nest.destination, starts))
+
+    def _reduce(self, tiles: dict[int, Value], out: Value, starts: dict[int, Number]) -> None:
+        """Strips of the reductions, one after another."""
+        inner = dict(starts)
+        with ExitStack() as loops:
+            for loop in self.nest.reductions:
+                extent, size = self.nest.extents[loop], self.sizes[loop]
+                if size == extent:
+                    inner[loop] = 0
+                    continue
+                inner[loop] = loops.enter_context(control.loop(0, extent, size)).index
+            self._compute(self._load_all(tiles, inner), out, inner)
+
+    def _compute(self, tiles: dict[int, Value], out: Value, starts: dict[int, Number]) -> None:
+        """The operation on the tiles."""
+        nest = self.nest
+        operands = [
+            (tiles.get(number, nest.op.operands[number]), _without_offsets(nest.indices[number]))
+            for number in range(nest.destination)
+        ]
+        operands.append((out, _without_offsets(nest.indices[nest.destination])))
+        made = generic.generic(
+            operands,
+            len(nest.extents),
+            nest.reductions,
+            labels(nest.op),
+            InsertionPoint.current,
+        )
+        _move_body(nest.op, made, starts)
+
+
+def _without_offsets(row: Sequence[Index]) -> list[Index]:
+    return [Index(index.factors, 0) for index in row]
+
+
+def _move_body(source: Operation, target: Operation, starts: dict[int, Number]) -> None:
+    """The same body, in which counters of loops are those of all tiles."""
+    old, new = source.regions[0].blocks[0], target.regions[0].blocks[0]
+    for before, after in zip(old.arguments, new.arguments, strict=True):
+        before.replace_all_uses_with(after)
+    for op in [inner.operation for inner in old.operations]:
+        op.detach_from_parent()
+        new.append(op)
+        if op.name == "linalg.index":
+            _shift_index(op, starts)
+
+
+def _shift_index(op: Operation, starts: dict[int, Number]) -> None:
+    """The counter of the tile's loop becomes that of all iterations."""
+    start = starts.get(int(IntegerAttr(op.attributes["dim"]).value), 0)
+    if start == 0:
+        return
+    counter = op.results[0]
+    users = {use.owner.operation for use in counter.uses}
+    following = [inner.operation for inner in op.block.operations]
+    with InsertionPoint(following[following.index(op) + 1]):
+        moved = numbers.as_value(numbers.add(counter, start))
+    for user in users:
+        for position, value in enumerate(user.operands):
+            if value == counter:
+                user.operands[position] = moved
+
+
+def _subview(source: Value, offsets: Sequence[Number], sizes: Sequence[int]) -> Value:
+    strides, _ = source.type.get_strides_and_offset()
+    layout = StridedLayoutAttr.get(DYNAMIC, list(strides))
+    type = MemRefType.get(list(sizes), source.type.element_type, layout, source.type.memory_space)
+    ones = [1] * len(sizes)
+    dynamic = [offset for offset in offsets if not isinstance(offset, int)]
+    static = [offset if isinstance(offset, int) else DYNAMIC for offset in offsets]
+    return memref.SubViewOp(type, source, dynamic, [], [], static, list(sizes), ones).result

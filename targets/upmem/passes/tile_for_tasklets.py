@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tile-for-tasklets: DPUs share the rows of results, and tasklets the tiles of each DPU's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import CompileError, UserError
+from xtc.ir.analysis.effects import is_allocation, is_view
+from xtc.ir.analysis.structured import Structured, structured
+from xtc.ir.analysis.views import root
+from xtc.ir.builders import generic
+from xtc.ir.builders.functions import call
+from xtc.ir.diagnostics import first_line
+from xtc.ir.mlir import (
+    ArrayAttr,
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import symbol_of
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc_passes.local._functions import declare, functions
+from xtc_targets.upmem.passes import _device_calls as device
+from xtc_targets.upmem.passes._shards import REPLICATED, Shards, row_loop, shards_of
+from xtc_targets.upmem.passes._tile_sizes import Limits, tile_sizes
+from xtc_targets.upmem.passes._tile_writer import TileWriter
+
+
+@dataclass(frozen=True)
+class TileForTasklets(Pass):
+    """Compute every linalg operation tile by tile, in the part of WRAM that a tasklet has.
+
+    Before:
+        linalg.matmul ins(%a, %b) outs(%c)     // in MRAM
+    After:
+        %me = call @xtc_tasklet()
+        scf.for %tile = %me to %tiles step %tasklets {
+          %c_tile = memref.alloc() : memref<..., 2>
+          scf.for %k ... { memref.copy of tiles of %a and %b; linalg.generic on tiles }
+          memref.copy %c_tile, ... }
+
+    The attribute `upmem.each` of a kernel says how many bytes of each argument a DPU has. Raises
+    UserError where a tile of one element does not fit.
+
+    Attributes:
+        dpus: that share a kernel.
+        tasklets: of each.
+        local_bytes: WRAM of a tasklet for tiles.
+    """
+
+    name: ClassVar[str] = "tile-for-tasklets"
+    dpus: int = 1
+    tasklets: int = 16
+    local_bytes: int = 2048
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context, module.location:
+            index = IndexType.get()
+            declare(module, device.DPU, [], [index])
+            declare(module, device.TASKLET, [], [index])
+            declare(module, device.BARRIER, [], [])
+            for kernel in functions(module):
+                self._share(kernel)
+
+    def _share(self, kernel: Operation) -> None:
+        _name_copies(kernel)
+        nests = [_nest_of(op) for op in _top(kernel) if _computes(op)]
+        shards = shards_of(nests, self.dpus)
+        _describe(kernel, nests, shards)
+        fills = _fills(nests)
+        merged = set(fills.values())
+        for position, nest in enumerate([nest for nest in nests if nest not in merged]):
+            if position:
+                with nest.op.location:
+                    call(device.BARRIER, [], ip=InsertionPoint(nest.op))
+            self._tile(nest, shards.rows[nest], fills.get(nest))
+        for fill in merged:
+            fill.op.erase()
+
+    def _tile(self, nest: Structured, rows: int, fill: Structured | None) -> None:
+        loop = row_loop(nest)
+        limits = Limits(self.local_bytes, self.tasklets, rows, loop)
+        sizes = tile_sizes(nest, limits)
+        if sizes is None:
+            raise UserError(
+                f"{nest.op.name} needs more than the {self.local_bytes} bytes of WRAM of a tasklet",
+                notes=[first_line(nest.op)],
+                hints=["use fewer tasklets"],
+            )
+        initial = None if fill is None else fill.op.operands[0]
+        TileWriter(nest, sizes, rows, loop, self.tasklets, initial).write()
+
+
+def _top(kernel: Operation) -> list[Operation]:
+    return [op.operation for op in kernel.regions[0].blocks[0].operations]
+
+
+def _computes(op: Operation) -> bool:
+    passive = is_allocation(op) or is_view(op) or op.name.startswith(("arith.", "memref.dealloc"))
+    return not passive and op.name not in ("func.return", "memref.get_global")
+
+
+def _name_copies(kernel: Operation) -> None:
+    """Copies within MRAM are operations like others."""
+    for op in all_operations(kernel):
+        if op.name == "memref.copy":
+            with op.location:
+                source, target = op.operands
+                generic.copy(source, target, ip=InsertionPoint(op))
+            op.erase()
+
+
+def _nest_of(op: Operation) -> Structured:
+    nest = structured(op)
+    if nest is None:
+        raise CompileError(
+            f"{op.name} cannot be computed on DPUs",
+            notes=[first_line(op), "it is no loop nest over arrays whose sizes are known"],
+        )
+    return nest
+
+
+def _fills(nests: Sequence[Structured]) -> dict[Structured, Structured]:
+    """Fills of buffers that the next operation on them writes whole: it fills its tiles itself."""
+    found: dict[Structured, Structured] = {}
+    for position, fill in enumerate(nests):
+        if fill.op.name != "linalg.fill":
+            continue
+        target = fill.op.operands[1]
+        users = [nest for nest in nests[position + 1 :] if _uses(nest, root(target))]
+        if not users:
+            continue
+        first = users[0]
+        is_result = first.op.operands[first.destination] == target
+        reads = [n for n in range(first.destination) if _is(first.op.operands[n], target)]
+        if is_result and not reads and first.reads_destination:
+            found[first] = fill
+    return found
+
+
+def _uses(nest: Structured, buffer: Value) -> bool:
+    return any(_is(value, buffer) for value in nest.op.operands)
+
+
+def _is(value: Value, buffer: Value) -> bool:
+    return hasattr(value.type, "shape") and root(value) == root(buffer)
+
+
+def _describe(kernel: Operation, nests: Sequence[Structured], shards: Shards) -> None:
+    """Say what of each argument a DPU has, and whether it is written."""
+    each, written = [], []
+    for argument in kernel.regions[0].blocks[0].arguments:
+        each.append(shards.each.get(argument, REPLICATED))
+        written.append(_access(nests, argument))
+    kernel.attributes[device.EACH] = _numbers(each)
+    kernel.attributes[device.WRITTEN] = _numbers(written)
+    for op in _top(kernel):
+        if is_allocation(op):
+            value = shards.each.get(op.results[0], 0)
+            op.attributes[device.EACH] = IntegerAttr.get(IntegerType.get_signless(64), value)
+
+
+def _access(nests: Sequence[Structured], buffer: Value) -> int:
+    """0 for a buffer that is read alone, 1 where it is written whole first, 2 for the rest."""
+    writes = [nest for nest in nests if _is(nest.op.operands[nest.destination], buffer)]
+    if not writes:
+        return 0
+    first = next(nest for nest in nests if _uses(nest, buffer))
+    whole = first.op.operands[first.destination] == buffer and not first.reads_destination
+    reads = any(_is(first.op.operands[n], buffer) for n in range(first.destination))
+    return 1 if whole and not reads and first in writes else 2
+
+
+def _numbers(values: Sequence[int]) -> ArrayAttr:
+    i64 = IntegerType.get_signless(64)
+    return ArrayAttr.get([IntegerAttr.get(i64, value) for value in values])
+
+
+def kernel_numbers(kernel: Operation, name: str) -> list[int]:
+    """The numbers of an attribute of a kernel. Raises CompileError where it has none."""
+    if name not in kernel.attributes:
+        raise CompileError(f"kernel '{symbol_of(kernel)}' was not shared by DPUs")
+    return [int(IntegerAttr(value).value) for value in ArrayAttr(kernel.attributes[name])]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler of DPU programs: any clang and lld for RISC-V; those of the package ziglang do."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.core.errors import ToolError
+from xtc.system import tool
+
+INSTALL_HINT = (
+    "install the extra: pip install 'xtc[upmem]' (it brings clang and lld in the package ziglang), "
+    "or install them otherwise (Debian: apt install clang lld)"
+)
+
+
+@dataclass(frozen=True)
+class DpuClang:
+    """A compiler and a linker.
+
+    Attributes:
+        clang: the command of the compiler.
+        lld: the command of the linker.
+        headers: folder of the compiler's own headers, `stdint.h` and the like; None where it finds
+            them by itself.
+    """
+
+    clang: tuple[str, ...]
+    lld: tuple[str, ...]
+    headers: Path | None
+
+    @staticmethod
+    def found() -> DpuClang:
+        """ziglang's, or what the path has. Raises ToolError where there is neither."""
+        found = _of_ziglang() or _of_path()
+        if found is None:
+            raise ToolError(
+                "compiling for DPUs needs clang and lld for RISC-V, which were not found",
+                hints=[INSTALL_HINT],
+            )
+        return found
+
+    @property
+    def version(self) -> str:
+        """The first line of what the compiler says of itself."""
+        return _version(self.clang)
+
+
+def unavailable() -> str | None:
+    """Why no program can be compiled here, None where one can."""
+    try:
+        DpuClang.found()
+    except ToolError as error:
+        return error.what
+    return None
+
+
+@functools.lru_cache(maxsize=4)
+def _version(command: tuple[str, ...]) -> str:
+    asked = tool.run(
+        [*command, "--version"], what="asking clang what it is", install_hint=INSTALL_HINT
+    )
+    return asked.stdout.strip().partition("\n")[0]
+
+
+def _of_ziglang() -> DpuClang | None:
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0])
+    zig = str(folder / "zig")
+    return DpuClang((zig, "clang"), (zig, "ld.lld"), folder / "lib" / "include")
+
+
+def _of_path() -> DpuClang | None:
+    for suffix in ("", *(f"-{version}" for version in range(25, 13, -1))):
+        clang, lld = shutil.which(f"clang{suffix}"), shutil.which(f"ld.lld{suffix}")
+        if clang and lld:
+            return DpuClang((clang,), (lld,), None)
+    return None

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of a DPU compiler, as Makefiles write it for the vendor's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xtc.core.errors import UserError
+from xtc_targets.upmem.description import PROFILES
+
+_WITH_VALUE = ("-I", "-D", "-U", "-include", "-isystem", "-iquote", "-x", "-MF", "-MT", "-MQ")
+_STOPS = {"-c": "object", "-S": "assembly", "-E": "text", "-fsyntax-only": "nothing"}
+_STACK = re.compile(r"STACK_SIZE_(DEFAULT|TASKLET_(\d+))")
+_DEFAULT_STACK = 1024
+MOST_TASKLETS = max(profile.tasklets for profile in PROFILES.values())
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """What is asked of the compiler.
+
+    Attributes:
+        flags: for the compiler, as they were given.
+        linker_flags: for the linker.
+        inputs: C, assembly and object files, and archives.
+        output: the file to write; None where it was not named.
+        stops_at: what is made: `program`, `object`, `assembly`, `text` or `nothing`.
+        tasklets: of the program, NR_TASKLETS.
+        stacks: bytes of each tasklet's stack.
+    """
+
+    flags: tuple[str, ...]
+    linker_flags: tuple[str, ...]
+    inputs: tuple[Path, ...]
+    output: Path | None
+    stops_at: str
+    tasklets: int
+    stacks: tuple[int, ...]
+
+
+@dataclass
+class _Reading:
+    flags: list[str] = field(default_factory=list)
+    linker_flags: list[str] = field(default_factory=list)
+    inputs: list[Path] = field(default_factory=list)
+    output: Path | None = None
+    stops_at: str = "program"
+    defined: dict[str, str] = field(default_factory=dict)
+
+
+def read_command_line(words: Sequence[str]) -> CommandLine:
+    """Sort the words of a command line. Raises UserError for numbers that cannot be."""
+    reading = _Reading()
+    rest = list(words)
+    while rest:
+        _read_word(rest.pop(0), rest, reading)
+    if not any(flag.startswith("-O") for flag in reading.flags):
+        reading.flags.append("-O2")
+    tasklets = _number(reading.defined, "NR_TASKLETS", 1)
+    if not 1 <= tasklets <= MOST_TASKLETS:
+        raise UserError(
+            f"NR_TASKLETS={tasklets} is not from 1 to {MOST_TASKLETS}",
+            notes=[f"a {p.name} has {p.tasklets} tasklets" for p in PROFILES.values()],
+        )
+    return CommandLine(
+        tuple(reading.flags),
+        tuple(reading.linker_flags),
+        tuple(reading.inputs),
+        reading.output,
+        reading.stops_at,
+        tasklets,
+        _stacks(reading.defined, tasklets),
+    )
+
+
+def _read_word(word: str, rest: list[str], reading: _Reading) -> None:
+    if word == "-o":
+        reading.output = Path(_value(word, rest))
+    elif word in _STOPS:
+        reading.stops_at = _STOPS[word]
+        reading.flags += [word] if word != "-c" else []
+    elif word.startswith("-Wl,"):
+        reading.linker_flags += word.split(",")[1:]
+    elif word == "-Xlinker":
+        reading.linker_flags.append(_value(word, rest))
+    elif word.startswith(("-l", "-L")):
+        reading.linker_flags.append(word)
+    elif word in _WITH_VALUE:
+        _add_flag(word + _value(word, rest), reading, separate=word not in ("-I", "-D", "-U"))
+    elif word.startswith("-"):
+        _add_flag(word, reading)
+    else:
+        reading.inputs.append(Path(word))
+
+
+def _add_flag(flag: str, reading: _Reading, *, separate: bool = False) -> None:
+    if flag.startswith("-D"):
+        name, _, value = flag[2:].partition("=")
+        reading.defined[name] = value or "1"
+    # Warnings are those of another compiler than the program's author had.
+    if flag == "-Werror" or flag.startswith("-Werror="):
+        return
+    if separate:
+        word = next(word for word in _WITH_VALUE if flag.startswith(word))
+        reading.flags += [word, flag[len(word) :]]
+    else:
+        reading.flags.append(flag)
+
+
+def _value(word: str, rest: list[str]) -> str:
+    if not rest:
+        raise UserError(f"{word} needs a value")
+    return rest.pop(0)
+
+
+def _number(defined: dict[str, str], name: str, otherwise: int) -> int:
+    text = defined.get(name, str(otherwise))
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise UserError(f"{name}={text} is no number") from None
+
+
+def _stacks(defined: dict[str, str], tasklets: int) -> tuple[int, ...]:
+    usual = _number(defined, "STACK_SIZE_DEFAULT", _DEFAULT_STACK)
+    stacks = [usual] * tasklets
+    for name in defined:
+        match = _STACK.fullmatch(name)
+        if match is not None and match[2] is not None and int(match[2]) < tasklets:
+            stacks[int(match[2])] = _number(defined, name, usual)
+    if any(stack < 0 for stack in stacks):
+        raise UserError("a stack has less than no bytes")
+    return tuple((stack + 7) // 8 * 8 for stack in stacks)

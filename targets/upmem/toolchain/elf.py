@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a linked DPU program needs, read from its ELF file."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.core.errors import ArtifactError, UserError
+from xtc_targets.upmem.description import DpuDescription
+
+_HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
+_SECTION = struct.Struct("<10I")
+_SYMBOL = struct.Struct("<IIIBBH")
+_SYMBOLS = 2  # the type of a table of symbols
+_HEAP, _MRAM_END = "__sys_heap_pointer_reset", "__sys_used_mram_end"
+_MRAM_BASE = 0x08000000
+_STACKS = "__sys_stack_thread_0"
+
+
+@dataclass(frozen=True)
+class ProgramSize:
+    """What a program takes of each memory.
+
+    Attributes:
+        instructions: of RISC-V, in instruction memory.
+        data_bytes: of WRAM, without stacks.
+        stack_bytes: of WRAM, of all tasklets.
+        mram_bytes: of variables.
+        mutexes: atomic bits.
+        tasklets: NR_TASKLETS.
+    """
+
+    instructions: int
+    data_bytes: int
+    stack_bytes: int
+    mram_bytes: int
+    mutexes: int
+    tasklets: int
+
+    def check(self, profile: DpuDescription, name: str) -> None:
+        """Raise UserError where the machine has too little of something."""
+        wram = self.data_bytes + self.stack_bytes
+        needs = (
+            ("instructions (of RISC-V) in IRAM", self.instructions, profile.iram_instructions),
+            ("bytes of data and stacks in WRAM", wram, profile.wram_bytes),
+            ("bytes of variables in MRAM", self.mram_bytes, profile.mram_bytes),
+            ("atomic bits", self.mutexes, profile.mutexes),
+            ("tasklets", self.tasklets, profile.tasklets),
+        )
+        for what, needed, there in needs:
+            if needed > there:
+                raise UserError(
+                    f"the program '{name}' needs {needed} {what}, and a {profile.name} has {there}",
+                    notes=[
+                        f"its data have {self.data_bytes} bytes, the stacks of {self.tasklets} "
+                        f"tasklets {self.stack_bytes}"
+                    ],
+                )
+
+
+def program_size(path: Path) -> ProgramSize:
+    """Read a linked program. Raises ArtifactError where it is none."""
+    try:
+        symbols, sections = _read(path.read_bytes())
+        heap, stacks = symbols[_HEAP], symbols[_STACKS]
+        return ProgramSize(
+            instructions=sections[".text"] // 4,
+            data_bytes=stacks,
+            stack_bytes=heap - stacks,
+            mram_bytes=symbols[_MRAM_END] - _MRAM_BASE,
+            mutexes=sections.get(".atomic", 0),
+            tasklets=symbols["NR_TASKLETS"],
+        )
+    except (struct.error, IndexError, KeyError, ValueError) as error:
+        raise ArtifactError("it is no program for DPUs", where=path, notes=[str(error)]) from None
+
+
+def _read(data: bytes) -> tuple[dict[str, int], dict[str, int]]:
+    """Values of symbols, and sizes of sections."""
+    header = _HEADER.unpack_from(data)
+    if header[0][:5] != b"\x7fELF\x01":
+        raise ValueError("no ELF file of 32 bits")
+    offset, entry, count, names = header[6], header[11], header[12], header[13]
+    sections = [_SECTION.unpack_from(data, offset + i * entry) for i in range(count)]
+    sizes = {_text(data, sections[names][4] + section[0]): section[5] for section in sections}
+    symbols: dict[str, int] = {}
+    for section in sections:
+        if section[1] != _SYMBOLS:
+            continue
+        strings = sections[section[6]][4]
+        for at in range(section[4], section[4] + section[5], _SYMBOL.size):
+            name, value, *_ = _SYMBOL.unpack_from(data, at)
+            symbols[_text(data, strings + name)] = value
+    return symbols, sizes
+
+
+def _text(data: bytes, at: int) -> str:
+    return data[at : data.index(0, at)].decode()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environment in which programs of DPUs are built and run as with the vendor's kit."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from xtc.core import knobs
+from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
+
+PYTHON_PATH = Path(__file__).parents[1] / "python"
+_PROGRAMS = {
+    "dpu-upmem-dpurte-clang": "xtc_targets.upmem.toolchain.dpu_clang",
+    "dpu-clang": "xtc_targets.upmem.toolchain.dpu_clang",
+    "dpu-pkg-config": "xtc_targets.upmem.toolchain.dpu_pkg_config",
+}
+
+
+def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
+    """Variables for programs that use DPUs; `folder` receives the programs they call.
+
+    Args:
+        folder: an empty folder that stays while the environment is in use.
+        settings: `XTC_UPMEM_...` variables of the host's library.
+    """
+    library = built_library()
+    for name, module in _PROGRAMS.items():
+        _write_program(folder / name, module)
+    inherited = knobs.inherited_environment()
+    added = {
+        "PATH": str(folder),
+        "LD_LIBRARY_PATH": str(library),
+        "LIBRARY_PATH": str(library),
+        "C_INCLUDE_PATH": str(INCLUDE),
+        "CPLUS_INCLUDE_PATH": str(INCLUDE),
+        "PYTHONPATH": str(PYTHON_PATH),
+    }
+    joined = {
+        name: os.pathsep.join(filter(None, [value, inherited.get(name)]))
+        for name, value in added.items()
+    }
+    return {
+        **inherited,
+        **joined,
+        "UPMEM_HOME": str(folder),
+        "XTC_UPMEM_LIBRARY": str(library),
+        **settings,
+    }
+
+
+def _write_program(path: Path, module: str) -> None:
+    """A script that runs a module with this Python, wherever it is called."""
+    roots = [root for root in sys.path if root]
+    path.write_text(
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        f"sys.path[1:1] = {roots!r}\n"
+        f"from {module} import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)

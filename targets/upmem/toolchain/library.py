@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the host's library and the simulator that it starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from xtc.runtime import CSRC, NativeUnit
+from xtc.runtime.native import build_native
+from xtc.runtime.simulator import driver_unit, simulator_units
+
+OWN_CSRC = Path(__file__).parents[1] / "csrc"
+INCLUDE = OWN_CSRC / "include"
+SHARED = OWN_CSRC / "shared"
+"""Headers of the simulator and of device code."""
+LIBRARY = "libdpu.so"
+_EXACT = ("-ffp-contract=off",)  # results of arithmetic are those of the machine's routines
+
+
+def units() -> tuple[NativeUnit, NativeUnit]:
+    """The simulator, and the library, which looks for it in its own folder."""
+    own = [*sorted(OWN_CSRC.glob("iss_*.c")), *sorted(OWN_CSRC.glob("upmem_*.c"))]
+    simulator, _ = simulator_units("upmem", own, [], libraries=["m"])
+    simulator = replace(simulator, include=(*simulator.include, SHARED), flags=_EXACT)
+    sources = (*_host_sources(), CSRC / "xtc_error.c", CSRC / "xtc_report.c")
+    library = NativeUnit(LIBRARY, "library", sources, (CSRC, OWN_CSRC, INCLUDE), ("m", "dl"))
+    return simulator, library
+
+
+def _host_sources() -> tuple[Path, ...]:
+    own = sorted(OWN_CSRC.glob("lib_*.c"))
+    return (*own, OWN_CSRC / "upmem_elf.c", CSRC / "sim_host.c")
+
+
+def driver_units() -> tuple[NativeUnit, NativeUnit]:
+    """The simulator, and the driver of compiled graphs, which has the library in it."""
+    own = [*_host_sources(), *sorted(OWN_CSRC.glob("driver_*.c")), CSRC / "sim_poison.c"]
+    return units()[0], driver_unit("upmem_driver", own, include=[INCLUDE], libraries=["m"])
+
+
+def built_library() -> Path:
+    """The folder with library and simulator, which stays until this process ends.
+
+    Raises ToolError with the compiler's words.
+    """
+    return build_native(units())

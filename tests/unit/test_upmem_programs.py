@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C programs of DPUs and their hosts, built and run as users do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xtc_targets.upmem.toolchain.clang import unavailable
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(unavailable() is not None, reason=str(unavailable())),
+]
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "benchmarks" / "upmem"
+NAMES = sorted(path.parent.name for path in PROGRAMS.glob("*/dpu.c"))
+PAGE = "004_d19a83b1d22f6648.txt"
+PLACES = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
+PARALLEL_ACCESS = next((place / PAGE for place in PLACES if (place / PAGE).exists()), Path(PAGE))
+
+
+def command(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "xtc.cli.main", "upmem", *map(str, words)]
+    return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, timeout=240)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tasklets", [1, 11])
+def test_a_program_is_right(name: str, tasklets: int) -> None:
+    words = ("--dpu", "dpu=dpu.c", "--tasklets", tasklets, "-DBLOCK=10", "-I..", "host.c")
+    done = command("run", *words, cwd=PROGRAMS / name)
+    assert (done.stdout, done.returncode) == (f"{name}: all results are right\n", 0), done.stderr
+
+
+def test_a_makefile_builds_and_runs(tmp_path: Path) -> None:
+    for file in ("program.mk", "support.h", *(f"add/{part}" for part in _FILES)):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text((PROGRAMS / file).read_text())
+    done = command("env", "--", "make", "test", cwd=tmp_path / "add")
+    assert done.returncode == 0, done.stderr
+    assert "add: all results are right" in done.stdout
+
+
+_FILES = ("Makefile", "common.h", "dpu.c", "host.c")
+
+
+def _page(tmp_path: Path) -> None:
+    """The two programs of the page on parallel access."""
+    text = PARALLEL_ACCESS.read_text()
+    dpu = text.index("#include <stdint.h>\n#include <stdio.h>\n#include <mram.h>")
+    (tmp_path / "dpu.c").write_text(text[dpu : text.index("The host program allocates and launch")])
+    (tmp_path / "host.c").write_text(text[text.index("#include <dpu.h>") :])
+
+
+@pytest.mark.skipif(not PARALLEL_ACCESS.exists(), reason=f"{PARALLEL_ACCESS} is not there")
+def test_the_key_value_example_prints_right_sums(tmp_path: Path) -> None:
+    _page(tmp_path)
+    words = ("--dpu", "wram_fifo_example=dpu.c", "--tasklets", 16)
+    report = tmp_path / "report.json"
+    first = command("run", *words, "--report", report, "host.c", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    lines = [line for line in first.stdout.splitlines() if line.startswith("key:")]
+    assert len(lines) == 64
+    for line in lines:
+        received, expected = (int(part.split("=")[1].rstrip(")")) for part in line.split()[3:])
+        assert received == expected
+    found = json.loads(report.read_text())
+    assert [launch["program"] for launch in found["launches"]] == ["wram_fifo_example"]
+    again = command("run", *words, "--report", report, "host.c", cwd=tmp_path)
+    assert again.stdout == first.stdout
+    assert json.loads(report.read_text()) == found  # modelled times too
+
+
+HOST = """
+#include <dpu.h>
+int main(void)
+{
+    struct dpu_set_t set;
+    DPU_ASSERT(dpu_alloc(2, NULL, &set));
+    DPU_ASSERT(dpu_load(set, "program", NULL));
+    dpu_error_t status = dpu_launch(set, DPU_SYNCHRONOUS);
+    char *text = dpu_error_to_string(status);
+    printf("%s\\n", text);
+    free(text);
+    struct dpu_set_t dpu;
+    DPU_FOREACH (set, dpu) {
+        if (status == DPU_OK)
+            DPU_ASSERT(dpu_log_read(dpu, stdout));
+    }
+    DPU_ASSERT(dpu_free(set));
+    return status != DPU_OK;
+}
+"""
+HEAD = """
+#include <alloc.h>
+#include <assert.h>
+#include <barrier.h>
+#include <defs.h>
+#include <mram.h>
+#include <stdio.h>
+volatile int zero;
+BARRIER_INIT(all, NR_TASKLETS);
+__mram_noinit uint8_t bytes[4096];
+__dma_aligned uint8_t cache[4096];
+int main(void) { if (me() == 1) {
+"""
+FAULTS = {
+    "*(volatile int *)70000 = 1;": "a load or store outside of WRAM, address 0x11170",
+    "volatile int *odd = (void *)(cache + 2); *odd = 1;": "store that is not aligned to its size",
+    "mram_read(bytes, cache, 12);": "DMA fault",
+    "mram_read(bytes, cache, 4096);": "DMA fault",
+    "for (;;) mem_alloc(4096);": "the heap of WRAM is full",
+    "zero = 7 / zero;": "division by zero",
+    "assert(zero);": "an assertion failed",
+    "halt();": "the program called halt or abort",
+}
+
+
+def _written(tmp_path: Path, body: str) -> None:
+    (tmp_path / "host.c").write_text(HOST)
+    (tmp_path / "dpu.c").write_text(f"{HEAD}{body}\n}}\nreturn 0; }}\n")
+
+
+@pytest.mark.parametrize("body", FAULTS)
+def test_a_fault_names_dpu_tasklet_and_line(tmp_path: Path, body: str) -> None:
+    _written(tmp_path, body)
+    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "a DPU is at fault\n")
+    assert "program 'program', DPU 0 of rank 0, tasklet 1: " in done.stderr
+    assert FAULTS[body] in done.stderr
+    assert "dpu.c:13" in done.stderr or "alloc.h" in done.stderr or "mram.h" in done.stderr
+
+
+def test_an_endless_wait_is_a_timeout(tmp_path: Path) -> None:
+    _written(tmp_path, "while (!zero) continue;")
+    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "timeout\n")
+    assert "an endless loop: nothing can happen that would end it" in done.stderr
+
+
+def test_a_deadlock_is_a_fault(tmp_path: Path) -> None:
+    _written(tmp_path, "barrier_wait(&all);")
+    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    assert "deadlock: every tasklet waits for another" in done.stderr
+
+
+def test_programs_print(tmp_path: Path) -> None:
+    body = 'printf("%d %5.2f|%-4s|%lld %c\\n", -3, 1.5, "ab", 1ll << 40, 65);'
+    _written(tmp_path, body)
+    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    text = "-3  1.50|ab  |1099511627776 A\n"
+    assert done.stdout == f"success\n=== DPU#0x0 ===\n{text}=== DPU#0x1 ===\n{text}"
+
+
+def test_a_program_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    _written(tmp_path, "")
+    words = ("--dpu", "program=dpu.c", "--tasklets", 16, "--stack", 4096)
+    done = command("run", *words, "host.c", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "bytes of data and stacks in WRAM, and a v1B has 63488" in done.stderr

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random graphs over the host and sets of DPUs compute what NumPy computes, and leak nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import xtc
+from tests.unit.random_graphs import graphs, inputs_of
+from xtc_targets.upmem import UpmemDevice
+from xtc_targets.upmem.toolchain.clang import unavailable
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(unavailable() is not None, reason=str(unavailable())),
+]
+
+COUNT = max(150, settings().max_examples // 4)
+
+
+@pytest.fixture(scope="module")
+def devices() -> Iterator[list[UpmemDevice]]:
+    """One DPU, and a number that divides nothing."""
+    with UpmemDevice() as one, UpmemDevice(nr_dpus=7, tasklets=11) as seven:
+        yield [one, seven]
+
+
+@settings(
+    max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_placed_graphs_agree_with_numpy(
+    devices: list[UpmemDevice], data: st.DataObject, seed: int
+) -> None:
+    places = [None, *devices]
+    graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
+    with xtc.compile(graph) as module:
+        module.check(*inputs_of(graph, seed))
+    assert [device.memory_info()[0] for device in devices] == [0] * len(devices)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations of the llvm dialect: constants, calls and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.ir.mlir import (
+    FlatSymbolRefAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Type,
+    Value,
+)
+from xtc.ir.mlir_llvm import llvm
+
+_DYNAMIC = -(1 << 31)  # how llvm.getelementptr writes an index that is an operand
+
+
+def constant(number: int, ip: InsertionPoint | None = None) -> Value:
+    """A constant of type i32."""
+    return llvm.mlir_constant(IntegerAttr.get(IntegerType.get_signless(32), number), ip=ip)
+
+
+def call(
+    callee: str,
+    operands: Sequence[Value],
+    results: Sequence[Type] = (),
+    ip: InsertionPoint | None = None,
+) -> Operation:
+    """A call of the function named `callee`, which has one result at most."""
+    result = results[0] if results else None
+    symbol = FlatSymbolRefAttr.get(callee)
+    made: Operation = llvm.CallOp(result, list(operands), [], [], callee=symbol, ip=ip).operation
+    return made
+
+
+def plain_address(pointer: Value, ip: InsertionPoint | None = None) -> Value:
+    """The same address as a pointer without memory space."""
+    return llvm.addrspacecast(Type.parse("!llvm.ptr"), pointer, ip=ip)
+
+
+def advanced(base: Value, nbytes: Value | int, ip: InsertionPoint | None = None) -> Value:
+    """The address `nbytes` after `base`."""
+    if isinstance(nbytes, int) and nbytes == 0:
+        return base
+    known = isinstance(nbytes, int)
+    dynamic, static = ([], [nbytes]) if known else ([nbytes], [_DYNAMIC])
+    i8 = IntegerType.get_signless(8)
+    return llvm.getelementptr(base.type, base, dynamic, static, i8, 0, ip=ip)
