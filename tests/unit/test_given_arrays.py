@@ -32,9 +32,9 @@ class _Failing:
 def chosen() -> Iterator[xtc.Module]:
     """1 where C is true, 2 elsewhere, and how many are true."""
     c = O.tensor((4,), "bool", name="C")
-    one, two = (O.tensor((4,), "int32", const=np.full(4, n, np.int32)) for n in (1, 2))
+    first, second = (O.tensor((4,), "int32", const=np.full(4, n, np.int32)) for n in (1, 2))
     with O.graph(name="chosen") as gb:
-        O.outputs(O.where(c, one, two), O.reduce_sum(O.cast(c, "int32"), axes=[0]))
+        O.outputs(O.where(c, first, second), O.reduce_sum(O.cast(c, "int32"), axes=[0]))
     with xtc.compile(gb.graph) as module:
         yield module
 

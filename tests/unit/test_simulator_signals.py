@@ -95,9 +95,9 @@ def test_a_handler_that_does_not_raise_runs_at_once_and_ends_nothing() -> None:
         queue = kernels.device.queue()
 
         def let_go(*_: object) -> None:
-            one = memoryview(bytes([1, 0, 0, 0]))
+            content = memoryview(bytes([1, 0, 0, 0]))
             beside = kernels.device.queue()
-            beside.wait(beside.copy_to(word.address, one, parallel=True))
+            beside.wait(beside.copy_to(word.address, content, parallel=True))
 
         signal.signal(signal.SIGINT, let_go)
         with _later(signal.SIGINT, os.getpid()):
