@@ -3,7 +3,7 @@
 // Device buffers become addresses, words of 64 bits. The host waits before it reads %h, which a copy
 // writes, and at its end, before memory is freed. Numbers stand for names, listed by the module.
 
-// CHECK:      module attributes {xtc.kernels = {{\[\[}}"npu0", "f.npu0.0", "address", "address", "address"], ["npu0", "g.npu0.0", "address", "int64", "int32", "float32", "float64"]], xtc.residents = {{\[\[}}"npu0", "f.W"]]}
+// CHECK:      module attributes {xtc.kernels = {{\[\[}}"npu0", "f.npu0.0", "address", "address", "address"], ["npu0", "g.npu0.0", "address", "int64", "int32", "float32", "float64"]], xtc.residents = {{\[\[}}"npu0", "f.W", "0"]]}
 // CHECK-DAG:  func.func private @xtc_allocate(i64, i64) -> i64
 // CHECK-NOT:  memref.global
 // CHECK:      func.func @f(%[[A:.*]]: memref<4xf32>, %[[B:.*]]: i64 {memref.on_device})
