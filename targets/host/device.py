@@ -44,10 +44,11 @@ class HostModule:
     def use_pool(self, table: Callable[[], int]) -> None:
         """Run parallel loops, where there are any, on threads; `table` looks its address up."""
         toolchain = self.artifact.manifest.toolchain
+        threads = threads_to_use(toolchain)  # an unusable XTC_THREADS is told in any case
         if pool_library.VERSION not in toolchain:
             return
         path = None if self.artifact.objects else self.artifact.file(pool_library.LIBRARY)
-        self.threads = threads_to_use(toolchain)
+        self.threads = threads
         self._pool = pool(toolchain[pool_library.VERSION], path)
         self._pool.attach(table(), self.threads)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +85,27 @@ def test_other_files_are_refused(path: Path) -> None:
     base.close()
     with pytest.raises(UserError, match="not one of schedules"):
         Store(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE results SET samples = '[1e-3'",
+        "UPDATE results SET samples = '[\"soon\"]'",
+        "UPDATE results SET parameters = '7'",
+        "UPDATE results SET at = 'late'",
+        "UPDATE runs SET versions = 'none'",
+        "UPDATE runs SET seconds = 'many'",
+    ],
+)
+def test_a_damaged_row_is_told(path: Path, damage: str) -> None:
+    with Store(path) as store:
+        store.add_result(store.add_run(a_run()).number, ok("C: [i]", 2e-3))
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute(damage)
+    with Store(path) as store, pytest.raises(UserError, match=r"tuning\.db is damaged") as error:
+        store.results(store.run().number)
+    assert error.value.hints == ("name another file with --db or XTC_TUNING_DB",)
 
 
 def test_a_newer_format_is_refused(path: Path) -> None:

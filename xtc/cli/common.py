@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
@@ -87,12 +88,17 @@ def _written_graph(path: Path) -> Graph:
 
 def _run(path: Path) -> dict[str, Any]:
     """What a program defines. Raises UserError where it fails, with the calls that led there."""
+    folder = str(path.resolve().parent)  # as `python FILE` has it, for what it imports
+    sys.path.insert(0, folder)
     try:
         return runpy.run_path(str(path))
     except XtcError:
         raise
     except Exception as error:
         raise failure_of(path, error) from None
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
 
 
 def _is_file(path: Path) -> bool:

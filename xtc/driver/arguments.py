@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from xtc.core.arrays import as_array
 from xtc.core.call import match_names
 from xtc.core.errors import UserError
 from xtc.core.types import element_type
@@ -142,16 +143,8 @@ def _overlap(first: Array | DeviceArray, other: Array | DeviceArray) -> bool:
 
 def _as_array(value: Any, argument: Argument) -> Array:
     """NumPy arrays as they are; others by DLPack or the array protocol, uncopied if possible."""
-    if isinstance(value, np.ndarray):
-        return value
-    try:
-        return from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise UserError(
-            f"input '{argument.name}' of type {type(value).__name__} is no array here",
-            notes=[str(error)],
-            hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
-        ) from None
+    foreign = not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__")
+    return as_array(value, f"input '{argument.name}'", from_dlpack if foreign else np.asanyarray)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> Array:

@@ -10,6 +10,7 @@ from types import TracebackType
 
 import numpy as np
 
+from xtc.core.arrays import as_array
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
 from xtc.core.types import ElementType, TensorType, tensor_type
@@ -205,7 +206,7 @@ def type_name(value: object) -> str:
 def _const(value: object, type: TensorType) -> np.ndarray | None:
     if value is None:
         return None
-    array = np.asarray(value)
+    array = as_array(value, "the constant")
     if array.shape != type.shape:
         raise UserError(f"the constant has shape {array.shape}, not {type.shape}")
     if array.dtype != type.element.numpy:

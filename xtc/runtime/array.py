@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import Self
 
+from xtc.core.arrays import as_array
 from xtc.core.errors import UserError
 from xtc.core.types import element_type
 from xtc.runtime.driver import OpenDevice
@@ -165,12 +166,8 @@ def from_values(device: DriverDevice, values: object, shards: int = 0) -> Device
 def _dense(values: object) -> Array:
     """`values` on the host, dense; anything that NumPy or DLPack on the host understands."""
     known = isinstance(values, np.ndarray) or hasattr(values, "__array__")
-    try:
-        if not known and hasattr(values, "__dlpack__"):
-            return np.ascontiguousarray(np.from_dlpack(values))
-        array = np.asarray(values)
-    except (TypeError, ValueError, BufferError, RuntimeError) as error:
-        raise UserError(f"{type(values).__name__} is no array: {error}") from None
+    foreign = not known and hasattr(values, "__dlpack__")
+    array = as_array(values, "a value", np.from_dlpack if foreign else np.asanyarray)
     return array if array.flags.c_contiguous else array.copy(order="C")
 
 

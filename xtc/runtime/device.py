@@ -160,15 +160,15 @@ class DriverDevice(AcceleratorDevice):
     def memory_copy_to(self, destination: int, source: memoryview) -> None:
         view = flat(source)
         arguments = (_word(destination), address_of(view), view.nbytes, 0, None)
-        self.opened().call("copy_to", NOW, *arguments)
+        self.opened().command("copy_to", NOW, *arguments)
 
     def memory_copy_from(self, destination: memoryview, source: int) -> None:
         view = writable(destination)
         arguments = (address_of(view), _word(source), view.nbytes, 0, None)
-        self.opened().call("copy_from", NOW, *arguments)
+        self.opened().command("copy_from", NOW, *arguments)
 
     def memory_fill_zero(self, address: int, nbytes: int) -> None:
-        self.opened().call("fill", NOW, _word(address), 0, _size(nbytes), None)
+        self.opened().command("fill", NOW, _word(address), 0, _size(nbytes), None)
 
     def memory_data_pointer(self, address: int) -> int:
         self.opened().two_numbers("span", _word(address))
@@ -199,7 +199,7 @@ class DriverDevice(AcceleratorDevice):
                 that the image gives the function.
         """
         address, launch = self.call_of(function, arguments, grid)
-        self.opened().call("launch", NOW, address, launch, None)
+        self.opened().command("launch", NOW, address, launch, None)
 
     @property
     def memory_count(self) -> int:

@@ -7,6 +7,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_uint32, c_uint64, c_void_p
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from xtc.core.errors import (
     UserError,
     XtcError,
 )
+from xtc.runtime.interruptible import Result, interruptible
 from xtc.runtime.native import NativeUnit, build_native
 from xtc.runtime.table import VERSION, DriverTable, Status
 
@@ -42,10 +44,13 @@ _ERRORS: dict[Status, type[XtcError]] = {
 class Driver:
     """The table of functions in a driver library; calls let other Python threads run.
 
+    `ends_kernels` says that closing a device ends what runs there, as simulators do.
+
     Raises DeviceNotFound where the library cannot be loaded, or has another version.
     """
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: Path, *, ends_kernels: bool = False) -> None:
+        self.ends_kernels = ends_kernels
         try:
             self._library = ctypes.CDLL(str(library))
             get_table = self._library.xtc_driver_table
@@ -85,7 +90,8 @@ def built_driver(*units: NativeUnit) -> tuple[Path, Driver]:
         folder = build_native(units)
     except ToolError as error:
         raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
-    return folder, Driver(folder / units[-1].name)
+    simulates = any(unit.kind == "program" for unit in units)
+    return folder, Driver(folder / units[-1].name, ends_kernels=simulates)
 
 
 class OpenDevice:
@@ -128,6 +134,14 @@ class OpenDevice:
         if status in (Status.FAULT, Status.TIMEOUT, Status.LOST):
             self.lost = True
         raise self.driver.error(status, self.name)
+
+    def wait_for(self, call: Callable[[], Result]) -> Result:
+        """The result of a call that may wait for kernels; interrupting it closes a simulator."""
+        return interruptible(call, self.close) if self.driver.ends_kernels else call()
+
+    def command(self, function: str, *arguments: object) -> None:
+        """Call a function of the table that may wait for kernels."""
+        self.wait_for(partial(self.call, function, *arguments))
 
     def call(self, function: str, *arguments: object) -> int:
         """Call a function of the table on this device and check its status."""

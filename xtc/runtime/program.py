@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, c_uint8, c_uint64, c_void_p
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from xtc.core.errors import DeviceLost, XtcError
 from xtc.interfaces.offload import ARGUMENT_TYPES, Kernel, Resident
 from xtc.runtime.array import DeviceArray
 from xtc.runtime.device import DeviceImage, DriverDevice
+from xtc.runtime.interruptible import interruptible
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.queue import DriverQueue
 
@@ -109,8 +111,20 @@ class DeviceProgram:
         """Make a call of the program's code, then raise the first failure of its commands.
 
         Calls from several threads wait for each other, as they share the queues. Raises DeviceLost
-        where a device was closed since the program was loaded.
+        where a device was closed since the program was loaded. Where a handler of signals raises,
+        simulators whose kernels do not end soon are closed.
         """
+        if all(opened.driver.ends_kernels for opened in self._opened.values()):
+            interruptible(partial(self._run, call), self._end)
+        else:
+            self._run(call)
+
+    def _end(self) -> None:
+        """End what runs on the devices: they are lost."""
+        for opened in self._opened.values():
+            opened.close()
+
+    def _run(self, call: Callable[[], None]) -> None:
         with self._lock:
             self._require_devices()
             try:

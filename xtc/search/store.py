@@ -9,16 +9,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from xtc.core.errors import UserError
 from xtc.driver.tuned import TuningKey, database_path
 from xtc.search.records import Result, Run
 from xtc.search.schema import APPLICATION, SCHEMA, UPGRADES, VERSION
+
+Row = TypeVar("Row")
 
 _BUSY_SECONDS = 30.0
 _RUN_FIELDS = [field.name for field in dataclasses.fields(Run) if field.name != "number"]
@@ -118,7 +120,7 @@ class Store:
                 f"SELECT {_RESULT_COLUMNS} FROM results WHERE run = ? ORDER BY number",  # noqa: S608
                 (run,),
             ).fetchall()
-        return [_result(row) for row in rows]
+        return self._read(rows, _result)
 
     def best(self, run: int, count: int = 1) -> list[Result]:
         """The fastest right results of a run, each schedule once, the fastest first."""
@@ -149,7 +151,20 @@ class Store:
                 f"SELECT {', '.join(_RUN_FIELDS)}, number FROM runs {rest}",  # noqa: S608
                 values,
             ).fetchall()
-        return [_run(row) for row in rows]
+        return self._read(rows, _run)
+
+    def _read(
+        self, rows: Sequence[Sequence[Any]], read: Callable[[Sequence[Any]], Row]
+    ) -> list[Row]:
+        """What the rows say. Raises UserError for what this project has not written."""
+        try:
+            return [read(row) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise UserError(
+                f"the tuning database {self.path} is damaged",
+                notes=[str(error)],
+                hints=["name another file with --db or XTC_TUNING_DB"],
+            ) from None
 
     def _prepare(self) -> None:
         """Make the tables in an empty database. Raises UserError for a foreign or newer one."""
@@ -220,13 +235,15 @@ def _result_values(result: Result) -> list[Any]:
 
 def _run(row: Sequence[Any]) -> Run:
     values = dict(zip([*_RUN_FIELDS, "number"], row, strict=True))
-    values["versions"] = json.loads(values["versions"])
+    values["versions"] = dict(json.loads(values["versions"]))
+    values["seconds"] = float(values["seconds"])
     values["finished"] = bool(values["finished"])
     return Run(**values)
 
 
 def _result(row: Sequence[Any]) -> Result:
     values = dict(zip(_RESULT_COLUMNS.split(", "), row, strict=True))
-    values["parameters"] = json.loads(values["parameters"])
-    values["samples"] = tuple(json.loads(values["samples"]))
+    values["parameters"] = dict(json.loads(values["parameters"]))
+    values["samples"] = tuple(map(float, json.loads(values["samples"])))
+    values["at"] = float(values["at"])
     return Result(**values)

@@ -121,6 +121,33 @@ static bool has_ended(const sim_host *sim)
     return information.si_pid != 0;
 }
 
+// Stopped by a signal, so that its own time limit does not end a kernel.
+static bool is_stopped(const sim_host *sim)
+{
+    siginfo_t information = {0};
+    return !waitid(P_PID, (id_t)sim->process, &information, WSTOPPED | WNOHANG | WNOWAIT) &&
+           information.si_pid != 0;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// Keep the time limit of a process that cannot.
+static void end_stopped(sim_host *sim)
+{
+    sim_channel *channel = sim->channel;
+    channel->status = XTC_TIMEOUT;
+    snprintf(channel->failure, sizeof channel->failure,
+             "the simulator's process %d was stopped for more than %g s", (int)sim->process,
+             channel->timeout_s);
+    channel->state = SIM_FAILED;
+    sim_host_stop(sim);
+}
+
 static int32_t lost(const sim_host *sim)
 {
     if (sim->channel->state == SIM_FAILED)
@@ -205,9 +232,12 @@ static int32_t finish(sim_host *sim, uint64_t *result)
 {
     sim_channel *channel = sim->channel;
     uint32_t finished;
+    double limit = seconds() + channel->timeout_s;
     while ((finished = channel->finished) == sim->oldest) {
         if (channel->state == SIM_FAILED || has_ended(sim))
             return failed(sim);
+        if (seconds() > limit && is_stopped(sim))
+            end_stopped(sim);
         sim_futex_wait(&channel->finished, finished, &patience);
     }
     const sim_request *request = &channel->ring[sim->oldest++ % SIM_RING];

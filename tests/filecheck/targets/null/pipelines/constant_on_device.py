@@ -23,7 +23,7 @@ with O.graph(name="scale") as graph:
 # CHECK-NEXT:   memref.copy %[[X]], %[[XD]]
 # CHECK-NEXT:   call @scale.null0.0(%[[XD]], %[[W]], %[[Y]])
 
-# LOWERED: module attributes {{{.*}} xtc.residents = {{\[\[}}"null0", "scale.W"]]}
+# LOWERED: module attributes {{{.*}} xtc.residents = {{\[\[}}"null0", "scale.W", "0"]]}
 # LOWERED: llvm.call @xtc_resident(
 
 # FILES: null0.so

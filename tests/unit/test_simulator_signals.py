@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals reach the caller of a simulated kernel at once; a stopped simulator keeps its limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import xtc
+import xtc.ops as O
+from tests.unit.mppa_support import Kernels, opened
+from xtc.core.errors import DeviceLost, DeviceTimeout
+from xtc.runtime.interruptible import interruptible
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
+
+_LONG_S = 600.0  # the time limit of kernels that must not be waited for
+
+
+@contextmanager
+def _later(number: int, process: int) -> Iterator[None]:
+    timer = threading.Timer(0.3, os.kill, (process, number))
+    timer.start()
+    yield
+    timer.join()
+
+
+@pytest.fixture(autouse=True)
+def _default_handler() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def _simulator() -> int:
+    """The process of the only simulator of this one."""
+    found = [
+        int(stat.parent.name)
+        for stat in Path("/proc").glob("[0-9]*/stat")
+        if "mppa_sim) " in (text := stat.read_text())
+        and int(text.rpartition(")")[2].split()[1]) == os.getpid()
+    ]
+    (process,) = found
+    return process
+
+
+def _run_for_good(kernels: Kernels) -> None:
+    kernels.device.launch(kernels.wait_for_word, [kernels.device.zeros(1, "int32")])
+
+
+def test_ctrl_c_ends_a_kernel() -> None:
+    with (
+        opened(timeout_s=_LONG_S) as kernels,
+        _later(signal.SIGINT, os.getpid()),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            _run_for_good(kernels)
+        with pytest.raises(DeviceLost):
+            kernels.device.memory_allocate(4)
+        kernels.device.init_device()
+        assert kernels.device.memory_allocate(4)
+
+
+def test_ctrl_c_ends_the_wait_for_a_queue() -> None:
+    with opened(timeout_s=_LONG_S) as kernels:
+        word = kernels.device.zeros(1, "int32")
+        queue = kernels.device.queue()
+        queue.launch(kernels.wait_for_word, [word])
+        with _later(signal.SIGINT, os.getpid()), pytest.raises(KeyboardInterrupt):
+            queue.wait()
+
+
+def test_ctrl_c_ends_a_call_of_a_module() -> None:
+    with opened(timeout_s=_LONG_S) as kernels:
+        a, b = (O.tensor((4096, 4096), name=name, device=kernels.device) for name in "AB")
+        with O.graph(name="endless") as gb:
+            O.matmul(a, b, device=kernels.device)
+        arrays = [kernels.device.zeros((4096, 4096), "float32") for _ in "AB"]
+        with xtc.compile(gb.graph) as module:
+            with _later(signal.SIGINT, os.getpid()), pytest.raises(KeyboardInterrupt):
+                module(*arrays)
+            with pytest.raises(DeviceLost):
+                module(*arrays)
+
+
+def test_a_handler_that_does_not_raise_runs_at_once_and_ends_nothing() -> None:
+    with opened(timeout_s=_LONG_S) as kernels:
+        word = kernels.device.zeros(1, "int32")
+        queue = kernels.device.queue()
+
+        def let_go(*_: object) -> None:
+            content = memoryview(bytes([1, 0, 0, 0]))
+            beside = kernels.device.queue()
+            beside.wait(beside.copy_to(word.address, content, parallel=True))
+
+        signal.signal(signal.SIGINT, let_go)
+        with _later(signal.SIGINT, os.getpid()):
+            queue.launch(kernels.wait_for_word, [word])
+            queue.wait()
+        assert word.numpy().tolist() == [1]
+
+
+def test_a_stopped_simulator_is_ended_at_the_time_limit() -> None:
+    with opened(timeout_s=0.5) as kernels:
+        process = _simulator()
+        os.kill(process, signal.SIGSTOP)
+        with pytest.raises(DeviceTimeout, match=rf"process {process} was stopped for more than"):
+            _run_for_good(kernels)
+
+
+def test_a_call_that_ends_soon_is_waited_for() -> None:
+    ended, stopped = threading.Event(), threading.Event()
+
+    def call() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        ended.wait(0.05)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(call, stopped.set)
+    assert ended.is_set()
+    assert not stopped.is_set()
+
+
+def test_an_exception_of_the_call_is_the_callers() -> None:
+    def fail() -> None:
+        raise DeviceLost("gone")
+
+    with pytest.raises(DeviceLost, match="gone"):
+        interruptible(fail, lambda: None)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users give as arrays, as NumPy arrays whose elements mean what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError, XtcError
+
+_USUAL = (BufferError, RuntimeError, TypeError, ValueError)
+Array = np.ndarray[Any, Any]
+
+
+def as_array(value: Any, what: str, read: Callable[[Any], Array] = np.asanyarray) -> Array:
+    """`value` as an array, as `read` reads it; `what` names it in errors.
+
+    Raises UserError for a masked array, whose mask would be lost, and where the object's own
+    conversion fails, whatever that raises.
+    """
+    try:
+        array = read(value)
+    except XtcError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"{what} of type {type(value).__name__} is no array here",
+            notes=[str(error) if isinstance(error, _USUAL) else f"{type(error).__name__}: {error}"],
+            hints=["move it to host memory and pass a NumPy array or a DLPack CPU tensor"],
+        ) from error
+    if isinstance(array, np.ma.MaskedArray):
+        raise UserError(
+            f"{what} is a masked array, whose mask would be lost",
+            hints=["say what masked elements are: array.filled(0)"],
+        )
+    return true_or_false(np.asarray(array))
+
+
+def true_or_false(array: Array) -> Array:
+    """The array; a copy where it is one of booleans that holds bytes other than 0 and 1.
+
+    NumPy takes each other byte for true, compiled code looks at one bit.
+    """
+    if array.dtype != np.bool_:
+        return array
+    held = array.view(np.uint8)
+    return held != 0 if held.size and held.max() > 1 else array
