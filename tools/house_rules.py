@@ -36,6 +36,7 @@ OPS_INFRASTRUCTURE = {
     "gathering.py",
     "pooling.py",
     "prefix.py",
+    "python_operators.py",
     "reduction.py",
     "scattering.py",
     "selection.py",

@@ -21,18 +21,9 @@ helper = onnx.helper
 Array = np.ndarray[Any, Any]
 FLOAT = onnx.TensorProto.FLOAT
 _UNARY = (
-    "Abs",
-    "Ceil",
-    "Cos",
-    "Erf",
-    "Floor",
-    "HardSigmoid",
-    "HardSwish",
-    "LeakyRelu",
-    "Neg",
-    "Relu",
-)
-_UNARY += ("Round", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Tanh", "Elu", "Selu", "Celu")
+    "Abs Ceil Celu Cos Elu Erf Floor HardSigmoid HardSwish LeakyRelu Neg Relu Round Selu Sigmoid "
+    "Sign Sin Softplus Softsign Tanh"
+).split()
 _BINARY = ("Add", "Sub", "Mul", "Max", "Min")
 _REDUCE = ("ReduceMean", "ReduceMax", "ReduceMin", "ReduceSum", "ReduceL1", "ReduceL2")
 
@@ -123,7 +114,8 @@ def _transpose(g: Sketch) -> None:
 
 def _reshape(g: Sketch) -> None:
     if x := g.pick():
-        left, shape = int(np.prod(g.shapes[x], dtype=np.int64)), []
+        left = int(np.prod(g.shapes[x], dtype=np.int64))
+        shape: list[int] = []
         while left > 1 and len(shape) < 4:
             factors = [n for n in range(1, left + 1) if left % n == 0]
             shape.append(int(g.rng.choice(factors)))
@@ -248,8 +240,10 @@ def _where(g: Sketch) -> None:
     g.add("Where", [name, x, g.constant(g.rng.standard_normal(()))], g.shapes[x])
 
 
-STEPS = (_unary, _unary, _binary, _binary, _reduce, _transpose, _reshape, _concat, _slice, _softmax)
-STEPS += (_matmul, _gather, _pad, _conv, _pool, _normalise, _where, _conv)
+STEPS: tuple[Callable[[Sketch], None], ...] = (
+    *(_unary, _unary, _binary, _binary, _reduce, _transpose, _reshape, _concat, _slice),
+    *(_softmax, _matmul, _gather, _pad, _conv, _conv, _pool, _normalise, _where),
+)
 
 
 def random_model(seed: int) -> tuple[Any, dict[str, Array]]:

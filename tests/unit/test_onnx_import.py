@@ -90,6 +90,17 @@ def test_sizes_come_with_the_calls() -> None:
         assert module.specialise(batch=2, h=6, w_in=5) is module.specialise(batch=2, h=6, w_in=5)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["mppa", "nvgpu"])
+def test_a_model_runs_on_a_device(device: str) -> None:
+    sizes = {"batch": 1, "h": 8, "w_in": 8}
+    model = xtc.from_onnx(network(), dims=sizes, device=device)
+    x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    with xtc.compile(model.graph, target=device) as module:
+        np.testing.assert_allclose(module(x), expected(network(), x)[0], rtol=1e-4, atol=1e-5)
+    assert {str(node.placement) for node in model.graph.nodes} == {f"{device}0"}
+
+
 def test_constants_layouts_and_factors_fold() -> None:
     graph = xtc.from_onnx(network(), dims={"batch": 1, "h": 8, "w_in": 8}).graph
     names = [node.op.name for node in graph.nodes]

@@ -12,6 +12,8 @@ import xtc.ops as O
 from tests.unit.ops_support import Array, Write, agree, data, exactly, results
 from xtc.core.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 
 def indices(shape: tuple[int, ...], size: int, dtype: str = "int64", seed: int = 3) -> Array:
     low = 0 if dtype.startswith("u") else -size

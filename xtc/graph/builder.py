@@ -191,6 +191,10 @@ def _operand(
         with located(where):
             const = _const(number_array(value, element), TensorType((), element))
         return Tensor(None, TensorType((), element), const=const, where=where)
+    if isinstance(value, np.ndarray):
+        with located(where):
+            type = tensor_type(value.shape, value.dtype)
+            return Tensor(None, type, const=_const(value, type), where=where)
     raise UserError(
         f"an operand of {op.name} is {type_name(value)}, not a tensor",
         where=where,

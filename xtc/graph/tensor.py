@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from xtc.graph.placement import Placement
 
 if TYPE_CHECKING:
     from xtc.graph.node import Node
+
+
+Write = Callable[..., "Tensor"]
 
 
 @dataclass(eq=False)
@@ -35,6 +39,11 @@ class Tensor:
     const: np.ndarray | None = field(default=None, repr=False)
     producer: Node | None = field(default=None, repr=False)
     where: SourceLocation | None = field(default=None, repr=False)
+
+    OPERATORS: ClassVar[dict[str, Write]] = {}
+    """What Python's operators write, by name; the package of operators fills it."""
+
+    __array_ufunc__ = None  # NumPy leaves `array + tensor` to the tensor
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -59,6 +68,45 @@ class Tensor:
     def __str__(self) -> str:
         place = f" @{self.placement}" if self.placement else ""
         return f"%{self.name}: {self.type}{place}"
+
+    def __add__(self, other: object) -> Tensor:
+        return self.OPERATORS["add"](self, other)
+
+    def __radd__(self, other: object) -> Tensor:
+        return self.OPERATORS["add"](other, self)
+
+    def __sub__(self, other: object) -> Tensor:
+        return self.OPERATORS["sub"](self, other)
+
+    def __rsub__(self, other: object) -> Tensor:
+        return self.OPERATORS["sub"](other, self)
+
+    def __mul__(self, other: object) -> Tensor:
+        return self.OPERATORS["mul"](self, other)
+
+    def __rmul__(self, other: object) -> Tensor:
+        return self.OPERATORS["mul"](other, self)
+
+    def __truediv__(self, other: object) -> Tensor:
+        return self.OPERATORS["div"](self, other)
+
+    def __rtruediv__(self, other: object) -> Tensor:
+        return self.OPERATORS["div"](other, self)
+
+    def __matmul__(self, other: object) -> Tensor:
+        return self.OPERATORS["matmul"](self, other)
+
+    def __rmatmul__(self, other: object) -> Tensor:
+        return self.OPERATORS["matmul"](other, self)
+
+    def __neg__(self) -> Tensor:
+        return self.OPERATORS["neg"](self)
+
+    def __getitem__(self, place: object) -> Tensor:
+        return self.OPERATORS["index"](self, place)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[number] for number in range(self.type.sizes[0]))
 
     def __bool__(self) -> bool:
         raise TypeError(

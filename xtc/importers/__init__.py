@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from xtc.importers.onnx.model import OnnxModel
 
 
-def from_onnx(source: Any, *, dims: Mapping[str, int] | None = None) -> OnnxModel:
+def from_onnx(
+    source: Any, *, dims: Mapping[str, int] | None = None, device: object = None
+) -> OnnxModel:
     """The model in an ONNX file.
 
     Args:
         source: a path, or an `onnx.ModelProto`.
         dims: sizes of free dimensions, by the names that the file has for them; a dimension
             without a name is called after its input and its number: "x_0".
+        device: where all operators run; inputs and outputs live on the host.
 
     Raises UserError where the package `onnx` is missing, the file is no model, or an input is of a
     type that graphs do not have.
@@ -36,11 +39,13 @@ def from_onnx(source: Any, *, dims: Mapping[str, int] | None = None) -> OnnxMode
             "xtc.from_onnx needs the package onnx", hints=["pip install 'onnx>=1.21'"]
         ) from None
     proto, file = load_model(source)
-    return model_of(proto, file, dims or {})
+    return model_of(proto, file, dims or {}, device)
 
 
-def from_torch(program: ExportedProgram, *, name: str = "model") -> Graph:
+def from_torch(program: ExportedProgram, *, name: str = "model", device: object = None) -> Graph:
     """The graph of what `torch.export.export(module, args)` gives, weights as constants.
+
+    All operators run on `device`; inputs and outputs live on the host.
 
     Raises UserError where the package `torch` is missing, and with all operators that are not
     supported, each with the line of the program that wrote it.
@@ -60,4 +65,4 @@ def from_torch(program: ExportedProgram, *, name: str = "model") -> Graph:
             f"xtc.from_torch takes an exported program, not {type(program).__name__}",
             hints=["torch.export.export(module, example_arguments) gives one"],
         )
-    return graph_of(program, name)
+    return graph_of(program, name, device)

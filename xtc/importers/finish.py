@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import xtc.ops as O
 from xtc.graph.builder import GraphBuilder
+from xtc.graph.placement import placement
 from xtc.graph.tensor import Tensor
 from xtc.importers.names import plain_name
 from xtc.importers.simplify import simplified
@@ -17,11 +18,12 @@ def finish(
     names: Sequence[str],
     results: Sequence[Tensor],
     leaves: Sequence[Tensor],
+    device: object = None,
 ) -> None:
     """Make `results` the outputs of the open graph, under `names`; its inputs are among `leaves`.
 
-    An output that is an input, a constant or another output is copied. Inputs that nothing uses are
-    no inputs of the graph.
+    All operators run on `device`; inputs and outputs live on the host. An output that is an input,
+    a constant or another output is copied. Inputs that nothing uses are no inputs of the graph.
     """
     nodes, found = simplified(builder.nodes, results)
     builder.replace(nodes)
@@ -35,6 +37,9 @@ def finish(
         outputs.append(tensor)
     prune(builder, outputs)
     O.outputs(*outputs)
+    place = placement(device)
+    for node in builder.nodes:
+        node.placement = place
     used = {tensor for node in builder.nodes for tensor in node.inputs}
     builder.inputs = tuple(tensor for tensor in leaves if tensor in used)
 

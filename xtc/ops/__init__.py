@@ -2,6 +2,7 @@
 """The operators a graph is written with, one file each: `import xtc.ops as O`."""
 
 from xtc.graph.builder import graph, inputs, outputs, tensor
+from xtc.ops import python_operators  # noqa: F401  fills what `a + b` writes
 from xtc.ops.abs import abs
 from xtc.ops.acos import acos
 from xtc.ops.acosh import acosh

@@ -16,6 +16,7 @@ from xtc.core.errors import UserError, did_you_mean
 from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.graph.placement import placement
 from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
@@ -66,6 +67,7 @@ class OnnxModel:
     dims: Mapping[str, int]
     _proto: onnx.ModelProto = field(repr=False)
     _file: str | None = field(default=None, repr=False)
+    _device: object = field(default=None, repr=False)
     _values: tuple[str, ...] = field(default=(), repr=False)
     _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
 
@@ -184,7 +186,7 @@ class OnnxModel:
         self, builder: GraphBuilder, found: Mapping[str, Value], known: Mapping[str, Value]
     ) -> None:
         leaves = [value for value in known.values() if isinstance(value, Tensor)]
-        finish(builder, self.outputs, self._results(found), leaves)
+        finish(builder, self.outputs, self._results(found), leaves, self._device)
 
     def _results(self, found: Mapping[str, Value]) -> list[Tensor]:
         results = []
@@ -289,14 +291,17 @@ def _leaves_of(tensor: Tensor) -> set[Tensor]:
     return leaves
 
 
-def model_of(proto: onnx.ModelProto, file: str | None, dims: Mapping[str, int]) -> OnnxModel:
+def model_of(
+    proto: onnx.ModelProto, file: str | None, dims: Mapping[str, int], device: object = None
+) -> OnnxModel:
     """The model that a checked file holds. Raises UserError where an input is no tensor."""
+    placement(device)  # for its error, now
     graph = proto.graph
     constants = {entry.name for entry in graph.initializer}
     inputs = tuple(_input(info, file) for info in graph.input if info.name not in constants)
     stem = Path(file).stem if file else graph.name
     outputs = tuple(info.name for info in graph.output)
-    model = OnnxModel(graph_name(stem), inputs, outputs, dict(dims), proto, file)
+    model = OnnxModel(graph_name(stem), inputs, outputs, dict(dims), proto, file, device)
     free = {size for given in inputs for size in given.shape if isinstance(size, str)}
     for name in dims:
         if name not in free:

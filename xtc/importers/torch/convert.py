@@ -144,7 +144,11 @@ class Result:
 
 
 def import_traced(
-    name: str, module: torch.fx.GraphModule, leaves: Sequence[Any], names: Sequence[str] = ()
+    name: str,
+    module: torch.fx.GraphModule,
+    leaves: Sequence[Any],
+    names: Sequence[str] = (),
+    device: object = None,
 ) -> Imported:
     """The graph of a module of core operators.
 
@@ -154,6 +158,7 @@ def import_traced(
         leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
             element type); or a value that is no tensor.
         names: of the placeholders; their own where none are given.
+        device: where all operators run.
 
     Raises UserError that lists all nodes that are not supported.
     """
@@ -178,7 +183,7 @@ def import_traced(
         labels = [f"output{n}" for n in range(len(tensors))] if len(tensors) > 1 else ["output"]
         if not tensors:
             raise UserError(f"'{name}' computes no tensor")
-        finish(builder, labels, tensors, list(inputs))
+        finish(builder, labels, tensors, list(inputs), device)
     graph = builder.graph
     written = iter(graph.outputs)
     results = tuple(

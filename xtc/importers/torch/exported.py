@@ -16,7 +16,7 @@ from xtc.importers.torch.types import element_name
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
-def graph_of(program: torch.export.ExportedProgram, name: str) -> Graph:
+def graph_of(program: torch.export.ExportedProgram, name: str, device: object = None) -> Graph:
     """The graph of a program with all sizes known; weights are constants. Raises UserError."""
     core = program.run_decompositions()
     for output in core.graph_signature.output_specs:
@@ -28,7 +28,7 @@ def graph_of(program: torch.export.ExportedProgram, name: str) -> Graph:
     for node, spec in zip(placeholders, core.graph_signature.input_specs, strict=True):
         leaves.append(_leaf(core, node, spec))
         names.append(str(spec.target) if spec.kind in _WEIGHTS else node.name)
-    imported = import_traced(name, core.graph_module, leaves, names)
+    imported = import_traced(name, core.graph_module, leaves, names, device)
     if imported.graph is None:
         raise UserError(f"'{name}' computes nothing")
     return imported.graph
