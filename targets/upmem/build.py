@@ -99,6 +99,7 @@ def _compiled(text: str, options: UpmemOptions, stem: str) -> bytes:
             "-ffp-contract=off",
             "-fno-strict-aliasing",
             "-fno-builtin",
+            "-funroll-loops",
             "-w",
         ]
         line = read_command_line([*flags, *numbers, "-o", str(output), str(source)])

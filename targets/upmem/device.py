@@ -7,11 +7,14 @@ import ctypes
 import sys
 from collections.abc import Mapping
 from ctypes import c_char_p, c_uint32, c_uint64
+from pathlib import Path
 
 from xtc.core.errors import ArtifactError, DeviceNotFound, UserError, shown
 from xtc.core.numbering import Numbering
 from xtc.runtime import DriverDevice, OpenDevice, built_driver
 from xtc_targets.upmem.description import DpuDescription, profile_named
+from xtc_targets.upmem.dpu_fifo import Fifo
+from xtc_targets.upmem.dpu_set import DpuSet
 from xtc_targets.upmem.options import UpmemOptions
 from xtc_targets.upmem.toolchain.clang import unavailable
 from xtc_targets.upmem.toolchain.library import driver_units
@@ -49,6 +52,7 @@ class UpmemDevice(DriverDevice):
         options = UpmemOptions(nr_dpus=nr_dpus, tasklets=tasklets, profile=profile)
         self.nr_dpus, self.profile, self.tasklets = options.nr_dpus, profile, options.tasklets
         self.platform = platform
+        self._program: DpuSet | None = None
         super().__init__("upmem", _numbers)
 
     @property
@@ -93,6 +97,38 @@ class UpmemDevice(DriverDevice):
                     f"the code was compiled for {name} {toolchain.get(name)}, "
                     f"and {self.device_name} has {value}"
                 )
+
+    def load_program(
+        self, binary: str | Path | None = None, *, c_source: str | Path | None = None
+    ) -> DpuSet:
+        """A program in C on as many DPUs, beside compiled graphs; the last one has the FIFOs.
+
+        Raises DpuError with the library's code, ToolError where C does not compile.
+        """
+        if self._program is not None:
+            self._program.free()
+        self._program = DpuSet(
+            self.nr_dpus,
+            profile=self.profile,
+            binary=binary,
+            c_source=c_source,
+            tasklets=self.tasklets,
+        )
+        return self._program
+
+    def fifo(self, name: str) -> Fifo:
+        """An end of a FIFO of the program that was loaded. Raises UserError without a program."""
+        if self._program is None:
+            raise UserError(
+                f"{self.device_name} has no program with FIFOs", hints=["load_program loads one"]
+            )
+        return self._program.fifo(name)
+
+    def deinit_device(self) -> None:
+        if self._program is not None:
+            self._program.free()
+            self._program = None
+        super().deinit_device()
 
     def _connect(self, name: str) -> OpenDevice:
         if self.platform == "hw":

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xtc.codegen.c import Printer, Rule, c_source
+from xtc.codegen.c import Printer, Rule, arith, c_source, scf
 from xtc.codegen.c.expression import UNARY, Expression
 from xtc.codegen.c.memref import element_type, pointer
 from xtc.ir.attributes import LOCAL_BYTES
@@ -28,6 +28,8 @@ from xtc_targets.upmem.passes.tile_for_tasklets import kernel_numbers
 
 KERNEL_TEXT = Path(__file__).parent / "csrc" / "kernel"
 MAX_BUFFERS = 32
+_SHORT_BODY = 16  # operations of a loop that is unrolled
+_UNROLL = '_Pragma("clang loop unroll_count(8)")'
 _LICENCE = re.compile(r"^/\* SPDX[^\n]*\n")
 _MATH = re.compile(r"\b(expf|logf|tanhf|erff|sqrtf|fabsf|fmaf|floorf|ceilf)\(")
 
@@ -169,6 +171,25 @@ def _address(printer: Printer, op: Operation) -> None:
     printer.set(op.results[0], Expression(f"(ptrdiff_t){buffer.text}", UNARY), "address")
 
 
+def _loop(printer: Printer, op: Operation) -> None:
+    """Short innermost loops are unrolled: their counters take as long as what they do."""
+    body = [inner.operation for inner in op.regions[0].blocks[0].operations]
+    begin = len(printer.lines)
+    _PLAIN_LOOP(printer, op)
+    if len(body) > _SHORT_BODY or not all(map(_is_simple, body)):
+        return
+    for position in range(begin, len(printer.lines)):
+        line = printer.lines[position]
+        if line.lstrip().startswith("for ("):
+            indent = line[: len(line) - len(line.lstrip())]
+            printer.lines.insert(position, f"{indent}{_UNROLL}")
+            return
+
+
+def _is_simple(op: Operation) -> bool:
+    return not len(op.regions) and op.name != "func.call"
+
+
 def _multiply(printer: Printer, op: Operation) -> None:
     """Products of bytes are an instruction; all others are a routine."""
     if not all(_is_byte(value) for value in op.operands):
@@ -185,16 +206,12 @@ def _is_byte(value: Value) -> bool:
     return str(value.owner.operands[0].type) == "i8" and str(value.type) == "i32"
 
 
-def _plain_multiply() -> Rule:
-    from xtc.codegen.c import arith
-
-    return arith.RULES["arith.muli"]
-
-
-_PLAIN_MULTIPLY = _plain_multiply()
+_PLAIN_MULTIPLY = arith.RULES["arith.muli"]
+_PLAIN_LOOP = scf.RULES["scf.for"]
 RULES: dict[str, Rule] = {
     "func.call": _call,
     "memref.view": _view,
     "memref.extract_aligned_pointer_as_index": _address,
     "arith.muli": _multiply,
+    "scf.for": _loop,
 }

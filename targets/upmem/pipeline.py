@@ -7,15 +7,31 @@ from xtc.ir.pipeline import Pipeline, Stage
 from xtc_passes.local.place_local_buffers import PlaceLocalBuffers
 from xtc_passes.lower._sequences import TO_ARRAYS
 from xtc_passes.lower.drop_memory_spaces import DropMemorySpaces
+from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_targets.upmem.options import UpmemOptions
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes.copy_by_dma import CopyByDma
+from xtc_targets.upmem.passes.split_long_reductions import SplitLongReductions
 from xtc_targets.upmem.passes.tile_for_tasklets import TileForTasklets
 
-# A chain of elementwise operations goes through WRAM once.
-SCHEDULED = Stage("scheduled", ("canonicalize", FuseElementwise(), "canonicalize", "cse"))
+
+def scheduled(options: UpmemOptions) -> Stage:
+    """Operations on tensors, each of which has work for all tasklets."""
+    return Stage(
+        "scheduled",
+        (
+            "canonicalize",
+            # A chain of elementwise operations goes through WRAM once.
+            FuseElementwise(),
+            # After it, as what a reduction reads may be computed with it.
+            SplitLongReductions(options.nr_dpus * options.tasklets),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
 
 BUFFERIZED = Stage("bufferized", ("canonicalize", "cse"))
 
@@ -30,26 +46,35 @@ def offloaded(options: UpmemOptions) -> Stage:
             "cse",
             # While a copy still names its buffers.
             CopyByDma(),
-            # What a transfer uses is known from its address only, so places come last.
-            PlaceLocalBuffers(
-                options.local_bytes, alignment=8, symbol=device.LOCAL, space=device.SPACE
-            ),
             "canonicalize",
             "cse",
         ),
     )
 
 
-LOWERED = Stage(
-    "lowered",
-    (
-        DropMemorySpaces(),
-        LinalgToNamedLoops(),
-        *TO_ARRAYS,
-    ),
-)
+def lowered(options: UpmemOptions) -> Stage:
+    """Loops over arrays, which become C."""
+    return Stage(
+        "lowered",
+        (
+            LinalgToNamedLoops(),
+            "fold-memref-alias-ops",
+            "canonicalize",
+            "cse",
+            "loop-invariant-code-motion",
+            # While tiles are buffers that overlap nothing: as views of one memory they might.
+            HoistAccumulators(),
+            PlaceLocalBuffers(
+                options.local_bytes, alignment=8, symbol=device.LOCAL, space=device.SPACE
+            ),
+            DropMemorySpaces(),
+            *TO_ARRAYS,
+        ),
+    )
 
 
 def upmem_pipeline(options: UpmemOptions) -> Pipeline:
     """All stages, in order."""
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, offloaded(options), LOWERED))
+    return Pipeline(
+        (Stage("source"), scheduled(options), BUFFERIZED, offloaded(options), lowered(options))
+    )

@@ -26,8 +26,8 @@ COUNT = max(150, settings().max_examples // 4)
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[UpmemDevice]]:
     """One DPU, and a number that divides nothing."""
-    with UpmemDevice() as default, UpmemDevice(nr_dpus=7, tasklets=11) as seven:
-        yield [default, seven]
+    with UpmemDevice() as single, UpmemDevice(nr_dpus=7, tasklets=11) as seven:
+        yield [single, seven]
 
 
 @settings(

@@ -41,7 +41,8 @@ class DpuProgram:
 def run(argv: Sequence[str]) -> int:
     """Build and run; returns the program's exit code. Raises XtcError where it cannot be built."""
     words, arguments = _split(list(argv))
-    options, flags = _parser().parse_known_args(words)
+    words, flags = _apart(words)
+    options = _parser().parse_args(words)
     profile = _profile(options)
     _check_platform(options.platform)
     with private_folder("upmem-") as folder:
@@ -146,13 +147,29 @@ def _build_host(sources: Sequence[Path], flags: Sequence[str], tasklets: int, fo
     return output
 
 
+def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The command's own words, and those for compilers, which may have their value behind them."""
+    own: list[str] = []
+    flags: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.startswith("--") or not word.startswith("-") or word in ("-h", "-"):
+            own.append(word)
+            continue
+        flags.append(word)
+        if word in ("-D", "-I", "-l", "-L", "-U") and rest:
+            flags.append(rest.pop(0))
+    return own, flags
+
+
 def _joined(flags: Sequence[str]) -> list[str]:
     """`-D NAME` as `-DNAME`, and so on. Raises UserError for what no compiler takes."""
     joined: list[str] = []
     rest = list(flags)
     while rest:
         flag = rest.pop(0)
-        if flag in ("-D", "-I", "-l", "-L") and rest:
+        if flag in ("-D", "-I", "-l", "-L", "-U") and rest:
             flag += rest.pop(0)
         if not flag.startswith(("-D", "-I", "-O", "-l", "-L", "-U", "-W", "-g", "-std", "-f")):
             raise UserError(f"{flag} is none of this command's options, nor one for a compiler")

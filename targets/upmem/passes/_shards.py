@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.analysis.views import root
-from xtc.ir.mlir import Value
+from xtc.ir.mlir import OpResult, Value
 from xtc_passes.local._layouts import element_bytes
 
 GRANULE = 8
 """Bytes that each DPU's part of a buffer is a multiple of."""
 REPLICATED = 0
+_RESHAPES = ("memref.expand_shape", "memref.collapse_shape")
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,18 @@ def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
         if not _is_buffer(value) or root(value) != buffer:
             continue
         place = row_dimension(value)
-        if value != buffer or place is None or shape_of(value)[place] != total:
+        if not _is_whole(value) or place is None or shape_of(value)[place] != total:
             return False
         if nest.position(number, loop if loop is not None else -1) != place:
             return False
     return True
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a value is a buffer, or the same memory under another shape."""
+    while isinstance(value, OpResult) and value.owner.name in _RESHAPES:
+        value = value.owner.operands[0]
+    return bool(value == root(value))
 
 
 def _rows_of_each(total: int, dpus: int, row_bytes: Sequence[int]) -> int:

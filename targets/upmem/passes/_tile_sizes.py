@@ -11,7 +11,7 @@ from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import Value
 from xtc_passes.local._layouts import element_bytes
 
-_SHORT = 64  # elements that a row is worth before other loops are tiled, too
+_SHORT = 256  # bytes that a row is worth before other loops are tiled, too
 _ALIGNMENT = 8
 
 
@@ -42,8 +42,9 @@ def tile_sizes(nest: Structured, limits: Limits) -> list[int] | None:
     if tile_bytes(nest, sizes) > limits.nbytes:
         return None
     order = _order(nest)
-    for most in (_SHORT, None):
+    for is_first in (True, False):
         for loop in order:
+            most = _SHORT // _element_bytes(nest, loop) if is_first else None
             _grow(nest, sizes, loop, limits, most)
     return sizes
 
@@ -86,6 +87,13 @@ def _order(nest: Structured) -> list[int]:
         return (-along[loop], loop not in reductions, -loop)
 
     return sorted(range(len(along)), key=key)
+
+
+def _element_bytes(nest: Structured, loop: int) -> int:
+    """Bytes of the elements along a loop: the least, of operands that have any."""
+    values = zip(nest.op.operands, nest.indices, strict=True)
+    along = (value for value, row in values if any(index.factor(loop) for index in row))
+    return min((element_bytes(value) for value in along), default=1)
 
 
 def _grow(nest: Structured, sizes: list[int], loop: int, limits: Limits, most: int | None) -> None:

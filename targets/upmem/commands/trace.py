@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turn a report into a timeline for Perfetto and browsers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from xtc_targets.upmem.commands._report import read_report
+
+_MICROSECONDS = 1e6
+
+
+def run(argv: Sequence[str]) -> int:
+    """Write the timeline; returns the exit code. Raises XtcError."""
+    parser = argparse.ArgumentParser(
+        prog="xtc upmem trace",
+        description="Write the modelled times of a report as a trace of Perfetto "
+        "(ui.perfetto.dev): jobs of each rank, and what DMA took of its programs.",
+    )
+    parser.add_argument("report", type=Path, help="what xtc upmem run --report wrote")
+    parser.add_argument("-o", "--output", type=Path, help="the trace (standard output)")
+    options = parser.parse_args(argv)
+    text = json.dumps({"traceEvents": events(read_report(options.report))}, indent=1)
+    if options.output is None:
+        sys.stdout.write(text + "\n")
+    else:
+        options.output.write_text(text)
+    return 0
+
+
+def events(report: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The events of a trace; a set of DPUs is a process, and each of its ranks a thread."""
+    ranks = sorted({(event["set"], event["rank"]) for event in report["events"]})
+    named = [
+        {
+            "ph": "M",
+            "name": "thread_name",
+            "pid": owner,
+            "tid": rank,
+            "args": {"name": f"rank {rank} (modelled)"},
+        }
+        for owner, rank in ranks
+    ]
+    spans = [
+        {
+            "ph": "X",
+            "name": event["name"],
+            "pid": event["set"],
+            "tid": event["rank"],
+            "ts": event["begin"] * _MICROSECONDS,
+            "dur": (event["end"] - event["begin"]) * _MICROSECONDS,
+        }
+        for event in report["events"]
+    ]
+    counters = [
+        {
+            "ph": "C",
+            "name": f"modelled cycles of DMA in {launch['program']}",
+            "pid": launch["set"],
+            "ts": number,
+            "args": {"cycles": launch["modelled_dma_cycles"]},
+        }
+        for number, launch in enumerate(report["launches"])
+    ]
+    return [*named, *spans, *counters]

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""split-long-reductions: reductions to few elements become partial results, then one result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.structured import Structured, combining_operation, structured
+from xtc.ir.mlir import Operation, UnitAttr, all_operations
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc.ir.transform import apply_script
+from xtc.loops.script import ANY
+
+_MARK = "upmem.split"
+_COMBINING = ("arith.addi", "arith.addf", "arith.maxsi", "arith.minsi")
+_WORTH = 64  # elements of each partial result
+
+
+@dataclass(frozen=True)
+class SplitLongReductions(Pass):
+    """Give every tasklet of every DPU a part of a long reduction.
+
+    Before, with 4 DPUs of 16 tasklets:
+        %s = linalg.reduce ins(%a : tensor<65536xi32>) outs(%zero : tensor<i32>)
+    After:
+        %rows = tensor.expand_shape %a : tensor<65536xi32> into tensor<64x1024xi32>
+        %parts = linalg.generic {["parallel", "reduction"]} ins(%rows) outs(%zeros : tensor<64xi32>)
+        %s = linalg.generic {["reduction"]} ins(%parts) outs(%zero)
+
+    Sums of floats are added in another order, and are rounded otherwise. Upstream's
+    `structured.split_reduction` does the work; what has several reductions is left alone.
+
+    Attributes:
+        parts: partial results, at most: all tasklets there are.
+    """
+
+    name: ClassVar[str] = "split-long-reductions"
+    parts: int = 16
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        factors: list[int] = []
+        for op in all_operations(module):
+            nest = structured(op)
+            factor = 1 if nest is None else self._factor(nest)
+            if factor > 1:
+                op.attributes[f"{_MARK}{len(factors)}"] = UnitAttr.get(op.context)
+                factors.append(factor)
+        lines = []
+        for number, factor in enumerate(factors):
+            lines += [
+                f"%m{number} = transform.structured.match attributes {{{_MARK}{number}}} in %root "
+                f": ({ANY}) -> {ANY}",
+                f"%i{number}, %f{number}, %p{number}, %c{number} = "
+                f"transform.structured.split_reduction %m{number} "
+                f"{{split_factor = {factor}, insert_split_dimension = 0}} "
+                f": ({ANY}) -> ({ANY}, {ANY}, {ANY}, {ANY})",
+            ]
+        if lines:
+            apply_script(module, "\n".join(lines))
+
+    def _factor(self, nest: Structured) -> int:
+        """Partial results: a divisor of the reduction's extent; 1 where it is not worth it."""
+        last = combining_operation(nest.op) if nest.op.name == "linalg.generic" else None
+        if last is None or last.name not in _COMBINING or len(nest.reductions) != 1:
+            return 1
+        extent = nest.extents[nest.reductions[0]]
+        results = math.prod(nest.extents[loop] for loop in nest.out)
+        wanted = self.parts // results
+        if wanted < 2 or extent // wanted < _WORTH:
+            return 1
+        return next(factor for factor in range(wanted, 0, -1) if extent % factor == 0)
