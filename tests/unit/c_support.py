@@ -65,7 +65,87 @@ EVERY_OPERATOR: dict[str, Make] = {
     "unpad": lambda t: O.unpad(t["x"], ((1, 1), (2, 0))),
     "where": lambda t: O.where(t["condition"], t["x"], t["y"]),
 }
+INDICES = np.array([[0, 2, 4, 1], [3, 3, 0, 1]])
+"""Rows of `x`, and columns."""
+
+
+def _indices(shape: tuple[int, ...] = (2, 4)) -> Tensor:
+    return O.tensor(shape, "int64", const=np.ascontiguousarray(np.resize(INDICES, shape)))
+
+
+def _signs(t: Mapping[str, Tensor]) -> Tensor:
+    return O.sub(t["ones"], t["ones"])
+
+
+EVERY_OPERATOR |= {
+    "abs": lambda t: O.abs(t["x"]),
+    "acos": lambda t: O.acos(_signs(t)),
+    "acosh": lambda t: O.acosh(t["ones"]),
+    "argmax": lambda t: O.argmax(t["x"], axis=1),
+    "argmin": lambda t: O.argmin(t["x"], axis=0, last=True),
+    "asin": lambda t: O.asin(_signs(t)),
+    "asinh": lambda t: O.asinh(t["x"]),
+    "atan": lambda t: O.atan(t["x"]),
+    "atanh": lambda t: O.atanh(_signs(t)),
+    "bit_cast": lambda t: O.bit_cast(t["x"], "uint32"),
+    "bitwise_and": lambda t: O.bitwise_and(t["x"], t["y"]),
+    "bitwise_not": lambda t: O.bitwise_not(t["x"]),
+    "bitwise_or": lambda t: O.bitwise_or(t["x"], t["y"]),
+    "bitwise_xor": lambda t: O.bitwise_xor(t["x"], t["y"]),
+    "ceil": lambda t: O.ceil(t["x"]),
+    "conv3d": lambda t: O.conv3d(t["volume"], t["cube"], stride=(1, 2, 1)),
+    "cos": lambda t: O.cos(t["x"]),
+    "cosh": lambda t: O.cosh(_signs(t)),
+    "cumprod": lambda t: O.cumprod(t["ones"], axis=1, reverse=True),
+    "cumsum": lambda t: O.cumsum(t["x"], axis=0, exclusive=True),
+    "dilate": lambda t: O.dilate(t["x"], (2, 3)),
+    "einsum": lambda t: O.einsum("ij,kj->ik", t["x"], t["y"]),
+    "equal": lambda t: O.equal(t["x"], t["y"]),
+    "erf": lambda t: O.erf(t["x"]),
+    "expand": lambda t: O.expand(t["row"], (3, 7)),
+    "flip": lambda t: O.flip(t["x"], axes=1),
+    "floor": lambda t: O.floor(t["x"]),
+    "fmod": lambda t: O.fmod(t["x"], t["ones"]),
+    "gather": lambda t: O.gather(t["x"], _indices()),
+    "gather_elements": lambda t: O.gather_elements(t["x"], _indices((5, 7))),
+    "gather_nd": lambda t: O.gather_nd(t["x"], _indices((3, 2))),
+    "greater": lambda t: O.greater(t["x"], t["y"]),
+    "greater_equal": lambda t: O.greater_equal(t["x"], t["y"]),
+    "is_inf": lambda t: O.is_inf(t["x"]),
+    "is_nan": lambda t: O.is_nan(t["x"]),
+    "less": lambda t: O.less(t["x"], t["y"]),
+    "less_equal": lambda t: O.less_equal(t["x"], t["y"]),
+    "logical_not": lambda t: O.logical_not(t["condition"]),
+    "not_equal": lambda t: O.not_equal(t["x"], t["y"]),
+    "pad_mirrored": lambda t: O.pad_mirrored(t["x"], ((1, 2), (3, 0))),
+    "pow": lambda t: O.pow(t["ones"], t["ones"]),
+    "reduce_prod": lambda t: O.reduce_prod(t["ones"], axes=1),
+    "remainder": lambda t: O.remainder(t["x"], t["ones"]),
+    "resample": lambda t: O.resample(t["x"], _indices((3, 2)), t["weights"]),
+    "reverse_sequence": lambda t: O.reverse_sequence(t["x"], _indices((7,))),
+    "round": lambda t: O.round(t["x"]),
+    "rsqrt": lambda t: O.rsqrt(t["ones"]),
+    "scatter_elements": lambda t: O.scatter_elements(t["x"], _indices((1, 7)), t["line"]),
+    "scatter_nd": lambda t: O.scatter_nd(t["x"], _indices((2, 1)), t["rows"]),
+    "shift_left": lambda t: O.shift_left(t["x"], t["ones"]),
+    "shift_right": lambda t: O.shift_right(t["x"], t["ones"]),
+    "sign": lambda t: O.sign(t["x"]),
+    "silu": lambda t: O.silu(t["x"]),
+    "sin": lambda t: O.sin(t["x"]),
+    "sinh": lambda t: O.sinh(_signs(t)),
+    "tan": lambda t: O.tan(_signs(t)),
+    "tile": lambda t: O.tile(t["x"], (2, 1)),
+    "topk": lambda t: O.topk(t["x"], 3)[0],
+    "trilu": lambda t: O.trilu(t["x"], diagonal=1),
+    "trunc": lambda t: O.trunc(t["x"]),
+    "trunc_div": lambda t: O.trunc_div(t["x"], t["ones"]),
+}
 _SHAPES = {
+    "volume": (1, 3, 5, 4, 2),
+    "cube": (2, 2, 2, 2, 3),
+    "weights": (3, 2),
+    "line": (1, 7),
+    "rows": (2, 7),
     "x": (5, 7),
     "y": (5, 7),
     "ones": (5, 7),

@@ -7,7 +7,6 @@ other call can mend is refused at once; the rest is checked when the schedule is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,9 +19,8 @@ from xtc.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_dat
 from xtc.loops.check_operands import check_number
 from xtc.loops.incomplete import IncompleteError
 from xtc.loops.normalize import normalized
-from xtc.schedule.values import integer, integers, text, texts
-
-MAX_NAME = 64
+from xtc.schedule.loop_names import check_loop_name, is_loop_name
+from xtc.schedule.values import integer, integers, joined, text, texts
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ class NodeSchedule:
             if self._parent or self._parts or any(loop.tile is not None for loop in self._loops):
                 raise UserError(f"the axes of {self.node} are renamed after they were scheduled")
             for name in given:
-                self._check_name(name)
+                check_loop_name(name, self.node)
             new = dict(zip(self.dims, given, strict=True))
             self.space = self.space.renamed(new)
             self._own = {new[name]: own for name, own in self._own.items()}
@@ -302,7 +300,7 @@ class NodeSchedule:
         """
 
         def packed(old: NestLoop) -> NestLoop:
-            return replace(old, pack=_with(old.pack, self._operand(operand, "pack", old.name)))
+            return replace(old, pack=joined(old.pack, self._operand(operand, "pack", old.name)))
 
         return self._annotate([loop], "pack_at", packed)
 
@@ -315,7 +313,7 @@ class NodeSchedule:
         """
 
         def fused(old: NestLoop) -> NestLoop:
-            return replace(old, fuse=_with(old.fuse, self._operand(operand, "fuse", old.name)))
+            return replace(old, fuse=joined(old.fuse, self._operand(operand, "fuse", old.name)))
 
         return self._annotate([loop], "fuse_producer_at", fused)
 
@@ -430,7 +428,7 @@ class NodeSchedule:
     def _when_there(self, names: tuple[str, ...], what: Callable[[], None]) -> None:
         """Do it now where these loops are there, else when they are."""
         for name in names:
-            if not _is_name(name):
+            if not is_loop_name(name):
                 self._loop(name)
         if all(name in self.loops for name in names):
             what()
@@ -495,23 +493,6 @@ class NodeSchedule:
         raise UserError(f"{self.node} has no loop {shown(name)}", hints=hints)
 
     def _check_new(self, name: str) -> None:
-        self._check_name(name)
+        check_loop_name(name, self.node)
         if name in self.loops:
             raise UserError(f"{self.node} has a loop '{name}' already")
-
-    def _check_name(self, name: str) -> None:
-        if not name.isidentifier() or len(name) > MAX_NAME:
-            raise UserError(
-                f"{shown(name)} cannot be the name of a loop of {self.node}",
-                hints=[f"letters, digits and _, at most {MAX_NAME}"],
-            )
-
-
-def _with(numbers: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """The numbers with one more, or as they are where it is among them."""
-    return numbers if number in numbers else (*numbers, number)
-
-
-def _is_name(name: str) -> bool:
-    """Whether a loop can be called that; loops of data also have `#` and `.` in their names."""
-    return len(name) <= MAX_NAME and re.sub(r"#[0-9]+(\.[0-9]+)?$", "", name).isidentifier()

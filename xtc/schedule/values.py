@@ -56,3 +56,8 @@ def text(value: object) -> str:
 def _check_count(count: int, primitive: str) -> None:
     if count > MAX_COUNT:
         raise UserError(f"{primitive} is given {count} items or more; {MAX_COUNT} at most")
+
+
+def joined(numbers: tuple[int, ...], number: int) -> tuple[int, ...]:
+    """The numbers and `number`, which is added where it is not among them."""
+    return numbers if number in numbers else (*numbers, number)
