@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xtc.codegen.llvm import Machine, compile_ir, link_shared
+from xtc.codegen.llvm import Machine, compile_ir, link_shared, linker_version
+from xtc.core import knobs
+from xtc.core.versions import toolchain_versions
+from xtc.system.cache import cache_key, configured_cache
+from xtc.system.workspace import private_folder
 from xtc_targets.wse import image
 from xtc_targets.wse.checks import check_circles
 from xtc_targets.wse.csl import tree
@@ -242,14 +248,37 @@ def compile_program(request: Request) -> list[str]:
     Raises CslError.
     """
     made = evaluate(request)
-    machine = Machine.host()
-    code = compile_ir(module_text(made, request), machine, opt=2, name=request.layout.name)
-    request.output.mkdir(parents=True, exist_ok=True)
-    link_shared([code], request.output / LIBRARY, machine)
+    text = module_text(made, request)
+    with private_folder("wse-") as name:
+        folder = Path(name)
+        _link(text, folder, request.layout.name)
+        request.output.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / LIBRARY, request.output / LIBRARY)
     texts = {"params": dict(request.params), "colors": dict(request.colors)}
     (request.output / OUT_JSON).write_text(json.dumps(texts, indent=1))
     (request.output / ABOUT).write_text(json.dumps(_about(made, request)))
     return made.said
+
+
+def _link(text: str, folder: Path, name: str) -> None:
+    """Write the library of a module into `folder`, from the cache where it was made before."""
+    machine = Machine.host()
+    key = cache_key(
+        {
+            **toolchain_versions(),
+            "what": "program of a wafer",
+            "machine": repr(machine),
+            "linker": linker_version(),
+            "ir": hashlib.sha256(text.encode()).hexdigest(),
+        }
+    )
+    cache = configured_cache() if knobs.CACHE.get() else None
+    if cache is not None and cache.fetch(key, folder):
+        return
+    code = compile_ir(text, machine, opt=2, name=name)
+    link_shared([code], folder / LIBRARY, machine)
+    if cache is not None:
+        cache.publish(key, folder)
 
 
 def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pytest
 
 from xtc_targets.wse.build import Request, compile_program
 from xtc_targets.wse.description import ARCHITECTURES
+from xtc_targets.wse.sdk import cs_python
+from xtc_targets.wse.sdk import settings as given_settings
 
 HEAD = """
 param memcpy_params;
@@ -42,7 +45,12 @@ def compiled(folder: Path, files: Mapping[str, str], arch: str = "wse3", **given
     return out
 
 
-def command(name: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run `cslc` or `cs_python` as the commands of their names do."""
-    words = [sys.executable, "-m", f"xtc_targets.wse.sdk.{name}", *arguments]
-    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+def run_here(
+    arguments: Sequence[str], folder: Path, patch: pytest.MonkeyPatch, **settings: object
+) -> None:
+    """What `cs_python` does in `folder`, in this process, which builds the simulator once."""
+    patch.chdir(folder)
+    patch.setattr(sys, "argv", list(sys.argv))
+    patch.setattr(sys, "path", list(sys.path))
+    patch.setattr(given_settings, "_given", dict(settings))
+    assert cs_python.main(arguments) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.csl_support import command
+from tests.unit.csl_support import run_here
 from xtc_targets.wse.build import Request, compile_program
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,13 @@ RUN = re.compile(
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_order_gives_the_same(name: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_every_order_gives_the_same(
+    name: str,
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     text = (FOLDER / f"{name}.test").read_text()
     for file, part in PARTS.findall(text):
         (tmp_path / file).write_text(part)
@@ -31,10 +37,9 @@ def test_every_order_gives_the_same(name: str, tmp_path: Path, pytestconfig: pyt
     given = dict(re.findall(r"--params=(\w+):(\w+)", run["given"]))
     compile_program(Request(tmp_path / "layout.csl", tmp_path / "w3", params=given))
     drive = [str(FOLDER / "Inputs" / "drive.py"), "w3", *run["words"].split()]
-    ordered = command("cs_python", *drive, cwd=tmp_path)
-    assert ordered.returncode == 0, ordered.stderr
-    seeds = 50 if pytestconfig.getoption("--long", default=False) else 2
-    for seed in range(1, seeds + 1):
-        options = ("--schedule=shuffled", f"--seed={seed}")
-        shuffled = command("cs_python", *options, *drive, cwd=tmp_path)
-        assert shuffled.stdout == ordered.stdout, f"seed {seed}: {shuffled.stderr}"
+    run_here(drive, tmp_path, monkeypatch)
+    ordered = capsys.readouterr().out
+    assert ordered
+    for seed in range(1, (50 if pytestconfig.getoption("--long") else 2) + 1):
+        run_here(drive, tmp_path, monkeypatch, schedule="shuffled", seed=seed)
+        assert capsys.readouterr().out == ordered, f"seed {seed}"

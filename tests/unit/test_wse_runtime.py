@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.unit.csl_support import HEAD, compiled, layout
-from xtc.core.errors import UserError
+from xtc.core.errors import DeviceFault, UserError
 from xtc_targets.wse.config import WseConfig
 from xtc_targets.wse.sdk.runtime import MemcpyDataType, MemcpyOrder, SdkRuntime
 
@@ -161,3 +161,31 @@ def test_the_same_seed_gives_the_same_cycles(folder: Path) -> None:
         cycles.append(made.counters()["modelled.wse.CYCLES"])
         made.stop()
     assert cycles[0] == cycles[1] > 0
+
+
+def test_a_deadlock_of_many_pes_is_a_summary_and_a_file(tmp_path: Path) -> None:
+    pe = (
+        HEAD
+        + """
+const in = @get_input_queue(2);
+var a: [2]f32;
+const as = @get_dsd(mem1d_dsd, .{ .base_address = &a, .extent = 2 });
+const receive = @get_dsd(fabin_dsd, .{ .extent = 2, .fabric_color = @get_color(1),
+  .input_queue = in });
+fn main() void { @fmovs(as, receive); sys.unblock_cmd_stream(); }
+comptime { @initialize_queue(in, .{ .color = @get_color(1) }); @export_symbol(main); }
+"""
+    )
+    folder = compiled(tmp_path, {"layout.csl": layout(width=6, height=5), "pe.csl": pe})
+    made = SdkRuntime(folder, config=WseConfig())
+    made.load()
+    made.run()
+    with pytest.raises(DeviceFault, match="deadlock in cycle") as caught:
+        made.launch("main")
+    *pes, where = caught.value.notes
+    assert len(pes) == 3
+    report = Path(where.rpartition(" ")[2])
+    lines = report.read_text().splitlines()
+    report.unlink()
+    assert len(lines) == 30
+    assert lines[29].startswith("PE (5, 4), task 'the called function': operation in line 10")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.csl_support import command
+from tests.unit.csl_support import run_here
+from xtc_targets.wse.sdk import cslc
 
 ROOT = Path(__file__).parents[2]
 PLACES = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
@@ -40,12 +41,18 @@ def files_of(page: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("arch", ["wse2", "wse3"])
 @pytest.mark.parametrize("number", ["000", "001"])
-def test_the_memcpy_gemv_of_both_dialects(number: str, arch: str, tmp_path: Path) -> None:
+def test_the_memcpy_gemv_of_both_dialects(
+    number: str,
+    arch: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (page,) = SEEDS.glob(f"{number}_*.txt")
     for name, text in files_of(page.read_text()).items():
         (tmp_path / name).write_text(text)
     options = "--fabric-dims=8,3 --fabric-offsets=4,1 --memcpy --channels=1 -o out"
-    built = command("cslc", "layout.csl", *options.split(), f"--arch={arch}", cwd=tmp_path)
-    assert built.returncode == 0, built.stderr
-    ran = command("cs_python", "run.py", "--name", "out", cwd=tmp_path)
-    assert ran.stdout == "SUCCESS!\n", ran.stderr
+    monkeypatch.chdir(tmp_path)
+    assert cslc.main(["layout.csl", *options.split(), f"--arch={arch}"]) == 0
+    run_here(["run.py", "--name", "out"], tmp_path, monkeypatch)
+    assert capsys.readouterr().out == "SUCCESS!\n"

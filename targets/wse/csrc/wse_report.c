@@ -11,7 +11,7 @@
 #define SUMMARY 3 // PEs in the message; all of them stand in the file
 
 typedef struct {
-    char text[300]; // of the message
+    char text[380]; // of the message
     char *whole;
     size_t used, room;
     uint32_t pes;

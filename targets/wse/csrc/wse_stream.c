@@ -18,7 +18,7 @@ static void make_memory(wse_stream *stream, const uint16_t *words)
         stream->strides[axis] = (int16_t)(words[7 + axis] * stream->size);
         stream->length *= words[3 + axis];
     }
-    stream->index = words[11];
+    stream->indexed = words[11] != 0;
 }
 
 // A queue that was initialised gives the colour where the descriptor has none, and always on WSE-3.
@@ -121,7 +121,11 @@ void wse_stream_make(wse_pe *pe, wse_stream *stream, const wse_operand *operand,
         stream->dsr = dsr->options.flags & WSE_SAVE ? (int32_t)operand->scalar : -1;
         merge(options, &dsr->options);
     }
-    if (options->flags & WSE_INDEX && stream->indexed)
+    if (!(options->flags & WSE_INDEX) || !stream->indexed)
+        return;
+    if (stream->kind == WSE_S_MEMORY)
+        stream->address = (uint16_t)(stream->address + 2 * options->index); // words of 16 bits
+    else
         stream->index = options->index;
 }
 

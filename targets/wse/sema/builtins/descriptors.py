@@ -51,10 +51,7 @@ def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
 
 
 def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) -> Value:
-    index: Value = d.number(0)
-    if "wavelet_index_offset" in given:
-        offset = given["wavelet_index_offset"]
-        index = integer(0) if offset.type == t.BOOL else offset
+    index: Value = d.number(int(_is_true(given.get("wavelet_index_offset", integer(0)))))
     access = given.get("tensor_access")
     if isinstance(access, Const) and isinstance(access.value, AccessValue):
         return _accessed(frame, kind, access.value, index, at)

@@ -1,7 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runtime under the vendor's name."""
 
+from xtc.core.errors import UserError
 from xtc_targets.wse.sdk.runtime import MemcpyDataType, MemcpyOrder, SdkRuntime
 from xtc_targets.wse.sdk.task import Task
 
 __all__ = ["MemcpyDataType", "MemcpyOrder", "SdkRuntime", "Task"]
+
+_REFUSED = ("SdkLayout", "SdkTarget", "SimfabConfig", "Edge", "Route", "RoutingPosition")
+
+
+def __getattr__(name: str) -> object:
+    """Refuse by name what the vendor's module has beyond this."""
+    if name in _REFUSED:
+        raise UserError(
+            f"'{name}' is not supported",
+            notes=["layouts are programs of CSL here, not of Python"],
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
