@@ -25,10 +25,13 @@ class BitCast(Elementwise):
     name: ClassVar[str] = "bit_cast"
     flops_per_element: ClassVar[int] = 0
     dtype: str = "int32"
+    source: str = "float32"
 
     def infer(self, *inputs: TensorType) -> TensorType:
         (x,) = check_operands(self.name, inputs, 1)
         to = element_type(self.dtype)
+        if x.element != element_type(self.source):
+            raise UserError(f"{self.name} of {self.source} cannot take {x.element}")
         if to.bits != x.element.bits or "bool" in (to.kind, x.element.kind):
             raise UserError(f"bits of {x.element} cannot be those of {to}")
         return x.with_element(to)
@@ -43,7 +46,8 @@ class BitCast(Elementwise):
         return emit_elementwise(builder, inputs, result, body)
 
     def reference(self, *arrays: Array) -> Array:
-        return arrays[0].view(element_type(self.dtype).numpy)
+        bits = arrays[0].astype(element_type(self.source).numpy)
+        return bits.view(element_type(self.dtype).numpy)
 
 
 @user_function
@@ -52,4 +56,4 @@ def bit_cast(x: Tensor, dtype: object, *, name: str | None = None, device: objec
 
     Raises UserError where the widths differ.
     """
-    return apply(BitCast(element_type(dtype).name), x, name=name, device=device)
+    return apply(BitCast(element_type(dtype).name, x.dtype), x, name=name, device=device)

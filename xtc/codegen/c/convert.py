@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.codegen.c.expression import Expression, binary, cast
+from xtc.codegen.c.expression import POSTFIX, Expression, binary, cast
 from xtc.codegen.c.lanes import converted, mask, narrowed, widened
 from xtc.codegen.c.printer import Printer, Rule
 from xtc.codegen.c.types import CType, literal
@@ -91,6 +91,15 @@ def _unsigned_lanes(
     return binary("&", wide, Expression(hex((1 << source.bits) - 1)))
 
 
+def _bitcast(printer: Printer, op: Operation) -> None:
+    value, source, target = _sides(printer, op)
+    if target.lanes:  # a cast between vectors of equal size keeps the bits
+        _define(printer, op, cast(target.name, value))
+        return
+    text = f"((union {{ {source.name} from; {target.name} to; }}){{{value.text}}}).to"
+    _define(printer, op, Expression(text, POSTFIX, value.reads))
+
+
 def _trunci(printer: Printer, op: Operation) -> None:
     value, _, target = _sides(printer, op)
     if target.element == "i1":
@@ -115,6 +124,7 @@ def _index_cast(printer: Printer, op: Operation) -> None:
 
 
 RULES: dict[str, Rule] = {
+    "arith.bitcast": _bitcast,
     "arith.extf": _extf,
     "arith.truncf": _truncf,
     "arith.sitofp": _sitofp,

@@ -10,6 +10,12 @@ from xtc.codegen.c.types import CType
 from xtc.ir.mlir import Operation
 
 _FUNCTIONS = {
+    "arith.remf": "fmod",
+    "math.acos": "acos",
+    "math.acosh": "acosh",
+    "math.asin": "asin",
+    "math.asinh": "asinh",
+    "math.atanh": "atanh",
     "math.absf": "fabs",
     "math.atan": "atan",
     "math.atan2": "atan2",
@@ -27,7 +33,8 @@ _FUNCTIONS = {
     "math.log2": "log2",
     "math.powf": "pow",
     "math.round": "round",
-    "math.roundeven": "roundeven",
+    # Half to even is the rounding that programs begin with; C has roundeven from C23 on.
+    "math.roundeven": "rint",
     "math.sin": "sin",
     "math.sinh": "sinh",
     "math.cosh": "cosh",
