@@ -118,6 +118,15 @@ def _fptosi(printer: Printer, op: Operation) -> None:
     _define(printer, op, converted(printer.prelude, wide, target))
 
 
+def _fptoui(printer: Printer, op: Operation) -> None:
+    value, source, target = _sides(printer, op)
+    if target.lanes:
+        raise printer.error(op, "unsigned vectors cannot be written in C")
+    wide = widened(printer.prelude, value, source)
+    unsigned = cast(f"uint{target.bits}_t", wide)
+    _define(printer, op, converted(printer.prelude, unsigned, target))
+
+
 def _index_cast(printer: Printer, op: Operation) -> None:
     value, _, target = _sides(printer, op)
     _define(printer, op, converted(printer.prelude, value, target))
@@ -133,5 +142,6 @@ RULES: dict[str, Rule] = {
     "arith.extui": _extui,
     "arith.trunci": _trunci,
     "arith.fptosi": _fptosi,
+    "arith.fptoui": _fptoui,
     "arith.index_cast": _index_cast,
 }
