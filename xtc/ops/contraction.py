@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xtc.core.errors import UserError
 from xtc.core.types import ElementType, TensorType, element_type
 from xtc.ir.builders.linalg import LinalgBuilder, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
@@ -18,6 +19,20 @@ from xtc.ops.elementwise import emit_elementwise
 def product_element(element: ElementType) -> ElementType:
     """The type of a sum of products: the accumulator for integers, the type itself for floats."""
     return element if element.is_float else element.accumulator
+
+
+def contraction_element(element: ElementType) -> ElementType:
+    """As `product_element`, for what MLIR's named operations compute.
+
+    Raises UserError for unsigned integers that are narrower than their accumulator: these
+    operations widen every integer as if it had a sign.
+    """
+    if not element.signed and element.bits < element.accumulator.bits:
+        raise UserError(
+            f"contractions of {element} are not defined",
+            hints=[f"cast the operands to {element.accumulator} first"],
+        )
+    return product_element(element)
 
 
 def accumulator_dtype(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:

@@ -19,8 +19,8 @@ from xtc.ops.attributes import check_int, check_operands, check_pair, operand_ty
 from xtc.ops.border import Border
 from xtc.ops.contraction import (
     accumulator_dtype,
+    contraction_element,
     multiply_add,
-    product_element,
     round_result,
 )
 from xtc.ops.elementwise import require_number, require_same_element
@@ -61,7 +61,7 @@ class Conv2d(Operator):
         slides = self._slides(x, w)
         self._check_channels(int(x.shape[3]), int(w.shape[2]), int(w.shape[3]))
         result = image_type(x, slides, int(w.shape[3]))
-        return result.with_element(product_element(x.element))
+        return result.with_element(contraction_element(x.element))
 
     def _slides(self, x: TensorType, w: TensorType) -> tuple[Slide, Slide]:
         sizes, window = image_sizes(self.name, x), _filter_sizes(w)

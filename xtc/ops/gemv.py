@@ -16,7 +16,7 @@ from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.ops.attributes import check_flag, check_operands, user_function
-from xtc.ops.contraction import accumulator_dtype, product_element, round_result
+from xtc.ops.contraction import accumulator_dtype, contraction_element, round_result
 from xtc.ops.elementwise import require_number, require_same_element
 
 
@@ -40,7 +40,7 @@ class Gemv(Operator):
         rows, terms = self._extents(a)
         if x.shape[0] != terms:
             raise UserError(f"gemv sums over {terms} terms of the matrix but {x.shape[0]} of x")
-        return TensorType((rows,), product_element(a.element))
+        return TensorType((rows,), contraction_element(a.element))
 
     def _extents(self, a: TensorType) -> tuple[Dim, Dim]:
         """Rows of the product, terms of each sum."""

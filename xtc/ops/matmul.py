@@ -18,8 +18,8 @@ from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel
 from xtc.ops.attributes import check_flag, check_operands, user_function
 from xtc.ops.contraction import (
     accumulator_dtype,
+    contraction_element,
     multiply_add,
-    product_element,
     round_result,
 )
 from xtc.ops.elementwise import broadcast_shape, require_number, require_same_element
@@ -56,7 +56,7 @@ class Matmul(Operator):
                 f"matmul sums over {k} terms of the first operand but {k_of_b} of the second"
             )
         batch = broadcast_shape(self.name, [t.with_shape(t.shape[:-2]) for t in inputs])
-        return TensorType((*batch, i, j), product_element(a.element))
+        return TensorType((*batch, i, j), contraction_element(a.element))
 
     def reference(self, *arrays: Array) -> Array:
         a, b = (array.astype(accumulator_dtype(array.dtype)) for array in arrays)

@@ -36,7 +36,9 @@ class MaxPool2d(Pool2d):
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         lowest = _lowest(result.element.numpy)
-        return self.reduce(builder, "linalg.pooling_nhwc_max", inputs[0], result, lowest)
+        unsigned = not (result.element.signed or result.element.is_float)
+        operation = f"linalg.pooling_nhwc_max{'_unsigned' if unsigned else ''}"
+        return self.reduce(builder, operation, inputs[0], result, lowest)
 
 
 @user_function

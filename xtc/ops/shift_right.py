@@ -35,7 +35,8 @@ class ShiftRight(Elementwise):
         bits = a.dtype.itemsize * 8
         inside = (b >= 0) & (b < bits)
         moved = a >> np.where(inside, b, 0).astype(a.dtype)
-        return np.where(inside, moved, np.where(a < 0, -1, 0)).astype(a.dtype)
+        signs = np.where(a < 0, -1, 0).astype(a.dtype)
+        return np.where(inside, moved, signs)
 
 
 def shift_right(
