@@ -24,6 +24,7 @@ from xtc.loops.words import annotated, is_padded, kind_of, read_words
 from xtc.loops.yaml_text import Located, parse_yaml, plain
 
 _NAME = r"(?P<axis>[A-Za-z_][A-Za-z0-9_]{0,63})"
+_OF_OPERANDS = ("pack", "fuse")  # `pack:0 pack:1` packs both
 _LOOP = re.compile(rf"{_NAME}(#(?P<tile>-?[0-9]{{1,40}}))?")
 _SEGMENT = re.compile(
     rf"{_NAME}\[((?P<start>[0-9]{{0,40}}):(?P<stop>[0-9]{{0,40}})|:(?P<size>[0-9]{{1,40}}):)\]"
@@ -196,7 +197,7 @@ class _Reader:
         loop = NestLoop(self._axis(match["axis"], axes), tile)
         seen = set()
         for word, argument in read_words(value, loop.name):
-            if word in seen:
+            if word in seen and word not in _OF_OPERANDS:
                 raise UserError(f"'{loop.name}' of {self.title} is to {word} twice")
             seen.add(word)
             if word == "pack" and is_padded(argument):

@@ -94,9 +94,9 @@ def annotated(loop: NestLoop, word: str, argument: Any) -> NestLoop:
     if word == "unroll":
         return replace(loop, unroll=_unroll_factor(loop, argument))
     if word == "pack":
-        return replace(loop, pack=_operands(loop, word, argument))
+        return replace(loop, pack=(*loop.pack, *_operands(loop, word, argument)))
     if word == "fuse":
-        return replace(loop, fuse=_operands(loop, word, argument))
+        return replace(loop, fuse=(*loop.fuse, *_operands(loop, word, argument)))
     if word == "distribute":
         return replace(loop, distribute=_mesh_axis(loop, argument))
     if word == "spread":
