@@ -19,6 +19,8 @@ from xtc.ir.interrupts import delayed_interrupts
 from xtc.system.workspace import sweep
 
 ROOT = Path(__file__).parents[2]
+# What Python before 3.12 makes of an exception, an interrupt too, while a class is created.
+CLASS_CREATION = "RuntimeError: Error calling __set_name__"
 PROGRAM = """
 import signal, sys, xtc
 from tests.unit.cache_graphs import product
@@ -48,8 +50,10 @@ def test_an_interrupt_leaves_nothing(codegen: str, tmp_path: Path, is_long: bool
         time.sleep(chance.uniform(0, 0.4))
         ran.send_signal(signal.SIGINT)
         _, said = ran.communicate(timeout=60)
-        assert said.rstrip().endswith("KeyboardInterrupt")
-        assert ran.returncode in (-signal.SIGINT, 130)
+        if CLASS_CREATION not in said:
+            assert said.rstrip().endswith("KeyboardInterrupt")
+            assert ran.returncode in (-signal.SIGINT, 130)
+        assert "KeyboardInterrupt" in said
         own = tmp_path / f"xtc-{os.geteuid()}"
         sweep(own)  # as the next process does: a lock can be left where it was being made
         assert list(tmp_path.rglob("*")) == [own]

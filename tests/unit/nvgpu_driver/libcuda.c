@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef int result;
@@ -317,10 +318,12 @@ static void *open_library(const char *image)
     char path[64];
     int file = memfd_create("module", MFD_CLOEXEC);
     size_t nbytes = strtoull(getenv("STAND_IN_IMAGE_BYTES"), NULL, 10);
-    // Libraries are known by their paths, and this one's may be another file's later.
-    static _Atomic int count;
-    char name[64];
-    snprintf(name, sizeof name, "/tmp/stand-in-%d-%d.so", getpid(), ++count);
+    // Libraries are known by their paths, so each gets a path that no other copy of this file makes.
+    char name[96];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    snprintf(name, sizeof name, "/tmp/stand-in-%d-%ld-%ld-%p.so", getpid(), (long)now.tv_sec,
+             now.tv_nsec, (void *)image);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     if (write(file, image, nbytes) != (ssize_t)nbytes)
         return NULL;
