@@ -166,7 +166,7 @@ def _argument(value: Value, position: int, *, is_output: bool) -> Argument:
     type, name = value.type, f"argument{position}"
     if not isinstance(type, MemRefType):
         raise UserError(f"{name} is {type}, which is no array")
-    names = {element.mlir: key for key, element in ELEMENT_TYPES.items() if key != "bool"}
+    names = {element.mlir: key for key, element in ELEMENT_TYPES.items() if element.signed}
     element = str(type.element_type)
     if element not in names:
         raise UserError(f"{name} has elements {element}", hints=did_you_mean(element, names))
