@@ -41,8 +41,8 @@ def check(graph: xtc.Graph, **options: Any) -> None:
         module.check()
 
 
-def is_packed(graph: xtc.Graph, schedule: object = None) -> bool:
-    return PACKED in prepare(graph, schedule=schedule).stage_text("scheduled")
+def is_packed(graph: xtc.Graph, schedule: object = None, **options: int) -> bool:
+    return PACKED in prepare(graph, schedule=schedule, **options).stage_text("scheduled")
 
 
 SIZES = st.sampled_from([1, 2, 7, 16, 31, 32, 33, 64, 97])
@@ -89,7 +89,7 @@ def test_a_convolution() -> None:
     x = O.tensor((1, 9, 9, 160), name="X")
     with O.graph(name="conv") as builder:
         O.conv2d(x, weights((3, 3, 160, 128)), padding=1)
-    assert is_packed(builder.graph)
+    assert is_packed(builder.graph, l1_bytes=32 << 10, l2_bytes=512 << 10)
     check(builder.graph)
 
 
