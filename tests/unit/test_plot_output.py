@@ -180,6 +180,7 @@ def test_without_matplotlib_the_extra_is_named(
         ("UPDATE runs SET peak = -1", "its peak is -1"),
         ("UPDATE runs SET bandwidth = 9e999", "its bandwidth is inf"),
         ("UPDATE runs SET name = x'00ff'", "its name is no text"),
+        ("UPDATE runs SET versions = '[]'", "is damaged"),
         ("UPDATE runs SET versions = '{\"a\": 1}'", "a version is no text"),
         ("UPDATE results SET samples = '[NaN]' WHERE number = 1", "a sample that is no time"),
         ("UPDATE results SET samples = '[1e-300]' WHERE number = 1", "a sample that is no time"),

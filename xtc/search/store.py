@@ -235,7 +235,7 @@ def _result_values(result: Result) -> list[Any]:
 
 def _run(row: Sequence[Any]) -> Run:
     values = dict(zip([*_RUN_FIELDS, "number"], row, strict=True))
-    values["versions"] = dict(json.loads(values["versions"]))
+    values["versions"] = _mapping(values["versions"])
     values["seconds"] = float(values["seconds"])
     values["finished"] = bool(values["finished"])
     return Run(**values)
@@ -243,7 +243,15 @@ def _run(row: Sequence[Any]) -> Run:
 
 def _result(row: Sequence[Any]) -> Result:
     values = dict(zip(_RESULT_COLUMNS.split(", "), row, strict=True))
-    values["parameters"] = dict(json.loads(values["parameters"]))
+    values["parameters"] = _mapping(values["parameters"])
     values["samples"] = tuple(map(float, json.loads(values["samples"])))
     values["at"] = float(values["at"])
     return Result(**values)
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    """A JSON object. Raises ValueError for other JSON."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text!r:.40} is not a JSON object")
+    return found
