@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BOARDS = Path(__file__).parent / "boards"
 _MAX_FILE = 64 << 10
+_PAGE = 4096  # what the simulator maps
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,25 @@ class Core:
         return Machine.of(self.triple, self.name, self.features)
 
 
-_M4_CLASS = {"fpu": True, "dsp": True, "fma": True}
+_V7 = "thumbv7em-none-eabihf"
+
+
+def _with_dsp(name: str, triple: str, features: str = "", *, doubles: bool = False) -> Core:
+    return Core(name, triple, features, fpu=True, doubles=doubles, dsp=True, fma=True)
+
+
 _CORES = {
     # Armv6-M: no FPU, no division, 32-bit products of 32 bits (Arm DDI 0484C, 1.1 and 3.3).
     "cortex-m0plus": Core(
         "cortex-m0plus", "thumbv6m-none-eabi", divides=False, cycle_counter=False
     ),
     # FPv4-SP and the DSP extension (Arm 100166_0001, 3.3 and 7.1).
-    "cortex-m4": Core("cortex-m4", "thumbv7em-none-eabihf", **_M4_CLASS),
+    "cortex-m4": _with_dsp("cortex-m4", _V7),
     # FPv5 in double or in single precision, two instructions at once (Arm DDI 0489F, 2.1 and 8.1).
-    "cortex-m7": Core("cortex-m7", "thumbv7em-none-eabihf", doubles=True, **_M4_CLASS),
-    "cortex-m7-single": Core("cortex-m7", "thumbv7em-none-eabihf", "-fp64", **_M4_CLASS),
+    "cortex-m7": _with_dsp("cortex-m7", _V7, doubles=True),
+    "cortex-m7-single": _with_dsp("cortex-m7", _V7, "-fp64"),
     # FPv5-SP and the DSP extension (Arm 100230_0100, 2.1).
-    "cortex-m33": Core("cortex-m33", "thumbv8m.main-none-eabihf", **_M4_CLASS),
+    "cortex-m33": _with_dsp("cortex-m33", "thumbv8m.main-none-eabihf"),
     # Advanced SIMD; no dot products (Arm DDI 0500J, 1.2).
     "cortex-a53": Core(
         "cortex-a53",
@@ -115,18 +122,27 @@ def board_names() -> list[str]:
     return sorted(path.stem for path in _BOARDS.glob("*.yaml"))
 
 
-@functools.lru_cache(maxsize=64)
 def board_named(name: str) -> BoardDescription:
     """A board by the name of its file, or one in a YAML file of the user's.
 
     Raises UserError for names that no file has, and for files that describe no board.
     """
-    path = Path(name) if name.endswith((".yaml", ".yml")) else _BOARDS / f"{name}.yaml"
-    if path.parent == _BOARDS and name not in board_names():
+    if name.endswith((".yaml", ".yml")):
+        return _read(Path(name))
+    if name not in board_names():
         raise UserError(
             f"there is no board '{name}'",
             hints=[*did_you_mean(name, board_names()), "or name a YAML file of a board of yours"],
         )
+    return _shipped(name)
+
+
+@functools.lru_cache(maxsize=64)
+def _shipped(name: str) -> BoardDescription:
+    return _read(_BOARDS / f"{name}.yaml")
+
+
+def _read(path: Path) -> BoardDescription:
     try:
         if path.stat().st_size > _MAX_FILE:
             raise ValueError(f"it is larger than {_MAX_FILE >> 10} KiB")
@@ -158,8 +174,8 @@ def _region(name: str, data: object) -> Region:
     if not isinstance(data, dict) or set(data) != {"address", "bytes"}:
         raise ValueError(f"{name.lower()} has an address and bytes")
     region = Region(name, _number(data["address"]), _number(data["bytes"]))
-    if region.address % 16 or region.nbytes < 256:
-        raise ValueError(f"{name.lower()} begins at a multiple of 16 and has at least 256 bytes")
+    if region.address % _PAGE or region.nbytes % _PAGE or not region.nbytes:
+        raise ValueError(f"address and bytes of {name.lower()} are multiples of {_PAGE}")
     return region
 
 

@@ -117,23 +117,20 @@ class PlanMemory(Pass):
             yield self._buffer(argument, f"argument{position}", *extent)
 
     def _allocations(self, module: Operation, entry: Operation) -> Iterator[_Buffer]:
-        numbers = _numbered(entry)
-        callers = {
-            FlatSymbolRefAttr(op.attributes["callee"]).value: number
-            for op, number in numbers.items()
-            if op.name == "func.call"
-        }
+        order = _numbered(entry)
+        calls = {_name(op): op for op in order if op.name == "func.call"}
         for function in functions(module):
             for op in [op for op in all_operations(function) if op.name == "memref.alloc"]:
                 buffer = op.results[0]
-                if function == entry:
-                    times = [numbers[user] for user in _calls(buffer, entry)]
-                else:
-                    times = [callers[symbol_of(function)]]
-                if _escapes(buffer):
-                    times = [0, len(numbers)]
-                if times:
-                    yield self._buffer(buffer, _name(op, function), min(times), max(times))
+                is_own = function == entry
+                used = _calls(buffer, entry) if is_own else [calls[symbol_of(function)]]
+                if not used:
+                    op.erase()
+                    continue
+                first = min(used, key=lambda user: order[user])
+                last = max(order[user] for user in used)
+                span = (0, len(order)) if _escapes(buffer) else (order[first], last)
+                yield self._buffer(buffer, _name(first), *span)
 
     def _buffer(self, value: Value, name: str, begin: int, end: int) -> _Buffer:
         nbytes = layouts.nbytes(MemRefType(value.type))
@@ -217,12 +214,11 @@ def _escapes(buffer: Value) -> bool:
     )
 
 
-def _name(alloc: Operation, function: Operation) -> str:
-    """The buffer's name: that of what first uses it."""
-    user = next(users(alloc.results[0]), None)
-    if user is not None and user.name == "func.call":
-        return FlatSymbolRefAttr(user.attributes["callee"]).value
-    return symbol_of(function)
+def _name(call: Operation) -> str:
+    """What a buffer is called that this operation of the entry uses first."""
+    if call.name != "func.call":
+        return str(call.name)
+    return str(FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 @dataclass(frozen=True)

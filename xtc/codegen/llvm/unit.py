@@ -139,9 +139,7 @@ class Unit:
 
 
 @contextmanager
-def compilation(
-    machine: Machine, opt: int, name: str, *, static: bool = False
-) -> Iterator[Unit]:
+def compilation(machine: Machine, opt: int, name: str, *, static: bool = False) -> Iterator[Unit]:
     """A unit for `machine`, which is checked, at optimisation level `opt` (0 to 3).
 
     `name` is what errors call the module; `static` code is for fixed addresses.
