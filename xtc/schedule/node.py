@@ -17,9 +17,10 @@ from xtc.core.errors import UserError, shown
 from xtc.core.location import user_location
 from xtc.loops import NestLoop, nest_data, nest_text
 from xtc.loops.check_operands import check_number
+from xtc.loops.external import External, function_name
 from xtc.schedule.loop_names import check_loop_name
 from xtc.schedule.node_state import NodeState
-from xtc.schedule.values import integer, integers, joined, text, texts
+from xtc.schedule.values import files, integer, integers, joined, text, texts
 
 
 @dataclass(eq=False)
@@ -244,6 +245,35 @@ class NodeSchedule(NodeState):
         the result.
         """
         return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))
+
+    def external_at(
+        self, loop: str, function: str, *, sources: object = (), flags: Sequence[str] = ()
+    ) -> Self:
+        """Let a C function compute what is inside `loop`, once in each of its iterations.
+
+        for k1                       for k1
+          for i1                       f(&c[i, j], &a[i, k], &b[k, j],
+            for j1             ->        extents, strides)
+              c += a * b                                           external_at("k1", "f")
+
+        `sources` are files in C or assembly that define it, `flags` the compiler's for them. Its
+        signature, for loops inside over i and j and a product of float32:
+
+            int32_t f(float *c, const float *a, const float *b, int64_t extent_i, int64_t extent_j,
+                      int64_t c_stride_i, int64_t c_stride_j, int64_t a_stride_i, ...)
+
+        It does what the operator does on this tile, so adds to `c` where the operator reduces.
+        Axes are in the operator's order, strides in elements, 0 where an axis does not index an
+        operand. It returns 0; another status makes the call fail.
+        """
+
+        def change() -> None:
+            name = function_name(function, text(loop))
+            words = texts(flags, "external_at", "flags of the compiler")
+            external = External(name, files(sources, "external_at"), words)
+            self._replace(loop, partial(replace, external=external))
+
+        return self._checked(change)
 
     def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
         """Share the iterations of loops between processors along axes of the processor mesh.
