@@ -77,12 +77,14 @@ def _functions(lowered: Operation) -> list[_Function]:
     found = []
     for item in ArrayAttr(lowered.attributes[EXTERNALS]):
         fields = {entry.name: entry.attr for entry in DictAttr(item)}
-        texts = {n: StringAttr(fields[n]).value for n in ("function", "declaration", "callers")}
-        lists = {
-            name: tuple(StringAttr(text).value for text in ArrayAttr(fields[name]))
+        function, declaration, callers = (
+            StringAttr(fields[name]).value for name in ("function", "declaration", "callers")
+        )
+        sources, flags = (
+            tuple(StringAttr(text).value for text in ArrayAttr(fields[name]))
             for name in ("sources", "flags")
-        }
-        found.append(_Function(**texts, **lists))
+        )
+        found.append(_Function(function, sources, flags, declaration, callers))
     return found
 
 

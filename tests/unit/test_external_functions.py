@@ -10,9 +10,10 @@ import pytest
 
 import xtc
 import xtc.ops as O
-from xtc.cli import loop
 from xtc.core.errors import ArtifactError, DeviceFault, UserError
 from xtc.graph.graph import Graph
+
+ROOT = Path(__file__).parents[2]
 
 PRODUCT = """
 #include <stdint.h>
@@ -189,19 +190,18 @@ def test_assembly(tmp_path: Path) -> None:
         module.check()
 
 
-def test_other_machines_and_files_call_nothing(tmp_path: Path) -> None:
-    """Devices call no functions of C, and code of somebody's file is not run."""
+def test_devices_call_no_functions_of_c(tmp_path: Path) -> None:
     graph = _product()
     with pytest.raises(UserError, match="what runs C calls no functions of C"):
         xtc.compile(graph, target="null", schedule=_scheduled(graph, _source(tmp_path)))
-    file = tmp_path / "file.mlir"
-    file.write_text(
-        "func.func @f(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>)"
-        " -> tensor<4x4xf32> {\n"
-        '%0 = linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = {"i" = {"external" = '
-        '"f"}, "j", "k"}} ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>)'
-        " outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>\n"
-        "return %0 : tensor<4x4xf32>\n}\n"
-    )
-    with pytest.raises(UserError, match="calls 'f', which is not run"):
-        loop.run([str(file), "--run"])
+
+
+def test_the_example_of_the_page() -> None:
+    with O.graph(name="layer") as builder:
+        O.matmul(O.tensor((20, 7)), O.tensor((7, 70)), name="C")
+    schedule = xtc.Schedule(builder.graph)
+    node = schedule["C"].tile("i", {"i1": 8}).tile("j", {"j1": 32})
+    node.interchange(["i", "j", "k", "i1", "j1"])
+    node.external_at("k", "tile_8x32", sources=[ROOT / "examples" / "tile_8x32.c"])
+    with xtc.compile(builder.graph, schedule=schedule, in_memory=True) as module:
+        module.check()
