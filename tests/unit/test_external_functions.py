@@ -152,7 +152,7 @@ def test_sources_define_the_function(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="undefined symbol: product") as refused:
         xtc.compile(_product(), schedule=_scheduled(_product(), source))
     assert "the sources of an external function define it" in str(refused.value)
-    nest = {"i": {}, "j": {"external": "product"}, "k": {}}
+    nest: dict[str, object] = {"i": {}, "j": {"external": "product"}, "k": {}}
     with pytest.raises(UserError, match="external function 'product' has no sources"):
         xtc.compile(_product(), schedule={"C": nest})
     nest = {"i": {}, "j": {"external": {"function": "layer", "sources": str(source)}}, "k": {}}
