@@ -28,6 +28,7 @@ from xtc.ops.cos import cos
 from xtc.ops.cosh import cosh
 from xtc.ops.cumprod import cumprod
 from xtc.ops.cumsum import cumsum
+from xtc.ops.dequantize import dequantize
 from xtc.ops.dilate import dilate
 from xtc.ops.div import div
 from xtc.ops.einsum import einsum
@@ -63,6 +64,7 @@ from xtc.ops.not_equal import not_equal
 from xtc.ops.pad import pad
 from xtc.ops.pad_mirrored import pad_mirrored
 from xtc.ops.pow import pow
+from xtc.ops.quantize import quantize
 from xtc.ops.reduce_max import reduce_max
 from xtc.ops.reduce_mean import reduce_mean
 from xtc.ops.reduce_min import reduce_min
@@ -70,6 +72,7 @@ from xtc.ops.reduce_prod import reduce_prod
 from xtc.ops.reduce_sum import reduce_sum
 from xtc.ops.relu import relu
 from xtc.ops.remainder import remainder
+from xtc.ops.requantize import requantize
 from xtc.ops.resample import resample
 from xtc.ops.reshape import reshape
 from xtc.ops.reverse_sequence import reverse_sequence
@@ -125,6 +128,7 @@ __all__ = [
     "cosh",
     "cumprod",
     "cumsum",
+    "dequantize",
     "dilate",
     "div",
     "einsum",
@@ -163,6 +167,7 @@ __all__ = [
     "pad",
     "pad_mirrored",
     "pow",
+    "quantize",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
@@ -170,6 +175,7 @@ __all__ = [
     "reduce_sum",
     "relu",
     "remainder",
+    "requantize",
     "resample",
     "reshape",
     "reverse_sequence",
