@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from xtc.core.checks import whole
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES, TensorType, element_type
 from xtc.graph.builder import apply, tensor
@@ -16,7 +17,7 @@ from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
-from xtc.ops.attributes import check_choice, check_fits, check_operands, user_function
+from xtc.ops.attributes import check_choice, check_operands, user_function
 from xtc.ops.elementwise import (
     Elementwise,
     broadcast_shape,
@@ -46,7 +47,7 @@ class Quantize(Elementwise):
         require_float(self.name, x)
         check_choice(self.name, "halves", self.halves, HALVES)
         check_choice(self.name, "dtype", self.dtype, _NARROW)
-        check_fits(self.name, "zero_point", self.zero_point, ELEMENT_TYPES[self.dtype])
+        whole("zero_point", self.zero_point, *ELEMENT_TYPES[self.dtype].limits)
         if broadcast_shape(self.name, inputs) != x.shape:
             raise UserError(f"the scale of quantize has more dimensions than {x.shape}")
         return x.with_element(element_type(self.dtype))

@@ -150,6 +150,13 @@ def fixed_point(scale: float) -> tuple[int, int, int]:
     return multiplier, max(exponent, 0), max(-exponent, 0)
 
 
+def _constant(part: Array) -> Tensor:
+    """A constant, of no dimensions where all elements are equal: code then has the number."""
+    if part.size and (part == part.flat[0]).all():
+        part = part.flat[0].reshape(())
+    return tensor(part.shape, "int32", const=part)
+
+
 @user_function
 def requantize(
     x: Tensor,
@@ -173,7 +180,7 @@ def requantize(
     if scales.ndim > 1:
         raise UserError(f"the scales of requantize have shape {scales.shape}, not one dimension")
     parts = np.array([fixed_point(float(s)) for s in scales.reshape(-1)], np.int32).T
-    constants = (tensor(scales.shape, "int32", const=part.reshape(scales.shape)) for part in parts)
+    constants = [_constant(part.reshape(scales.shape)) for part in parts]
     least, greatest = element_type(dtype).limits
     limits = (least if low is None else low, greatest if high is None else high)
     op = Requantize(zero_point, *limits, dtype, rounding)
