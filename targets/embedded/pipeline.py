@@ -23,8 +23,9 @@ SCHEDULED = Stage(
     "scheduled",
     (
         "canonicalize",
-        # A chain of elementwise operations needs no memory in between.
-        FuseElementwise(),
+        # A chain of elementwise operations needs no memory in between; what is requantised is kept
+        # in int8, rather than its sums.
+        FuseElementwise(narrowing=False),
         ApplySchedules(),
         "canonicalize",
         # After fusion, which may compute what is padded where it is padded.

@@ -64,6 +64,7 @@ from xtc.ops.not_equal import not_equal
 from xtc.ops.pad import pad
 from xtc.ops.pad_mirrored import pad_mirrored
 from xtc.ops.pow import pow
+from xtc.ops.quantised import Quantization, quantized_add, quantized_mean, quantized_mul
 from xtc.ops.quantize import quantize
 from xtc.ops.reduce_max import reduce_max
 from xtc.ops.reduce_mean import reduce_mean
@@ -103,6 +104,7 @@ from xtc.ops.unpad import unpad
 from xtc.ops.where import where
 
 __all__ = [
+    "Quantization",
     "abs",
     "acos",
     "acosh",
@@ -168,6 +170,9 @@ __all__ = [
     "pad_mirrored",
     "pow",
     "quantize",
+    "quantized_add",
+    "quantized_mean",
+    "quantized_mul",
     "reduce_max",
     "reduce_mean",
     "reduce_min",

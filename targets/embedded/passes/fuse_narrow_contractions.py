@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xtc.ir.analysis.contractions import Contraction, contraction
 from xtc.ir.analysis.effects import written_memrefs
-from xtc.ir.analysis.linalg_ops import node_id
 from xtc.ir.analysis.structured import Structured, body_operations, structured
-from xtc.ir.analysis.views import root
+from xtc.ir.analysis.views import VIEWS, root
 from xtc.ir.attributes import NODE
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import for_each
@@ -32,6 +31,7 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
 from xtc_targets.embedded.passes._narrow_kernels import WORD, Channels, Tile, Walk
+from xtc_targets.embedded.passes._nodes import last_node
 from xtc_targets.embedded.passes._stored_order import Part, constant_of, erase_unread, stored
 
 
@@ -72,20 +72,18 @@ class FuseNarrowContractions(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            candidates = [
-                found
-                for function in functions(module)
-                for op in all_operations(function)
-                if op.name.startswith("linalg.") and op.name != "linalg.yield"
-                if (found := _candidate(op)) is not None
-            ]
+            candidates = [found for function in functions(module) for found in _found(function)]
             for found in candidates:
                 self._rewrite(module, found)
             erase_unread(module, [found.constant_name for found in candidates])
 
     def _rewrite(self, module: Operation, found: _Candidate) -> None:
         block = found.last.block
-        node = StringAttr.get(node_id(found.last) or node_id(found.found.nest.op) or "sum")
+        node = StringAttr.get(last_node(found.last) or last_node(found.found.nest.op) or "sum")
+        reader, x = found.reader, found.found.nest.op.operands[0]
+        if reader is not None and root(reader.op.operands[-1]) == root(x):
+            # It would be written while it is read.
+            _move(reader)
         before = {op.operation for op in block.operations}
         with found.last.location, InsertionPoint(found.last):
             _Rewrite(module, found, self).run()
@@ -133,6 +131,21 @@ class _Candidate:
             for user in users:
                 user.erase()
             sums.owner.operation.erase()
+
+
+def _found(function: Operation) -> Iterator[_Candidate]:
+    """The candidates of a function; what reads the sums of several belongs to the last."""
+    claimed: set[Operation] = set()
+    for op in reversed(all_operations(function)):
+        if op.name.startswith("linalg.") and op.name != "linalg.yield":
+            found = _candidate(op)
+            if found is not None and found.reader is not None:
+                if found.reader.op in claimed:
+                    found = replace(found, reader=None)
+                else:
+                    claimed.add(found.reader.op)
+            if found is not None:
+                yield found
 
 
 def _candidate(op: Operation) -> _Candidate | None:
@@ -206,7 +219,48 @@ def _reader(nest: Structured, readers: Sequence[Operation]) -> Structured | None
     order = _order(op)
     between = [inner for inner in order if order[op] < order[inner] < order[reader.op]]
     touched = {root(value) for inner in between for value in written_memrefs(inner)}
-    return None if root(op.operands[0]) in touched else reader
+    x, y = op.operands[0], reader.op.operands[-1]
+    if root(x) in touched or (root(x) == root(y) and not _can_move(reader)):
+        return None
+    return reader
+
+
+def _can_move(reader: Structured) -> bool:
+    """Whether the result of an operation can be in a buffer that is new there.
+
+    The operation writes all of it, and what uses it afterwards names the buffer itself.
+    """
+    y = reader.op.operands[-1]
+    if not _is_plain_alloc(y) or reader.reads_destination:
+        return False
+    order = _order(reader.op)
+    last = order[reader.op]
+    before = [op for op in (_in_block(use.owner.operation, order) for use in y.uses)
+              if op is None or order[op] < last]  # fmt: skip
+    return all(op is not None and op.name not in VIEWS for op in before)
+
+
+def _in_block(op: Operation, order: Mapping[Operation, int]) -> Operation | None:
+    """The operation of a block that is, or contains, `op`."""
+    while op not in order and op.parent is not None:
+        op = op.parent.operation
+    return op if op in order else None
+
+
+def _move(reader: Structured) -> None:
+    """Let an operation, and what follows it, use a new buffer for its result."""
+    order = _order(reader.op)
+    y, start = reader.op.operands[-1], order[reader.op]
+    # Before anything changes: operations are equal as long as their operands are.
+    later = [
+        use
+        for use in y.uses
+        if (around := _in_block(use.owner.operation, order)) is not None and order[around] >= start
+    ]
+    with reader.op.location, InsertionPoint(reader.op):
+        new = memref.alloc(y.type, [], [])
+    for use in later:
+        use.owner.operation.operands[use.operand_number] = new
 
 
 def _order(op: Operation) -> dict[Operation, int]:

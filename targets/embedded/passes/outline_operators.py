@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
-from xtc.ir.analysis.linalg_ops import graph_node
 from xtc.ir.attributes import NODE
 from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
@@ -28,6 +27,7 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
 from xtc_targets.embedded.passes import OPERATOR
+from xtc_targets.embedded.passes._nodes import last_node
 
 _LEFT = (
     "arith.constant",
@@ -98,7 +98,7 @@ def _groups(entry: Operation) -> list[_Group]:
 def _nodes(op: Operation) -> Iterator[str]:
     """The nodes that an operation computes, the last first: that of a fused loop's result."""
     for inner in reversed(all_operations(op)):
-        name = graph_node(inner)
+        name = last_node(inner)
         if name is None and NODE in inner.attributes:
             name = StringAttr(inner.attributes[NODE]).value.partition(".")[0]
         if name is not None:
