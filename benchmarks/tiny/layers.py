@@ -38,7 +38,7 @@ class Layers:
     def dense(self, x: Tensor, columns: int, *, name: str) -> Tensor:
         """A fully connected layer."""
         weights = self._weights(int(x.shape[1]), columns)
-        return self._finish(O.matmul(x, weights), x, weights, name)
+        return self._finish(O.matmul(x, weights), x, weights, name, per_channel=False)
 
     def add(self, a: Tensor, b: Tensor, *, name: str) -> Tensor:
         """A sum with a ReLU."""
@@ -53,8 +53,10 @@ class Layers:
     def _weights(self, *shape: int) -> Tensor:
         return O.tensor(shape, "int8", const=self.rng.integers(-127, 128, shape, np.int8))
 
-    def _finish(self, y: Tensor, x: Tensor, weights: Tensor, name: str) -> Tensor:
-        """Bias with the zero point of `x` folded in, requantisation per channel, ReLU."""
+    def _finish(
+        self, y: Tensor, x: Tensor, weights: Tensor, name: str, *, per_channel: bool = True
+    ) -> Tensor:
+        """Bias with the zero point of `x` folded in, requantisation, ReLU."""
         values = weights.const
         assert values is not None  # noqa: S101  weights are constants
         columns = values.shape[-1]
@@ -63,6 +65,7 @@ class Layers:
         folded = folded - ZERO * rows.sum(axis=0, dtype=np.int32)
         bias = O.tensor((columns,), "int32", const=folded.astype(np.int32))
         scales = self.rng.uniform(64, 128, columns) / (_SPREAD * np.sqrt(len(rows)))
+        scales = scales if per_channel else scales[0]
         return O.requantize(O.add(y, bias), scales, zero_point=ZERO, name=name)
 
 

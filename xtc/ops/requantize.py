@@ -9,7 +9,7 @@ A scale is a multiplier of 31 bits and a shift, as in TensorFlow Lite's referenc
 | double | x * 2^left * multiplier / 2^31, halves up; then that / 2^right, halves away from zero |
 | single | once, halves up |
 
-In between, int32 wraps: which sums below 2^30 never do.
+With `double`, x * 2^left wraps unless it is less than 2^30 in size, as sums of int8 products are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
-from xtc.ops.attributes import check_choice, check_operands, user_function
+from xtc.ops.attributes import check_choice, check_flag, check_operands, user_function
 from xtc.ops.elementwise import Elementwise, broadcast_shape, emit_elementwise
 
 ROUNDINGS = ("double", "single")
@@ -42,7 +42,8 @@ class Requantize(Elementwise):
     """Operands x, multiplier, left and right shift, int32; see the table in this file.
 
     `zero_point` is added, and the result limited to `low` ... `high` of the type `dtype`. The
-    multiplier is not negative; shifts are 0 to 31, with `single` 30 to the left at most.
+    multiplier is not negative; shifts are 0 to 31, with `single` 30 to the left at most. `divides`
+    promises that shifts to the right are 1 or more, which spares a test of each number.
     """
 
     name: ClassVar[str] = "requantize"
@@ -53,6 +54,7 @@ class Requantize(Elementwise):
     high: int = 127
     dtype: str = "int8"
     rounding: str = "double"
+    divides: bool = False
 
     def infer(self, *inputs: TensorType) -> TensorType:
         x, *rest = check_operands(self.name, inputs, 4)
@@ -64,6 +66,7 @@ class Requantize(Elementwise):
                 )
         element = element_type(check_choice(self.name, "dtype", self.dtype, tuple(ELEMENT_TYPES)))
         check_choice(self.name, "rounding", self.rounding, ROUNDINGS)
+        check_flag(self.name, "divides", self.divides)
         if element.kind != "int" or element.bits > _INT32.bits:
             raise UserError(f"requantize gives integers of up to 32 bits, not {element}")
         least, greatest = element.limits
@@ -85,8 +88,10 @@ class Requantize(Elementwise):
         return emit_elementwise(builder, inputs, result, body)
 
     def scalar(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
-        scale = _single if self.rounding == "single" else _double
-        steps = scale(body, *elements)
+        if self.rounding == "single":
+            steps = _single(body, *elements)
+        else:
+            steps = _double(body, *elements, divides=self.divides)
         steps = body.add(steps, body.constant(self.zero_point, _INT32))
         steps = body.maximum(steps, body.constant(self.low, _INT32))
         return body.minimum(steps, body.constant(self.high, _INT32))
@@ -97,26 +102,28 @@ class Requantize(Elementwise):
             total = _BITS - left + right
             steps = (x * multiplier + (np.int64(1) << (total - 1))) >> total
         else:
-            shifted = (x << left).astype(np.int32).astype(np.int64)
-            high = (shifted * multiplier + (1 << _BITS - 1)) >> _BITS
+            twice = (x << left + 1).astype(np.int32).astype(np.int64)
+            high = (twice * multiplier + (1 << _BITS)) >> _BITS + 1
             half = (np.int64(1) << right) >> 1
-            sum = high + half - ((high < 0) & (right > 0))
-            steps = sum.astype(np.int32) >> right
+            down = (high < 0) & (self.divides | (right > 0))
+            steps = (high + half - down).astype(np.int32) >> right
         steps = steps.astype(np.int32) + np.int32(self.zero_point)
         return np.clip(steps, self.low, self.high).astype(element_type(self.dtype).numpy)
 
 
-def _double(body: ScalarBuilder, x: Scalar, factor: Scalar, left: Scalar, right: Scalar) -> Scalar:
-    shifted = body.shift("left", x, left, inside=True)
-    product = body.mul(body.cast(shifted, _INT64), body.cast(factor, _INT64))
-    up = body.add(product, body.constant(1 << _BITS - 1, _INT64))
-    high = body.shift("right", up, body.constant(_BITS, _INT64), inside=True)
+def _double(
+    body: ScalarBuilder, x: Scalar, factor: Scalar, left: Scalar, right: Scalar, *, divides: bool
+) -> Scalar:
+    unit, last = body.constant(1, _INT32), body.constant(31, _INT32)
+    # Twice the number: then the half is a bit that machines' products of high words round by.
+    twice = body.shift("left", body.shift("left", x, left, inside=True), unit, inside=True)
+    product = body.mul(body.cast(twice, _INT64), body.cast(factor, _INT64))
+    up = body.add(product, body.constant(1 << _BITS, _INT64))
+    high = body.shift("right", up, body.constant(_BITS + 1, _INT64), inside=True)
     narrow = body.cast(high, _INT32)
     # -1 for what is negative and is divided, so that halves go away from zero.
-    sign = body.shift(
-        "right", body.bits("and", narrow, body.neg(right)), body.constant(31, _INT32), inside=True
-    )
-    unit = body.constant(1, _INT32)
+    down = narrow if divides else body.bits("and", narrow, body.neg(right))
+    sign = body.shift("right", down, last, inside=True)
     power = body.shift("left", unit, right, inside=True)
     bits = body.bitcast(power, ELEMENT_TYPES["uint32"])
     half = body.bitcast(body.shift("right", bits, unit, inside=True), _INT32)
@@ -183,5 +190,6 @@ def requantize(
     constants = [_constant(part.reshape(scales.shape)) for part in parts]
     least, greatest = element_type(dtype).limits
     limits = (least if low is None else low, greatest if high is None else high)
-    op = Requantize(zero_point, *limits, dtype, rounding)
+    divides = bool((parts[2] > 0).all())
+    op = Requantize(zero_point, *limits, dtype, rounding, divides)
     return apply(op, x, *constants, name=name, device=device)
