@@ -15,6 +15,7 @@ from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.embedded.description import Core
+from xtc_targets.embedded.passes.compute_inside_borders import ComputeInsideBorders
 from xtc_targets.embedded.passes.fuse_narrow_contractions import FuseNarrowContractions
 from xtc_targets.embedded.passes.outline_operators import OutlineOperators
 from xtc_targets.embedded.passes.plan_memory import PlanMemory
@@ -30,6 +31,7 @@ SCHEDULED = Stage(
         "canonicalize",
         # After fusion, which may compute what is padded where it is padded.
         FillBorders(),
+        ComputeInsideBorders(),
         "canonicalize",
         "cse",
     ),

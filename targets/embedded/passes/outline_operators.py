@@ -80,15 +80,15 @@ class _Group:
 
 
 def _groups(entry: Operation) -> list[_Group]:
-    """The operations of a function by node; those of no node belong to the next."""
+    """The operations of a function by node; those of no node belong to the one before."""
     found: list[_Group] = []
     for op in [op.operation for op in entry.regions[0].blocks[0].operations]:
         if op.name in _LEFT:
             continue
         node = next(_nodes(op), None)
         last = found[-1] if found else None
-        if last is not None and last.node in (None, node):
-            last.node = node
+        if last is not None and (node is None or last.node in (None, node)):
+            last.node = last.node or node
         else:
             found.append(last := _Group(node))
         last.operations.append(op)

@@ -34,8 +34,9 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.local import _layouts as layouts
 from xtc_passes.local._functions import functions, users
-from xtc_passes.local._lifetimes import Buffer, offsets
+from xtc_passes.local._lifetimes import Buffer
 from xtc_targets.embedded.passes import ARENA
+from xtc_targets.embedded.passes._arena import arena_offsets
 
 PLAN = "xtc.memory_plan"
 """Array on the module: for each buffer its name, offset, bytes, first and last call."""
@@ -49,8 +50,8 @@ class PlanMemory(Pass):
 
     Lifetimes are counted in calls of the entry function, which `outline-operators` made of nodes.
     An input lives from the start of the program to its last use, an output from its first use to
-    the end. The largest buffer is placed first, each at the lowest offset that is free during its
-    lifetime. Small buffers inside a loop are on the stack, in a function's frame. The entry takes
+    the end. Several orders of first fit are tried until the sum of what lives at once is reached.
+    Small buffers inside a loop are on the stack, in a function's frame. The entry takes
     no arguments afterwards: callers write and read the arena.
 
     Before:
@@ -87,7 +88,7 @@ class PlanMemory(Pass):
                     op.erase()
             self._use_stack(module, entry)
             buffers = [*self._arguments(entry), *self._allocations(module, entry)]
-            placed = offsets([buffer.extent for buffer in buffers])
+            placed = arena_offsets([buffer.extent for buffer in buffers])
             used = max((at + buffer.nbytes for buffer, at in placed.items()), default=0)
             _Rewrite(module, entry, max(used, self.alignment)).run(buffers, placed)
 
