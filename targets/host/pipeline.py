@@ -19,7 +19,7 @@ from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.transpose_operands import TransposeOperands
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
-from xtc_targets.host.caches import Caches
+from xtc_targets.host.data_caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
