@@ -20,7 +20,7 @@ from xtc.interfaces.target import BuildRequest
 from xtc.ir.pipeline import Part, PassRunner, run_steps
 from xtc_passes.offload.insert_transfers import InsertTransfers
 from xtc_passes.offload.separate_devices import SeparateDevices
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -111,7 +111,7 @@ def test_a_gpu_gets_the_grid_that_the_host_computes(
     assert "scale_nvgpu0_0_launch[32] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0" in text
     assert artifact.manifest.offload.kernels[0].types[1] == "float32"
     library = stand_in(tmp_path, monkeypatch)
-    with NvgpuDevice(NvgpuConfig(platform="hw", driver_library=library)) as device:
+    with NvgpuDevice(NvgpuOptions(platform="hw", driver_library=library)) as device:
         scale = device.get_module_function(device.load_module(kernel_code()), "scale")
         device.launch(scale, [device.zeros(8, "int32"), 8, 2], grid=[7, 2])
     assert "launch 7,2,1 64,1,1 0 kernels" in log(library)

@@ -15,6 +15,7 @@ import numpy as np
 
 from xtc.core import knobs
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
+from xtc.interfaces.options import code_options
 from xtc.ir.passes import Pass
 from xtc.ir.pipeline import Part, Pipeline, Step
 from xtc.system.cache import (
@@ -95,11 +96,15 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
         "code": code.digest,
         "target": target.name,
         "toolchain": canonical_text(target.toolchain(options)),
-        "options": canonical_text(options),
+        "options": canonical_text(code_options(options)),
         "pipeline": canonical_text(pipeline),
         "devices": canonical_text(
             {
-                name: (device.target.name, device.options, device.target.toolchain(device.options))
+                name: (
+                    device.target.name,
+                    code_options(device.options),
+                    device.target.toolchain(device.options),
+                )
                 for name, device in devices.items()
             }
         ),
