@@ -59,18 +59,21 @@ class FuseEpilogues(Pass):
 def _fuse(module: Operation) -> bool:
     """Move what is around sums into their first loops; False where there is nothing to move."""
     found = ApplySchedules().nests(module)
-    by_op = {scheduled.op: (n, scheduled.nest) for n, scheduled in enumerate(found)}
     kept = fused_nodes(module)
     moved = False
     for view in list(blocks_of(scheduled.op for scheduled in found)):
-        inside = [scheduled for scheduled in found if scheduled.op in view.positions]
-        groups = [(_group(view, scheduled, kept), by_op[scheduled.op]) for scheduled in inside]
-        taken = set()
+        # Found before anything moves: what an operation is known by changes with its operands.
+        groups = [
+            (_group(view, scheduled, kept), scheduled.nest, number)
+            for number, scheduled in enumerate(found)
+            if scheduled.op in view.positions
+        ]
+        taken: list[Structured] = []
         # The last first: what is behind an operation that moves reads something else then.
-        for group, (number, nest) in reversed(groups):
+        for group, nest, number in reversed(groups):
             # A reader of two results moves to the second of them.
-            if group is not None and group.root.op not in taken:
-                taken.add(group.root.op)
+            if group is not None and group.root not in taken:
+                taken.append(group.root)
                 _move(group, nest, f"{SCHEDULED_PREFIX}{number}")
                 moved = True
     linalg.remove_attributes(module, SCHEDULED_PREFIX)
