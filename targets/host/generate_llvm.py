@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xtc.codegen.llvm import Machine, compile_ir, data_object
 from xtc.interfaces.target import BuildRequest
+from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 
@@ -28,13 +31,23 @@ class LlvmGenerator:
 
         Raises ToolError where parallel loops need a C compiler that fails.
         """
-        code = compile_ir(_ir(lowered), self.machine, opt=self.opt_level, name=request.entry)
-        objects = [code]
+        objects = self._objects(lowered, request.entry)
         if request.constants:
             objects.append(data_object(request.constants, self.machine))
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
         return Code(tuple(objects), _returns_status(lowered, request.entry), beside=beside)
+
+    def _objects(self, lowered: Operation, entry: str) -> list[bytes]:
+        """The code; of a large module for this machine, units that all cores work on."""
+        from xtc.ir.llvm_units import llvm_units
+
+        units = llvm_units(lowered, entry) if self.machine.is_host else [lowered]
+        generate = partial(compile_ir, machine=self.machine, opt=self.opt_level, name=entry)
+        if len(units) == 1:
+            return [generate(_ir(lowered))]
+        with ThreadPoolExecutor(min(len(units), usable_cores()), "codegen") as cores:
+            return list(cores.map(generate, map(_ir, units)))
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""

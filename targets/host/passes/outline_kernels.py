@@ -80,9 +80,8 @@ class _Kernel:
 
 def _can_be_cut(function: Operation) -> bool:
     """Whether it has one block, buffers of known sizes, and nothing for a device."""
-    if len(function.regions[0].blocks) != 1 or ON_DEVICE in str(
-        function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else ""
-    ):
+    described = str(function.attributes.get("arg_attrs", ""))
+    if len(function.regions[0].blocks) != 1 or ON_DEVICE in described:
         return False
     ops = all_operations(function)
     buffers = [
@@ -126,7 +125,7 @@ def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> No
         name = f"{entry}.kernel.{kernel.node or number}"
         with kernel.ops[-1].location:
             made, caller = _move(name, kernel, around, alignments)
-        text = _NODE_ID.sub("", str(made)).replace(name, "")
+        text = _NODE_ID.sub("", made.get_asm(use_local_scope=True)).replace(name, "")
         if text in known:
             caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
             made.erase()
@@ -152,8 +151,7 @@ def _move(
     name: str, kernel: _Kernel, around: Operation, alignments: Mapping[str, Attribute]
 ) -> tuple[Operation, Operation]:
     """A function with the kernel's operations, and the call in their place."""
-    with InsertionPoint(kernel.ops[-1]):
-        caller_ip = func.CallOp([], name, []).operation  # holds the place
+    mark = func.CallOp([], name, [], ip=InsertionPoint(kernel.ops[-1])).operation
     attributes = {
         "no_inline": UnitAttr.get(),
         "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
@@ -171,6 +169,6 @@ def _move(
     with InsertionPoint(block):
         func.return_([])
     node = {NODE: StringAttr.get(kernel.node)} if kernel.node else {}
-    caller = call(name, values, attributes=node, ip=InsertionPoint(caller_ip))
-    caller_ip.erase()
+    caller = call(name, values, attributes=node, ip=InsertionPoint(mark))
+    mark.erase()
     return made, caller

@@ -147,9 +147,8 @@ def _attributes(
 
 def _alignment(value: Value, alignments: Mapping[str, Attribute]) -> Attribute | None:
     if isinstance(value, BlockArgument):
-        given = _given_attributes(value)
-        return given["llvm.align"] if "llvm.align" in given else None
+        return _given_attributes(value).get("llvm.align", None)
     op = value.owner.operation
     if op.name in _CONSTANTS:
         return alignments.get(FlatSymbolRefAttr(op.attributes["name"]).value)
-    return op.attributes["alignment"] if "alignment" in op.attributes else None
+    return op.attributes.get("alignment", None)
