@@ -143,7 +143,8 @@ def schedule_line(op: Operation) -> str:
     attribute = op.attributes[LOOP_SCHEDULE]
     if is_nest(attribute):
         nest = nest_of(attribute)
-        return nest_data(nest) if nest.segments else nest_line(nest)
+        calls = any(loop.external for loop in nest.loops)
+        return nest_data(nest) if nest.segments or calls else nest_line(nest)
     data = _schedule_data(op, title_of(op))
     return json.dumps(data) if isinstance(data, list) else str(data)
 

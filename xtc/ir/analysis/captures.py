@@ -125,6 +125,13 @@ def _is_apart(value: Value) -> bool:
     return "llvm.noalias" in _given_attributes(BlockArgument(value))
 
 
+def _found(attributes: DictAttr | dict[str, Attribute], name: str) -> Attribute | None:
+    """An attribute, or None; `get` of a DictAttr makes another one."""
+    if name not in attributes:
+        return None
+    return attributes[name]
+
+
 def _given_attributes(argument: BlockArgument) -> DictAttr | dict[str, Attribute]:
     """The attributes of a function's argument; none for another block's."""
     function = argument.owner.owner.operation
@@ -147,7 +154,7 @@ def _attributes(
 
 def _alignment(value: Value, alignments: Mapping[str, Attribute]) -> Attribute | None:
     if isinstance(value, BlockArgument):
-        return _given_attributes(value).get("llvm.align", None)
+        return _found(_given_attributes(value), "llvm.align")
     op = value.owner.operation
     if op.name in _CONSTANTS:
         return alignments.get(FlatSymbolRefAttr(op.attributes["name"]).value)
