@@ -35,28 +35,27 @@ class LlvmGenerator:
 
         Raises ToolError where parallel loops need a C compiler that fails.
         """
-        objects = self._objects(lowered, request.entry)
-        if request.constants:
-            objects.append(data_object(request.constants, self.machine))
+        constants = request.constants
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
         return Code(
-            tuple(objects),
+            self._objects(lowered, request.entry),
             _returns_status(lowered, request.entry),
             beside=beside,
             externals=external_objects(lowered, self.machine, self._flags),
+            constants=data_object(constants, self.machine) if constants else None,
         )
 
-    def _objects(self, lowered: Operation, entry: str) -> list[bytes]:
+    def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
         """The code; of a large module for this machine, units that all cores work on."""
         from xtc.ir.llvm_units import llvm_units
 
         units = llvm_units(lowered, entry) if self.machine.is_host else [lowered]
         generate = partial(compile_ir, machine=self.machine, opt=self.opt_level, name=entry)
         if len(units) == 1:
-            return [generate(_ir(lowered))]
+            return (generate(_ir(lowered)),)
         with ThreadPoolExecutor(min(len(units), usable_cores()), "codegen") as cores:
-            return list(cores.map(generate, map(_ir, units)))
+            return tuple(cores.map(generate, map(_ir, units)))
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""

@@ -35,7 +35,7 @@ class _Symbol:
 
     @property
     def is_function(self) -> bool:
-        return self.op.name == "llvm.func"
+        return bool(self.op.name == "llvm.func")
 
     @property
     def is_defined(self) -> bool:
@@ -159,13 +159,10 @@ def _closure(part: Iterable[str], symbols: dict[str, _Symbol]) -> list[str]:
 
 def _copy(symbol: _Symbol, is_here: bool, is_shared: bool) -> None:
     """Add a symbol to a unit: its definition where it belongs there, else a declaration."""
-    from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType, Operation
+    from xtc.ir.builders.rebuild import bodiless
+    from xtc.ir.mlir import Attribute, IntegerAttr, IntegerType
 
-    if is_here or symbol.is_repeated:
-        copy = symbol.op.clone()
-    else:
-        kept = {n: symbol.op.attributes[n] for n in symbol.op.attributes if n not in _OF_BODIES}
-        copy = Operation.create(symbol.op.name, attributes=kept, regions=1)
+    copy = symbol.op.clone() if is_here or symbol.is_repeated else bodiless(symbol.op, *_OF_BODIES)
     if is_shared and str(copy.attributes["linkage"]) in _OWN:
         copy.attributes["linkage"] = Attribute.parse(_EXTERNAL)
         copy.attributes["visibility_"] = IntegerAttr.get(IntegerType.get_signless(64), _HIDDEN)
