@@ -20,7 +20,7 @@ from xtc_passes.tensor._scheduled import dims_of, fused_nodes, schedule_line, ti
 from xtc_targets.host.passes._default_contraction import contraction_nest
 from xtc_targets.host.passes._default_narrow import narrow_nest
 from xtc_targets.host.passes._default_window import window_nest
-from xtc_targets.host.passes._processor import Processor
+from xtc_targets.host.passes._register_tiles import Processor
 
 _RULES: tuple[Callable[[Structured, Processor], list[NestLoop] | None], ...] = (
     contraction_nest,

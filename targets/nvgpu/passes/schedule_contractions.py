@@ -10,7 +10,7 @@ from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.linalg_ops import graph_node, operations_with
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, PADDED
-from xtc.ir.builders.tensors import extract_slice
+from xtc.ir.builders.slices import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
