@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Search for fast schedules of a graph; `schedule='tuned'` uses the best one.",
     )
     add = parser.add_argument
-    add("graph", type=Path, nargs="?", help="a .py file that defines `graph`, or a .yaml file")
+    add("graph", type=Path, nargs="?", help="an .onnx or .yaml file, or a .py that defines `graph`")
     add("--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)")
     add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
     add_target_options(parser)
