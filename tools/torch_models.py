@@ -192,7 +192,7 @@ TRANSFORMERS: dict[str, tuple[dict[str, Any], Callable[..., Inputs]]] = {
     "EfficientNetModel": ({"width_coefficient": 0.25, "depth_coefficient": 0.25, "image_size": 32, "hidden_dim": 320}, picture),
     "PoolFormerModel": ({"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]}, picture),
     "PvtModel": ({"image_size": 32, "hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 2, 2, 4]}, picture),
-    "CvtModel": ({"embed_dim": [8, 16, 24], "num_heads": [1, 2, 3], "depth": [1, 1, 2], "drop_path_rate": [0.0, 0.0, 0.0]}, lambda: picture(64)),
+    "CvtModel": ({"embed_dim": [8, 16, 24], "num_heads": [1, 2, 3], "depth": [1, 2, 3]}, lambda: picture(64)),
     "LevitModel": ({"image_size": 64, "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 3, 4], "depths": [1, 1, 1], "key_dim": [8, 8, 8]}, lambda: picture(64)),
     "DPTForDepthEstimation": ({**IMAGE, "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3], "neck_hidden_sizes": [8, 8, 16, 16], "fusion_hidden_size": 16, "is_hybrid": False}, picture),
     "DetrForObjectDetection": ({
