@@ -37,7 +37,13 @@ def compare_with_file(
     results = found if isinstance(found, tuple) else (found,)
     wanted, peer = model.expected(given)
     comparisons = [
-        compare(np.asarray(x), y, rtol=_RTOL, atol=_ATOL * float(np.max(np.abs(y), initial=0)), name=name)
+        compare(
+            np.asarray(x),
+            y,
+            rtol=_RTOL,
+            atol=_ATOL * float(np.max(np.abs(y), initial=0)),
+            name=name,
+        )
         for x, (name, y) in zip(results, wanted.items(), strict=True)
     ]
     for comparison in comparisons:

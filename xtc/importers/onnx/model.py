@@ -340,9 +340,7 @@ def model_of(
     return model
 
 
-def _constant(
-    graph: onnx.GraphProto, name: str, value: Any, file: str | None
-) -> onnx.TensorProto:
+def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -> onnx.TensorProto:
     """An input's value as a constant of the file. Raises UserError where it does not fit."""
     found = [info for info in graph.input if info.name == name]
     if not found:

@@ -30,7 +30,7 @@ _TANH = (0.0, math.sqrt(2 / math.pi), 0.0, math.sqrt(2 / math.pi) * 0.044715)
 
 
 def find_activations(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
-    """c x (1 + erf(x / sqrt 2)) is 2 c gelu(x), in any order of factors; x sigmoid(x) is silu(x)."""
+    """c x (1 + erf(x / sqrt 2)) is 2 c gelu(x), in any order; x sigmoid(x) is silu(x)."""
     number, tensors = product_of(op, inputs)
     if len(tensors) != 2:
         return None

@@ -59,7 +59,7 @@ def join_sums(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Ten
 def join_factors(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
     """Numbers that a tensor is multiplied with and divided by, one after the other, are one."""
     number, tensors = product_of(op, inputs)
-    if len(tensors) != 1 or tensors[0] in inputs and number != 1:
+    if len(tensors) != 1 or (tensors[0] in inputs and number != 1):
         return None
     if tensors[0].shape != op.infer(*(x.type for x in inputs)).shape:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tensor is as a polynomial of another one: chains of sums, products and powers, read back."""
+"""Tensors as polynomials of other ones: chains of sums, products and powers, read back."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.torch.ops.arithmetic import operand, result_type
 from xtc.importers.torch.table import writes
-from xtc.importers.values import Unsupported
 
 
 def axes_of(x: Tensor, dim: Any) -> tuple[int, ...]:
