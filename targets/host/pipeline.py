@@ -10,9 +10,11 @@ from xtc.ir.pipeline import Pipeline, Stage
 from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.expand_math import ExpandMath
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
 from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
@@ -25,8 +27,6 @@ from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
-from xtc_targets.host.passes.expand_math import ExpandMath
-from xtc_targets.host.passes.fill_borders import FillBorders
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions

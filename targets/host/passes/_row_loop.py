@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
     Operation,
     Value,
 )
-from xtc_targets.host.passes._padding import Padding
+from xtc_passes.tensor._padding import Padding
 
 
 @dataclass(frozen=True)

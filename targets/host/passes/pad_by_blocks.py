@@ -16,7 +16,7 @@ from xtc.ir.builders.slices import empty, extract_slice, insert_slice
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations, arith, scf
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes._padding import (
+from xtc_passes.tensor._padding import (
     Padding,
     filled,
     is_stored,
