@@ -95,7 +95,7 @@ class ContractionShape:
 
 
 def contraction_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
-    """The loops for a product, outermost first; None for what is none, or is small."""
+    """The loops for a contraction, outermost first; None for other operations and small ones."""
     shape = _shape(nest)
     if shape is None or math.prod(shape.extents) < _SMALL_WORK:
         return None

@@ -26,7 +26,7 @@ from xtc.ir.mlir import (
     get_indexing_maps,
 )
 
-FLOAT_SUMS = ("arith.addf", "arith.mulf")
+FLOAT_ADDITIONS = ("arith.addf", "arith.mulf")
 FLOAT_EXTREMES = ("arith.maximumf", "arith.minimumf")
 
 SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
@@ -136,7 +136,7 @@ class Structured:
         last = combining_operation(self.op)
         if last is None or not self.runs_along_rows or allows(last, "reassoc"):
             return False
-        return last.name in FLOAT_SUMS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
+        return last.name in FLOAT_ADDITIONS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
 
     def is_contiguous(self, number: int, loop: int) -> bool:
         """True where `loop` walks neighbouring elements of the operand."""
