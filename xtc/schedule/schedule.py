@@ -144,13 +144,17 @@ class Schedule:
                 hints=did_you_mean(name, self._mains),
             )
         pairs = zip(main.loops, main.sizes, strict=True)
-        axes = tuple(Axis(loop.name, size, loop.reduction, loop.groups) for loop, size in pairs)
+        axes = tuple(
+            Axis(loop.name, size, loop.reduction, loop.groups, main.unordered)
+            for loop, size in pairs
+        )
         return Space(
             axes,
             main.inputs,
             main.computed,
             main.subscripts,
             main.ranks,
+            main.moved,
             self._processors,
             self._levels(name),
         )
