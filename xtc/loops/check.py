@@ -93,10 +93,16 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
     name, position = nest.segments[0].axis, 0
     size = nest.left()[name]
     for segment in nest.segments:
-        if segment.axis != name or segment.start != position:
+        written = segment.written or segment.name
+        if segment.axis != name:
             raise UserError(
-                f"'{segment.name}' of {title} does not go on with the split of '{name}' "
-                f"at {position}",
+                f"'{written}' of {title} is beside segments of '{name}'",
+                notes=["segments beside each other are of one axis"],
+                hints=[f"write '{written}' inside of a segment of '{name}'"],
+            )
+        if segment.start != position:
+            raise UserError(
+                f"'{written}' of {title} does not go on with the split of '{name}' at {position}",
                 notes=["segments follow each other and cover the axis"],
             )
         if segment.stop <= segment.start:

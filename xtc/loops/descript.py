@@ -188,7 +188,7 @@ class _Reader:
         if match["size"]:
             stop = start + int(match["size"])
         cut = tuple(replace(a, size=stop - start) if a.name == name else a for a in axes)
-        return Segment(name, start, stop, self.nest(value, cut, depth + 1))
+        return Segment(name, start, stop, self.nest(value, cut, depth + 1), match[0])
 
     def _loop(
         self, text: str, value: Located, axes: tuple[Axis, ...]

@@ -144,12 +144,16 @@ class NestLoop:
 
 @dataclass(frozen=True)
 class Segment:
-    """A range of an axis, start included and stop excluded, with a nest of its own."""
+    """A range of an axis, start included and stop excluded, with a nest of its own.
+
+    `written` is how the user wrote it, for messages.
+    """
 
     axis: str
     start: int
     stop: int
     nest: Nest
+    written: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
