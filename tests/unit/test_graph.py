@@ -120,9 +120,9 @@ def test_a_graph_inside_another_is_a_part_of_it_and_a_graph() -> None:
     assert [tensor.name for tensor in product.graph.inputs] == ["X", "W"]
     assert [tensor.name for tensor in bend.graph.inputs] == ["Z"]
     arrays = [np.full((4, 8), 0.1, "float32"), np.full((8, 6), 0.2, "float32")]
-    between = product.graph.evaluate(*arrays)["Z"]
-    expected = bend.graph.evaluate(between)["R"]
-    assert np.array_equal(layer.graph.evaluate(*arrays)["R"], expected)
+    between = product.graph.evaluate(*arrays)
+    expected = bend.graph.evaluate(between)
+    assert np.array_equal(layer.graph.evaluate(*arrays), expected)
 
 
 def test_a_layout_is_the_order_of_dimensions_in_memory() -> None:
