@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError, UserError, located
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.reductions import has_partial_results
-from xtc.ir.analysis.structured import FLOAT_EXTREMES, FLOAT_SUMS, combining_operation
+from xtc.ir.analysis.structured import FLOAT_ADDITIONS, FLOAT_EXTREMES, combining_operation
 from xtc.ir.attributes import (
     AXES,
     DOT,
@@ -45,7 +45,7 @@ from xtc.loops.plan import first_parallel, plan_nest, spread_operands
 from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
-from xtc_passes.tensor._meshes import check_spread, erase_meshes
+from xtc_passes.tensor._meshes import check_spread, erase_meshes, meshes
 from xtc_passes.tensor._moved_data import look_up, moves_data
 from xtc_passes.tensor._scheduled import (
     Scheduled,
@@ -160,7 +160,8 @@ def _find(module: Operation, distribution: Distribution | None, levels: int) -> 
     _generalize(module, ops)
     nodes = linalg.marked(module, SCHEDULED_PREFIX)
     ops = [nodes[f"{SCHEDULED_PREFIX}{position}"] for position in range(len(ops))]
-    found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
+    grids = meshes(module)
+    found = [scheduled(op, title, levels, grids) for op, title in zip(ops, titles, strict=True)]
     for entry in found:
         check_producers(entry, ops)
         _check_mesh(entry, distribution)
@@ -280,7 +281,7 @@ def _relax_sums(module: Operation) -> None:
     """Let vectors of partial sums be summed up in any order, as the schedule has allowed."""
     for op in linalg.operations_with(module, PARTIAL_SUMS):
         combining = combining_operation(op)
-        if combining is not None and combining.name in (*FLOAT_SUMS, *FLOAT_EXTREMES):
+        if combining is not None and combining.name in (*FLOAT_ADDITIONS, *FLOAT_EXTREMES):
             allow(combining, "reassoc")
         del op.attributes[PARTIAL_SUMS]
 

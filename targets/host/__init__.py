@@ -57,7 +57,7 @@ class HostTarget(ProgramTarget):
         manifest = build.manifest_of(code, request, self.toolchain(options))
         return Artifact(manifest, objects=tuple(code.linked.values()))
 
-    def facts(self, options: HostOptions) -> Mapping[str, int]:
+    def machine_parameters(self, options: HostOptions) -> Mapping[str, int]:
         from xtc_targets.host.description import HostDescription
 
         host = HostDescription.of(options.machine)

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 LIBRARY = "module.so"
-OBJECTS = ("module.o", "constants.o")
 EXTERNALS = "external_objects"
 """The key in a manifest's toolchain of how many objects define functions of the user's."""
+
+RELEASE = "xtc.arenas.release"
+"""The function of a module that frees the arenas that it keeps."""
+ARENAS = ("arena_bytes", "arena_least_bytes")
+"""The keys of the sizes of the arenas that a module keeps: planned, and the lower bound."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,13 @@ class Code:
     """Machine code.
 
     Attributes:
-        objects: relocatable object files: the code, and the constants where there are any.
+        objects: the code as relocatable object files, a single one for another machine.
         returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
         sources: texts that are kept beside the code, by file name.
         beside: contents by file name of what parallel loops need to run on several threads.
         externals: objects of functions of the user's, with what calls them.
+        constants: an object with the constants, where there are any.
+        arenas: bytes of the arenas of temporary arrays, and the least that any plan needs.
     """
 
     objects: tuple[bytes, ...]
@@ -46,18 +52,23 @@ class Code:
     sources: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)
     externals: tuple[bytes, ...] = ()
+    constants: bytes | None = None
+    arenas: tuple[int, int] | None = None
 
     @property
     def versions(self) -> dict[str, str]:
         """What else there is to say of the toolchain."""
         parallel = {pool_library.VERSION: pool_library.version()} if self.beside else {}
-        return parallel | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
+        sizes = {} if self.arenas is None else dict(zip(ARENAS, map(str, self.arenas), strict=True))
+        return parallel | sizes | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
 
     @property
     def linked(self) -> dict[str, bytes]:
         """All objects by the names of their files."""
-        own = dict(zip(OBJECTS, self.objects, strict=False))
-        return own | {f"external{n}.o": content for n, content in enumerate(self.externals)}
+        code = {f"module{n or ''}.o": content for n, content in enumerate(self.objects)}
+        constants = {} if self.constants is None else {"constants.o": self.constants}
+        externals = {f"external{n}.o": content for n, content in enumerate(self.externals)}
+        return code | constants | externals
 
 
 class Generator(Protocol):

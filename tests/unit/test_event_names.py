@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import pytest
 
@@ -33,12 +34,12 @@ class _Library:
     """libpfm4 on a processor with one event."""
 
     def pfm_get_os_event_encoding(
-        self, name: ctypes.c_char_p, level: int, system: int, wanted: ctypes.Array[int]
+        self, name: ctypes.c_char_p, level: int, system: int, wanted: Any
     ) -> int:
         assert (level, system) == (8, 1)
         if name.value != b"mem_load_retired.l1_miss":
             return -4
-        attributes = wanted._obj.attr.contents  # type: ignore[attr-defined]
+        attributes = wanted._obj.attr.contents
         attributes.type, attributes.config, attributes.config1 = TYPE_RAW, 0x8D1, 7
         return 0
 

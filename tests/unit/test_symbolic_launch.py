@@ -11,13 +11,13 @@ import pytest
 
 from tests.unit.nvgpu_stand_in import kernel_code, log, stand_in
 from xtc.core import discover
-from xtc.driver.images import build_devices
+from xtc.driver.assignment import DeviceCode
+from xtc.driver.device_images import build_devices
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.partition import DeviceCode
-from xtc.driver.pipelines import whole_pipeline
+from xtc.driver.whole_pipeline import whole_pipeline
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.target import BuildRequest
-from xtc.ir.pipeline import Part, PassRunner, run_steps
+from xtc.ir.pipeline import PartitionSteps, PassRunner, run_steps
 from xtc_passes.offload.insert_transfers import InsertTransfers
 from xtc_passes.offload.separate_devices import SeparateDevices
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
@@ -68,7 +68,9 @@ def built(folder: Path, **options: object) -> Artifact:
     request = BuildRequest("scale", ARGUMENTS, {}, 0)
     with Context():
         module = Module.parse(SOURCE).operation
-        kernels = Part("nvgpu0", devices["nvgpu0"].pipeline.steps("bufferized", "offloaded"))
+        kernels = PartitionSteps(
+            "nvgpu0", devices["nvgpu0"].pipeline.steps("bufferized", "offloaded")
+        )
         run_steps(
             module, [InsertTransfers(("nvgpu0",)), "canonicalize", SeparateDevices(), kernels]
         )

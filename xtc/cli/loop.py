@@ -27,9 +27,9 @@ from xtc.cli.common import (
 )
 from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.core.errors import UserError
+from xtc.driver.assignment import program_target
 from xtc.driver.foreign import named_places, parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
-from xtc.driver.partition import program_target
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir import known_passes
 from xtc.ir.attributes import LOOP_SCHEDULE

@@ -17,7 +17,7 @@ from xtc.core import knobs
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 from xtc.interfaces.options import code_options
 from xtc.ir.passes import Pass
-from xtc.ir.pipeline import Part, Pipeline, Step
+from xtc.ir.pipeline import PartitionSteps, Pipeline, Step
 from xtc.system.cache import (
     CodeFingerprint,
     NoCanonicalFormError,
@@ -155,7 +155,7 @@ def _package(module: str) -> str:
 
 
 def _passes(step: Step) -> list[Pass]:
-    if isinstance(step, Part):
+    if isinstance(step, PartitionSteps):
         return [found for inner in step.steps for found in _passes(inner)]
     return [step] if isinstance(step, Pass) else []
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 THREADS = "THREADS"
-"""The fact of a target that tells how many threads its code uses."""
+"""The machine parameter of a target that tells how many threads its code uses."""
 DEFAULT_TARGET = "host"
 """What a graph is compiled for where nothing else is said."""
 
@@ -136,7 +136,7 @@ class ProgramTarget(Target):
     def check_offload(self, options: Any) -> None:
         """Raise UserError where code with these options cannot command devices."""
 
-    def facts(self, options: Any) -> Mapping[str, int]:
+    def machine_parameters(self, options: Any) -> Mapping[str, int]:
         """Numbers of the machine that search strategies use by name, as `VECTOR_BYTES`."""
         return {}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from xtc.core import knobs
 from xtc.core.errors import CompileError, UserError, did_you_mean
-from xtc.ir.partition import part_of
+from xtc.ir.partition import partition_of
 from xtc.ir.pass_filter import PassFilter
 from xtc.ir.passes import Pass
 
@@ -27,7 +27,7 @@ STAGES = ("source", "scheduled", "bufferized", "offloaded", "lowered", "code")
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionSteps:
     """Steps for the code of one device, or for the host's where `device` is None."""
 
     device: str | None
@@ -37,9 +37,9 @@ class Part:
         return f"on {self.device or 'the host'}: {', '.join(map(str, self.steps))}"
 
 
-Step = Pass | str | Part
+Step = Pass | str | PartitionSteps
 """A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`; or
-several for a part of the module."""
+several for one partition of the module."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ class PassRunner:
         done: list[Step] = []
         again = partial(self._again, start, done)
         for group in self._groups(steps):
-            if isinstance(group[0], Part):
-                with part_of(module, group[0].device) as part:
-                    if part is not None:
-                        self._run_steps(part, group[0].steps, stage)
+            if isinstance(group[0], PartitionSteps):
+                with partition_of(module, group[0].device) as partition:
+                    if partition is not None:
+                        self._run_steps(partition, group[0].steps, stage)
             else:
                 self._run_group(module, group, stage, again)
             done += group
@@ -225,8 +225,8 @@ class PassRunner:
 
 
 def _texts(step: Step) -> Iterable[str]:
-    """The passes of a step, those for a part of the module too."""
-    if not isinstance(step, Part):
+    """The passes of a step, those for a partition of the module too."""
+    if not isinstance(step, PartitionSteps):
         return [str(step)]
     return [text for inner in step.steps for text in _texts(inner)]
 
@@ -252,10 +252,10 @@ def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") 
             if isinstance(step, Pass):
                 step.run(module)
                 module.verify()
-            elif isinstance(step, Part):
-                with part_of(module, step.device) as part:
-                    if part is not None:
-                        run_steps(part, step.steps, source_name)
+            elif isinstance(step, PartitionSteps):
+                with partition_of(module, step.device) as partition:
+                    if partition is not None:
+                        run_steps(partition, step.steps, source_name)
             else:
                 run_steps(module, [step], source_name)
     except MLIRError as error:

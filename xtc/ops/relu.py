@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.checks import whole
 from xtc.core.types import TensorType
+from xtc.core.value_checks import whole
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
@@ -40,7 +40,8 @@ class Relu(Elementwise):
 
     def reference(self, *arrays: Array) -> Array:
         (x,) = arrays
-        return np.maximum(x, np.asarray(self.threshold, x.dtype))
+        largest: Array = np.maximum(x, np.asarray(self.threshold, x.dtype))
+        return largest
 
 
 @user_function

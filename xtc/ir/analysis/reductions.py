@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.ir.analysis.linalg_ops import index_maps, input_count
-from xtc.ir.analysis.structured import FLOAT_SUMS, combining_operation
+from xtc.ir.analysis.structured import FLOAT_ADDITIONS, combining_operation
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import AffineDimExpr, AffineMap, Operation
 
@@ -26,7 +26,9 @@ def is_unordered(op: Operation) -> bool:
     if combining is None or not has_partial_results(op):
         return False
     granted = allows(combining, "reassoc") or allows(combining, "fast")
-    return combining.name.startswith("arith.") and (combining.name not in FLOAT_SUMS or granted)
+    return combining.name.startswith("arith.") and (
+        combining.name not in FLOAT_ADDITIONS or granted
+    )
 
 
 def moved_loops(op: Operation) -> tuple[int, ...]:
