@@ -151,7 +151,7 @@ class ProgramTarget(Target):
 class AcceleratorTarget(Target):
     """A machine that runs kernels, which a program starts.
 
-    Its pipeline is that of its own code: a module of functions that outline-device-regions made,
+    Its pipeline is that of the device's code: a module of functions from outline-device-regions,
     on tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
     """
 
