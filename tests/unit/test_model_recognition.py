@@ -157,3 +157,25 @@ def test_transposes_pass_dimensions_of_one() -> None:
 
     _, graph = simplified(write, (1, 1, 5, 8))
     assert names(graph) == ["relu", "reshape"]
+
+
+def test_rules_do_not_undo_each_other() -> None:
+    halved = simplified(lambda x: O.div(O.mul(x, 2.0), 2.0))[1]
+    assert len(halved.nodes) == 1  # an input is no output as it is
+
+    def write(x: Tensor) -> Tensor:
+        column = O.reduce_sum(O.transpose(x, axes=(0, 2, 1)), axes=(1,), keepdims=True)
+        row = O.reduce_max(x, axes=(1, 2), keepdims=True)
+        return O.add(O.transpose(row, axes=(0, 2, 1)), O.transpose(column, axes=(1, 0, 2)))
+
+    simplified(write, (1, 5, 8))
+
+
+@pytest.mark.parametrize("seed", [5154, 5584])
+def test_models_that_once_had_no_end(seed: int) -> None:
+    pytest.importorskip("onnx", reason="the package onnx is not installed")
+    import xtc
+    from tools.onnx_random import random_model
+
+    proto, *_ = random_model(seed)
+    assert xtc.from_onnx(proto).graph.nodes

@@ -59,7 +59,7 @@ def join_sums(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Ten
 def join_factors(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
     """Numbers that a tensor is multiplied with and divided by, one after the other, are one."""
     number, tensors = product_of(op, inputs)
-    if len(tensors) != 1 or (tensors[0] in inputs and number != 1):
+    if len(tensors) != 1 or (tensors[0] in inputs and not _is_one(number, tensors[0])):
         return None
     if tensors[0].shape != op.infer(*(x.type for x in inputs)).shape:
         return None
@@ -79,9 +79,14 @@ def product_of(op: Operator, inputs: Sequence[Tensor]) -> tuple[float, list[Tens
     return (number, [*xs, *ys]) if number and math.isfinite(number) else (1.0, [])
 
 
+def _is_one(number: float, x: Tensor) -> bool:
+    """Whether a factor of a computed tensor can be left out."""
+    return abs(number - 1) < _ONE and x.producer is not None
+
+
 def times(rewriter: Rewriter, x: Tensor, number: float) -> Tensor:
     """`x` times a number; `x` itself where that is one but for rounding."""
-    if abs(number - 1) < _ONE and x.producer is not None:
+    if _is_one(number, x):
         return x
     value = np.asarray(number, x.element.numpy)
     return rewriter.write(Mul(), x, constant(value, [x]))

@@ -13,6 +13,8 @@ from xtc.graph.tensor import Tensor
 from xtc.ops.reshape import Reshape
 from xtc.ops.transpose import Transpose
 
+_DEEPEST = 64  # rules within rules: so that two that undo each other come to an end
+
 Rule = Callable[["Rewriter", Operator, Sequence[Tensor]], Tensor | None]
 
 
@@ -33,14 +35,20 @@ class Rewriter:
     uses: dict[Tensor, int]
     nodes: list[Node] = field(default_factory=list)
     where: SourceLocation | None = None
+    _depth: int = 0
     _known: dict[tuple[Operator, tuple[Tensor, ...]], Tensor] = field(default_factory=dict)
 
     def write(self, op: Operator, *inputs: Tensor) -> Tensor:
         """What `op` computes, by the first rule that has a way, or by the operator itself."""
-        for rule in self.rules:
-            result = rule(self, op, inputs)
-            if result is not None:
-                return result
+        if self._depth < _DEEPEST:
+            self._depth += 1
+            try:
+                for rule in self.rules:
+                    result = rule(self, op, inputs)
+                    if result is not None:
+                        return result
+            finally:
+                self._depth -= 1
         key = (op, inputs)
         if key not in self._known:
             self._known[key] = self._append(op, inputs)

@@ -88,8 +88,10 @@ def _in_order(rewriter: Rewriter, x: Tensor, axes: Axes) -> Tensor | None:
     full = (1,) * (rank - x.type.rank) + x.type.sizes
     wide = x if x.type.rank == rank else None
     moved = [axis for axis in _inverse(axes) if full[axis] != 1]
-    if x.const is None and moved != sorted(moved):  # otherwise it is a reshape
-        return None
+    if x.const is None:
+        # A reshape, not a transpose: that would be moved back.
+        laid = Reshape(tuple(full[axis] for axis in _inverse(axes)))
+        return rewriter.write(laid, x) if moved == sorted(moved) else None
     if wide is None:
         wide = rewriter.write(Reshape(full), x)
     return rewriter.write(Transpose(_inverse(axes)), wide)
