@@ -11,6 +11,7 @@ from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget, machine_options
+from xtc.interfaces.tiles import TileSupport
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.options import NvgpuOptions
@@ -41,6 +42,12 @@ class NvgpuTarget(AcceleratorTarget):
         from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
 
         return nvgpu_pipeline(options)
+
+    def tiles(self, options: NvgpuOptions) -> TileSupport:
+        from xtc_targets.nvgpu.pipeline import tile_pipeline
+        from xtc_targets.nvgpu.tiles import tile_support
+
+        return tile_support(options.machine, tile_pipeline(options))
 
     def roundoff(self, options: NvgpuOptions) -> float:
         return 2.0**-11 if options.tf32 else 0.0
