@@ -22,6 +22,7 @@ from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
+from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.expand_math import ExpandMath
@@ -82,7 +83,7 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             WidenOperands(),
             # While they are single operations.
             FuseEpilogues(),
-            ApplySchedules(),
+            ApplySchedules(calls=True),
             "canonicalize",
             # While what a loop packs is a slice of a whole constant.
             PackConstants(),
@@ -123,6 +124,8 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
     return Stage(
         "lowered",
         (
+            # While each tile is one operation.
+            CallExternalFunctions(),
             CopyByLoops(),
             # A loop with calls of the C library would not be vectorised.
             ExpandMath(),
@@ -177,6 +180,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
     return Stage(
         "lowered",
         (
+            CallExternalFunctions(),
             CopyByLoops(parts=True),
             UnrollReductions(),
             LinalgToNamedLoops(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa.options import MppaOptions
 
 Words = tuple[str, ...]
 
@@ -41,36 +41,36 @@ def list_boards(toolchain: Path) -> Words:
     return (program(toolchain, "kvx-board-diag"), "--list-board")
 
 
-def start_simulator(config: MppaConfig, toolchain: Path, work_dir: Path) -> Words | None:
+def start_simulator(options: MppaOptions, toolchain: Path, work_dir: Path) -> Words | None:
     """The vendor's simulator that a platform needs beside the host, which ends it."""
     folder = work_dir / MEETING_PLACE
-    if config.platform == "iss":
-        flags = ("--disable-cache", f"--march={config.arch}", "--no-load-elf")
+    if options.platform == "iss":
+        flags = ("--disable-cache", f"--march={options.arch}", "--no-load-elf")
         server = ("--sim-server=SOCKET", "--mmap", f"--mppa-wdir={folder}")
         return (program(toolchain, "kvx-cluster"), *flags, *server)
-    if config.platform == "qemu":
+    if options.platform == "qemu":
         bridge = program(toolchain, "kvx-qemu-offload-bridge")
-        return (bridge, "--arch", config.arch, "--work-dir", str(folder))
+        return (bridge, "--arch", options.arch, "--work-dir", str(folder))
     return None
 
 
-def offload_environment(config: MppaConfig, work_dir: Path) -> dict[str, str]:
+def offload_environment(options: MppaOptions, work_dir: Path) -> dict[str, str]:
     """What the vendor's host library reads of the environment; "" where it must not be set."""
-    simulated = config.platform in ("iss", "qemu")
+    simulated = options.platform in ("iss", "qemu")
     return {
-        "OMP_MPPA_FIRMWARE_NAME": config.firmware,
-        "MLIR_MPPA_FIRMWARE_NAME": config.firmware,
+        "OMP_MPPA_FIRMWARE_NAME": options.firmware,
+        "MLIR_MPPA_FIRMWARE_NAME": options.firmware,
         "MPPA_RPROC_PLATFORM_MODE": "sim" if simulated else "",
         "MPPA_RPROC_SIM_PATH": str(work_dir / MEETING_PLACE) if simulated else "",
     }
 
 
-def firmware_path(config: MppaConfig, toolchain: Path) -> str:
+def firmware_path(options: MppaOptions, toolchain: Path) -> str:
     """The firmware as the host library looks for it: a file for simulators, a name for hardware."""
-    version = ("kv3-2",) if config.arch == "kv3-2" else ()
-    if config.platform == "hw":
-        return "/".join(("kalray", "opencl", *version, config.firmware))
-    return str(toolchain.joinpath("share", "pocl", "linux_pcie", *version, config.firmware))
+    version = ("kv3-2",) if options.arch == "kv3-2" else ()
+    if options.platform == "hw":
+        return "/".join(("kalray", "opencl", *version, options.firmware))
+    return str(toolchain.joinpath("share", "pocl", "linux_pcie", *version, options.firmware))
 
 
 def program(toolchain: Path, name: str) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from xtc.codegen.llvm import Machine, compile_shared
 from xtc.system import tool
 from xtc_targets.mppa import commands
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
@@ -44,7 +43,7 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
     gets the headers and objects too. Raises DeviceNotFound where the toolchain is not there,
     ToolError where it fails.
     """
-    toolchain = MppaConfig(platform=options.platform, arch=options.arch).toolchain()
+    toolchain = options.toolchain()
     folder = code.parent
     for name in (*HEADERS, HAL):
         shutil.copyfile(OWN_CSRC / name, folder / name)
@@ -57,8 +56,7 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
 
 def vendor(options: MppaOptions) -> str:
     """The vendor's compiler by its path. Raises DeviceNotFound where the toolchain is not there."""
-    config = MppaConfig(platform=options.platform, arch=options.arch)
-    return commands.program(config.toolchain(), "kvx-cos-gcc")
+    return commands.program(options.toolchain(), "kvx-cos-gcc")
 
 
 def _run(words: commands.Words) -> None:

@@ -20,15 +20,15 @@ from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import driver_unit
 from xtc.system import tool
 from xtc_targets.mppa import commands
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
 _NO_BOARD = "No Available board"
 _PATIENCE_S = 10
 
 
-class Options(ctypes.Structure):
+class Config(ctypes.Structure):
     """`vendor_config` of `csrc/vendor_config.h`."""
 
     _fields_ = (
@@ -54,19 +54,19 @@ class VendorDevice(OpenDevice):
 
 
 def open_vendor(
-    config: MppaConfig, machine: CoolidgeDescription, name: str, work_dir: Path
+    options: MppaOptions, machine: CoolidgeDescription, name: str, work_dir: Path
 ) -> OpenDevice:
     """Start the vendor's simulator, or look for a board, and open it.
 
     Raises DeviceNotFound saying what is missing.
     """
-    toolchain = config.toolchain()
+    toolchain = options.toolchain()
     driver = built_driver(unit(toolchain))[1]
-    if config.platform == "hw":
+    if options.platform == "hw":
         _require_board(toolchain)
-    process = _start(commands.start_simulator(config, toolchain, work_dir), work_dir)
+    process = _start(commands.start_simulator(options, toolchain, work_dir), work_dir)
     try:
-        opened = VendorDevice(driver, _options(config, machine, toolchain, work_dir), name)
+        opened = VendorDevice(driver, _config(options, machine, toolchain, work_dir), name)
     except BaseException:
         _end(process)
         raise
@@ -85,16 +85,16 @@ def unit(toolchain: Path) -> NativeUnit:
     )
 
 
-def _options(
-    config: MppaConfig, machine: CoolidgeDescription, toolchain: Path, work_dir: Path
-) -> Options:
-    environment = commands.offload_environment(config, work_dir)
+def _config(
+    options: MppaOptions, machine: CoolidgeDescription, toolchain: Path, work_dir: Path
+) -> Config:
+    environment = commands.offload_environment(options, work_dir)
     words = [os.fsencode(word) for pair in environment.items() for word in pair]
-    return Options(
-        nbytes=ctypes.sizeof(Options),
-        firmware=os.fsencode(commands.firmware_path(config, toolchain)),
+    return Config(
+        nbytes=ctypes.sizeof(Config),
+        firmware=os.fsencode(commands.firmware_path(options, toolchain)),
         environment=(c_char_p * (len(words) + 1))(*words, None),
-        clusters=config.cluster_count,
+        clusters=options.cluster_count,
         alignment=machine.allocation_alignment,
     )
 

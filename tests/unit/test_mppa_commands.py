@@ -30,8 +30,8 @@ from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
 from xtc.system import tool
 from xtc_targets.mppa import commands
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 
 STAND_IN = Path(__file__).parent / "mppa_toolchain"
 PROGRAMS = ("kvx-cos-gcc", "kvx-cluster", "kvx-qemu-offload-bridge", "kvx-board-diag")
@@ -124,7 +124,7 @@ SIMULATORS: dict[str, Callable[[Path], list[str]]] = {
 
 
 def device_of(platform: Any, toolchain: Path, **config: Any) -> MppaDevice:
-    return MppaDevice(MppaConfig(platform=platform, toolchain_dir=toolchain, **config))
+    return MppaDevice(MppaOptions(platform=platform, toolchain_dir=toolchain, **config))
 
 
 def wait_for_calls(toolchain: Path) -> list[list[str]]:

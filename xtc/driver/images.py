@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xtc.core.errors import UserError
-from xtc.driver.partition import DeviceCode
+from xtc.driver.assignment import DeviceCode
 from xtc.interfaces.artifact import Argument
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xtc.driver.partition import DeviceCode
+from xtc.driver.assignment import DeviceCode
 from xtc.ir.pipeline import Pipeline
 
 

@@ -75,7 +75,7 @@ class AddDefaultSchedules(SchedulingPass):
                 if graph_node(nest.op) not in fused:
                     _choose(nest, processor)
 
-    def chosen(self, module: Operation) -> dict[str, str]:
+    def schedules_in(self, module: Operation) -> dict[str, str]:
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)

@@ -54,7 +54,7 @@ class ScheduleContractions(SchedulingPass):
                 for nest in list(view.nests.values()):
                     self._schedule(nest)
 
-    def chosen(self, module: Operation) -> dict[str, str]:
+    def schedules_in(self, module: Operation) -> dict[str, str]:
         """Those of contractions that were not filled up: they are the graph's own."""
         return {
             node: schedule_line(op)

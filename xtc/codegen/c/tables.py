@@ -25,7 +25,7 @@ def declaration(prelude: Prelude, op: Operation, name: str) -> str:
         raise CompileError(f"the global {symbol_of(op)} cannot be written in C", notes=[str(op)])
     array = f"const {prelude.type(element)} {name}{array_suffix(shape or [1])}"
     if _VALUE not in op.attributes:
-        return f'extern {array} __attribute__((visibility("hidden")));'
+        return f"extern {array};"  # hidden where it is defined: code may be loaded far from data
     return "\n".join(broken(f"static {array} = {_table(op, element, shape or [1])};", 100))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One candidate's way: compiled in one guarded child, checked and timed in another.
+"""Candidates of a search: each is compiled in one guarded child, checked and timed in another.
 
-Whatever it does there becomes a status: of `xtc.search.records.STATUSES`.
+Any outcome has a status of `xtc.search.records.STATUSES`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Compiled:
     code: Data
 
 
-class Lane:
+class CandidateRunner:
     """Compiles and measures candidates of one problem; any thread may call."""
 
     def __init__(

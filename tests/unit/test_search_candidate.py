@@ -14,8 +14,8 @@ from tests.unit.search_support import a_run, seeded
 from tests.unit.search_worker import KINDS, graph
 from xtc.core.errors import UserError
 from xtc.search import Result, Store
+from xtc.search.candidate import Candidate, CandidateRunner, Outcome
 from xtc.search.evaluator import LocalEvaluator
-from xtc.search.lane import Candidate, Lane, Outcome
 from xtc.search.problem import Problem
 from xtc.system.sandbox import Limits
 
@@ -31,19 +31,19 @@ def problem(tmp_path: Path) -> Problem:
 
 
 @pytest.fixture
-def lane(problem: Problem) -> Iterator[Lane]:
-    lane = Lane(problem, SHORT, SHORT, "tests.unit.search_worker")
-    yield lane
-    lane.close()
+def runner(problem: Problem) -> Iterator[CandidateRunner]:
+    runner = CandidateRunner(problem, SHORT, SHORT, "tests.unit.search_worker")
+    yield runner
+    runner.close()
 
 
-def outcome(lane: Lane, kind: str, best: float | None = None) -> Outcome:
-    compiled = lane.compile(Candidate(kind, {}))
-    return compiled if isinstance(compiled, Outcome) else lane.measure(compiled, best)
+def outcome(runner: CandidateRunner, kind: str, best: float | None = None) -> Outcome:
+    compiled = runner.compile(Candidate(kind, {}))
+    return compiled if isinstance(compiled, Outcome) else runner.measure(compiled, best)
 
 
-def test_every_kind_of_candidate_gets_its_status(lane: Lane) -> None:
-    found = {kind: outcome(lane, kind) for kind in KINDS}
+def test_every_kind_of_candidate_gets_its_status(runner: CandidateRunner) -> None:
+    found = {kind: outcome(runner, kind) for kind in KINDS}
     assert {kind: entry.status for kind, entry in found.items()} == {
         kind: status for kind, (_, status) in KINDS.items()
     }
@@ -53,12 +53,12 @@ def test_every_kind_of_candidate_gets_its_status(lane: Lane) -> None:
     assert "compiling ran out of memory" in found["compiler fills memory"].message
 
 
-def test_a_slow_candidate_gets_few_samples(lane: Lane) -> None:
-    assert len(outcome(lane, "right").samples) > 3
-    assert len(outcome(lane, "right", best=1e-12).samples) <= 2
-    compiled = lane.compile(Candidate("right", {}, repeat=7))
+def test_a_slow_candidate_gets_few_samples(runner: CandidateRunner) -> None:
+    assert len(outcome(runner, "right").samples) > 3
+    assert len(outcome(runner, "right", best=1e-12).samples) <= 2
+    compiled = runner.compile(Candidate("right", {}, repeat=7))
     assert not isinstance(compiled, Outcome)
-    assert len(lane.measure(compiled, 1e-12).samples) == 7
+    assert len(runner.measure(compiled, 1e-12).samples) == 7
 
 
 def mixture(count: int, seed: int) -> list[str]:
@@ -68,11 +68,11 @@ def mixture(count: int, seed: int) -> list[str]:
     return [rng.choice(bad) if i % 2 else "right" for i in range(count)]
 
 
-def test_a_search_survives_them_all(lane: Lane, tmp_path: Path, is_long: bool) -> None:
+def test_a_search_survives_them_all(runner: CandidateRunner, tmp_path: Path, is_long: bool) -> None:
     kinds = mixture(500 if is_long else 24, 1)
     waiting = {f"{kind} #{number}": kind for number, kind in enumerate(kinds)}
     todo = list(waiting)
-    with Store(tmp_path / "t.db") as store, LocalEvaluator(lane, 2) as evaluator:
+    with Store(tmp_path / "t.db") as store, LocalEvaluator(runner, 2) as evaluator:
         run, pending = store.add_run(a_run()).number, 0
         while todo or pending:
             while todo and pending < evaluator.capacity:
@@ -94,8 +94,8 @@ def _result(found: Outcome) -> Result:
 
 def test_closing_leaves_no_process(problem: Problem) -> None:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    lane = Lane(problem, Limits(60), Limits(60), "tests.unit.search_worker")
-    with LocalEvaluator(lane, 2) as evaluator:
+    runner = CandidateRunner(problem, Limits(60), Limits(60), "tests.unit.search_worker")
+    with LocalEvaluator(runner, 2) as evaluator:
         for kind in ("compiler hangs", "right", "hang"):
             evaluator.submit(Candidate(kind, {}))
         assert evaluator.next(60) is not None

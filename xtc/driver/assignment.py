@@ -32,8 +32,8 @@ class DeviceCode:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The graph, and what compiles its parts.
+class Assignment:
+    """The graph, and the targets that compile its program and its kernels.
 
     Attributes:
         graph: with every placement decided.
@@ -48,8 +48,8 @@ class Parts:
     devices: Mapping[str, DeviceCode]
 
 
-def parts_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Parts:
-    """Split the work on `graph`, whose dimensions are known.
+def assignment_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Assignment:
+    """Assign the work on `graph`, whose dimensions are known, to targets.
 
     `target` is a target's name or a device. An accelerator leaves the program to the host; a graph
     that places nothing at all runs on it as a whole. Raises UserError.
@@ -69,7 +69,7 @@ def parts_of(graph: Graph, target: object, options: Mapping[str, Any]) -> Parts:
         codes[name] = DeviceCode(compiler, _options(compiler, live.get(name), given))
     if codes:
         program.check_offload(program_options)
-    return Parts(graph, program, program_options, codes)
+    return Assignment(graph, program, program_options, codes)
 
 
 def program_target(name: str) -> ProgramTarget:

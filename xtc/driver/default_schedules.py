@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xtc.ir.passes import Pass
 
 
-def chosen_schedules(compilation: Compilation) -> dict[str, str]:
+def default_schedules(compilation: Compilation) -> dict[str, str]:
     """The schedules that operators of the graph get, by name, as one line of YAML each.
 
     Runs the stages up to `scheduled` once more and reads the IR after the pass that chooses.
@@ -25,7 +25,7 @@ def chosen_schedules(compilation: Compilation) -> dict[str, str]:
 
     def read(step: Pass, module: Operation) -> None:
         if isinstance(step, SchedulingPass):
-            found.update(step.chosen(module))
+            found.update(step.schedules_in(module))
 
     with mlir.Context():
         module = mlir.Module.parse(compilation.source()).operation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MppaConfig: its defaults, and what it refuses before anything is opened."""
+"""MppaOptions: its defaults, and what it refuses before anything is opened."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from typing import Any
 import pytest
 
 from xtc.core.errors import DeviceNotFound, UserError
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import COOLIDGE_V1, COOLIDGE_V2
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 
 
 def test_the_default_is_the_whole_newer_machine_simulated() -> None:
-    config = MppaConfig()
-    assert (config.platform, config.arch, config.machine) == ("sim", "kv3-2", COOLIDGE_V2)
-    assert (config.cluster_count, config.pe_count, config.clock) == (5, 16, 1.2e9)
-    assert (config.sim_schedule, config.dma_mode, config.ddr_bytes) == (
+    options = MppaOptions()
+    assert (options.platform, options.arch, options.machine) == ("sim", "kv3-2", COOLIDGE_V2)
+    assert (options.cluster_count, options.pe_count, options.clock) == (5, 16, 1.2e9)
+    assert (options.sim_schedule, options.dma_mode, options.ddr_bytes) == (
         "sequential",
         "synchronous",
         1 << 30,
     )
 
 
-def test_a_configuration_is_a_value() -> None:
-    config = MppaConfig(arch="kv3-1", clusters=2, pes=4, clock_hz=8e8)
-    assert config == MppaConfig(arch="kv3-1", clusters=2, pes=4, clock_hz=8e8)
-    assert hash(config) == hash(dataclasses.replace(config))
-    assert (config.machine, config.cluster_count, config.pe_count) == (COOLIDGE_V1, 2, 4)
-    assert config.clock == 8e8
+def test_options_are_a_value() -> None:
+    options = MppaOptions(arch="kv3-1", clusters=2, pes=4, clock_hz=8e8)
+    assert options == MppaOptions(arch="kv3-1", clusters=2, pes=4, clock_hz=8e8)
+    assert hash(options) == hash(dataclasses.replace(options))
+    assert (options.machine, options.cluster_count, options.pe_count) == (COOLIDGE_V1, 2, 4)
+    assert options.clock == 8e8
     with pytest.raises(dataclasses.FrozenInstanceError):
-        config.arch = "kv3-2"  # type: ignore[misc]
+        options.arch = "kv3-2"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_configuration_is_a_value() -> None:
 )
 def test_what_does_not_fit_is_refused(given: dict[str, Any], what: str) -> None:
     with pytest.raises(UserError, match=what):
-        MppaConfig(**given)
+        MppaOptions(**given)
 
 
 def test_a_name_that_is_close_is_suggested() -> None:
     with pytest.raises(UserError) as error:
-        MppaConfig(arch="kv3_2")
+        MppaOptions(arch="kv3_2")
     assert error.value.hints == ("did you mean 'kv3-2'?",)
 
 
@@ -97,8 +97,8 @@ def test_what_only_a_simulator_can_do_is_for_the_simulator(
     given: dict[str, Any], platform: Any
 ) -> None:
     name = next(iter(given))
-    with pytest.raises(UserError, match=f"{name}=.* is for the simulator, not for .*'{platform}'"):
-        MppaConfig(platform=platform, **given)
+    with pytest.raises(UserError, match=f"{name}=.* is not for platform '{platform}'"):
+        MppaOptions(platform=platform, **given)
 
 
 @pytest.mark.parametrize("platform", ["iss", "qemu", "hw"])
@@ -107,23 +107,23 @@ def test_a_missing_toolchain_is_named_by_its_variable(
 ) -> None:
     monkeypatch.delenv("KALRAY_TOOLCHAIN_DIR", raising=False)
     with pytest.raises(DeviceNotFound, match="KALRAY_TOOLCHAIN_DIR is not set") as error:
-        MppaDevice(MppaConfig(platform=platform)).init_device()
+        MppaDevice(MppaOptions(platform=platform)).init_device()
     assert any("set KALRAY_TOOLCHAIN_DIR" in hint for hint in error.value.hints)
     monkeypatch.setenv("KALRAY_TOOLCHAIN_DIR", str(tmp_path / "gone"))
     with pytest.raises(DeviceNotFound, match=f"no folder {tmp_path / 'gone'}"):
-        MppaDevice(MppaConfig(platform=platform)).init_device()
+        MppaDevice(MppaOptions(platform=platform)).init_device()
 
 
 def test_the_toolchain_given_goes_before_the_variable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("KALRAY_TOOLCHAIN_DIR", str(tmp_path))
-    assert MppaConfig(platform="iss").toolchain() == tmp_path
+    assert MppaOptions(platform="iss").toolchain() == tmp_path
     own = tmp_path / "own"
     own.mkdir()
-    assert MppaConfig(platform="iss", toolchain_dir=own).toolchain() == own
+    assert MppaOptions(platform="iss", toolchain_dir=own).toolchain() == own
 
 
-def test_a_device_takes_a_configuration_and_nothing_else() -> None:
-    with pytest.raises(UserError, match="takes an MppaConfig, not 'sim'"):
+def test_a_device_takes_options_and_nothing_else() -> None:
+    with pytest.raises(UserError, match="takes MppaOptions, not 'sim'"):
         MppaDevice("sim")  # type: ignore[arg-type]
