@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Register layouts: which thread of a group holds which elements of a tile, and in which order.
 
-A dimension of a tile is factored into modes, outermost first. Each mode is either spatial, a digit of
-the thread's number, or local, a digit of the element's position among those of one thread. A spatial
-entry may also be a replication: threads that differ only in that digit hold the same elements.
+A dimension of a tile is factored into modes, outermost first. Each mode is either spatial, a digit
+of the thread's number, or local, a digit of the element's position among those of one thread. A
+spatial entry may also be a replication: threads that differ only in that digit hold the same.
 
     spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighbours of a row each
     shape (2, 8)  modes (2, 4, 2)  spatial (0, 1)  local (2,)
@@ -100,7 +100,7 @@ class RegisterLayout:
         return found
 
     def replica_digits(self) -> list[tuple[int, int]]:
-        """Of each replication: the size of its digit, and what a step adds to the thread's number."""
+        """Of each replication: the size of its digit, and its step in the thread's number."""
         sizes = self.spatial_shape
         return [
             (sizes[at], math.prod(sizes[at + 1 :]))
@@ -206,8 +206,8 @@ class RegisterLayout:
         return layout
 
     def __str__(self) -> str:
-        parts = (("shape", self.shape), ("modes", self.modes))
-        parts += (("spatial", self.spatial), ("local", self.local))
+        parts = [("shape", self.shape), ("modes", self.modes)]
+        parts += [("spatial", self.spatial), ("local", self.local)]
         return " ".join(f"{name}({','.join(map(str, values))})" for name, values in parts)
 
 
@@ -215,7 +215,9 @@ def parse_layout(text: str) -> RegisterLayout:
     """The layout that `str` has written. Raises UserError for other texts."""
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise UserError(f"{text!r} is no layout", hints=["shape(2,8) modes(2,4,2) spatial(0,1) ..."])
+        raise UserError(
+            f"{text!r} is no layout", hints=["shape(2,8) modes(2,4,2) spatial(0,1) ..."]
+        )
     numbers = [tuple(map(int, part.split(","))) if part else () for part in match.groups()]
     return RegisterLayout(*numbers)
 
@@ -252,7 +254,9 @@ def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
     Where there are more threads than such groups, the last ones replicate. `threads` is a power of
     two; sizes need not be.
     """
-    left, inner, outer = threads, [], []
+    left = threads
+    inner: list[tuple[int, int]] = []
+    outer: list[int] = []
     for size in reversed(shape):
         packed = math.gcd(packed, size)
         here = math.gcd(left, size // packed)

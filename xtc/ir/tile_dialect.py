@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dialect `tile`: what a thread block does with tiles that no upstream dialect has.
 
-A tile in registers is a `tensor`, whose encoding `#tile.layout<"...">` is its register layout once it
-is known; a tile in shared memory is a `memref` in space 2, and global memory a strided `memref` in
-space 1. Arithmetic on tiles is `arith` and `math`, control flow is `scf`.
+A tile in registers is a `tensor`, whose encoding `#tile.layout<"...">` is its register layout once
+it is known; a tile in shared memory is a `memref` in space 2, and global memory a strided `memref`
+in space 1. Arithmetic on tiles is `arith` and `math`, control flow is `scf`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xtc.core.errors import CompileError
 from xtc.core.tile_layout import RegisterLayout, parse_layout
 from xtc.ir.mlir import Attribute, Context, RankedTensorType, Type
 
@@ -60,6 +61,14 @@ def layout_of(type: Type | Value) -> RegisterLayout | None:
         return None
     text = str(tensor.encoding)
     return parse_layout(text[text.index('"') + 1 : text.rindex('"')])
+
+
+def known_layout(type: Type | Value) -> RegisterLayout:
+    """The layout of a tile. Raises CompileError while it is not known."""
+    found = layout_of(type)
+    if found is None:
+        raise CompileError("a tile has no layout", hints=["run infer-tile-layouts first"])
+    return found
 
 
 def with_layout(type: Type, layout: RegisterLayout | None) -> RankedTensorType:

@@ -2,8 +2,8 @@
 """Arithmetic on run-time scalars and register tiles, as operations of `arith` and `math`.
 
 Both are `Data`: an SSA value, an element type and a shape, which is empty for a scalar. Operands of
-two types are made the wider one, a number beside a value takes its type, and shapes are broadcast as
-NumPy does.
+two types are made the wider one, a number beside a value takes its type, and shapes are broadcast
+as NumPy does.
 """
 
 from __future__ import annotations

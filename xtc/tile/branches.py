@@ -11,6 +11,7 @@ from xtc.core.errors import UserError
 from xtc.ir.mlir import Block, InsertionPoint, Value, scf
 from xtc.tile.arithmetic import cast, data
 from xtc.tile.slots import AnySlot, Names, Unset, changed, contents, require_same, slots
+from xtc.tile.types import DataType
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
 Frames = Sequence[Names]
@@ -83,20 +84,32 @@ def branch(
     merged = _Merge(made.then_block, made.else_block)
     places = dict.fromkeys([*after[0].names, *after[1].names])
     owners = {**after[0].owners, **after[1].owners}
-    decided = [
-        (owners[place], merged.value(before.names.get(place), *_both(after, place)))
-        for place in places
-    ]
+    decided = [(owners[place], merged.value(*_both(after, place))) for place in places]
     tiles = [
         (tile, merged.tile(*(state.tiles.get(id(tile), (tile, old))[1] for state in after)))
         for tile, old in before.tiles.values()
     ]
     results = merged.finish(made)
     for (names, key), value in decided:
-        names[key] = value(results) if callable(value) else value
-    for tile, value in tiles:
-        if value is not None:
-            tile.value = value(results)
+        names[key] = value.of(results) if isinstance(value, _Handed) else value
+    for tile, number in tiles:
+        if number is not None:
+            tile.value = results[number]
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """A result of the branch, by its number."""
+
+    number: int
+    dtype: DataType
+    shape: tuple[int, ...]
+
+    def of(self, results: Sequence[Value]) -> Data:
+        value = results[self.number]
+        if self.shape:
+            return RegisterTensor(value, self.dtype, self.shape)
+        return Scalar(value, self.dtype)
 
 
 @dataclass
@@ -141,11 +154,9 @@ class _Merge:
         self.blocks = (then_block, else_block)
         self.yields: list[tuple[Value, Value]] = []
 
-    def value(self, before: Any, left: Any, right: Any) -> Any:
-        """What a name stands for after both: a value, or a function of the operation's results."""
-        if left is right or (not isinstance(left, Data) and not isinstance(right, Data) and (
-            type(left) is type(right) and left == right
-        )):
+    def value(self, left: Any, right: Any) -> Any:
+        """What a name stands for after both: what it is, or the number of a result."""
+        if left is right or _are_equal_constants(left, right):
             return left
         numbers = (Data, bool, int, float)
         if not isinstance(left, numbers) or not isinstance(right, numbers):
@@ -154,23 +165,19 @@ class _Merge:
         sides = [self._as_data(value, like, n) for n, value in enumerate((left, right))]
         if sides[0].dtype != sides[1].dtype or sides[0].shape != sides[1].shape:
             return _MISSING
-        number, (dtype, shape) = len(self.yields), (sides[0].dtype, sides[0].shape)
         self.yields.append((sides[0].value, sides[1].value))
-        if shape:
-            return lambda results: RegisterTensor(results[number], dtype, shape)
-        return lambda results: Scalar(results[number], dtype)
+        return _Handed(len(self.yields) - 1, sides[0].dtype, sides[0].shape)
 
-    def tile(self, left: Value, right: Value) -> Callable[[Any], Value] | None:
-        """The value of a tile after both; None where neither has changed it."""
+    def tile(self, left: Value, right: Value) -> int | None:
+        """The number of the result that a tile has; None where neither branch changes it."""
         if left == right:
             return None
-        number = len(self.yields)
         self.yields.append((left, right))
-        return lambda results: results[number]
+        return len(self.yields) - 1
 
     def _as_data(self, value: Any, like: Data | None, side: int) -> Data:
         with InsertionPoint(self.blocks[side]):
-            found = data(value, like.dtype if like else None)
+            found = data(value, None if like is None else like.dtype)
             return found if like is None or like.shape or found.shape else cast(found, like.dtype)
 
     def finish(self, made: Any) -> list[Value]:
@@ -186,6 +193,12 @@ class _Merge:
         return list(whole.results)
 
 
+def _are_equal_constants(left: Any, right: Any) -> bool:
+    if isinstance(left, Data) or isinstance(right, Data) or type(left) is not type(right):
+        return False
+    return bool(left == right)
+
+
 def _give(carried: Sequence[AnySlot], kinds: Sequence[Any], values: Sequence[Value]) -> None:
     for slot, (dtype, shape), value in zip(carried, kinds, values, strict=True):
         slot.write(value, dtype, shape)
@@ -199,16 +212,20 @@ def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
         if not shape and not found.shape:
             found = cast(found, dtype) if _keeps(found, dtype) else found
         if (found.dtype, found.shape) != (dtype, shape):
-            was = Scalar(found.value, dtype) if not shape else RegisterTensor(found.value, dtype, shape)
+            was = (
+                Scalar(found.value, dtype)
+                if not shape
+                else RegisterTensor(found.value, dtype, shape)
+            )
             raise UserError(
-                f"'{getattr(slot, 'key', 'a tile')}' is {was!r} before the loop, and {found!r} after "
-                "an iteration",
+                f"'{getattr(slot, 'key', 'a tile')}' is {was!r} before the loop, and {found!r} "
+                "after an iteration",
                 hints=["cast it, or annotate the variable: x: float32 = 0"],
             )
         values.append(found.value)
     return values
 
 
-def _keeps(found: Data, dtype: Any) -> bool:
+def _keeps(found: Data, dtype: DataType) -> bool:
     """Whether a scalar may silently become the type that the variable has."""
     return found.dtype.kind == dtype.kind == "int"

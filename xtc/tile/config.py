@@ -20,7 +20,7 @@ def use_device(device: AcceleratorDevice | None) -> None:
 
     Raises UserError for a device whose target has no tile kernels.
     """
-    global _used  # noqa: PLW0603
+    global _used
     if device is not None:
         support_of(device)
     _used = device

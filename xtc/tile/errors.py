@@ -50,13 +50,18 @@ def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
         raise
     except XtcError as error:
         raise _kernel_error(source, node, error.what, error) from None
-    except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, AttributeError) as error:
+    except (
+        TypeError,
+        ValueError,
+        IndexError,
+        KeyError,
+        ZeroDivisionError,
+        AttributeError,
+    ) as error:
         raise _kernel_error(source, node, f"{error}", None) from error
 
 
-def _kernel_error(
-    source: Source, node: ast.AST, what: str, error: XtcError | None
-) -> KernelError:
+def _kernel_error(source: Source, node: ast.AST, what: str, error: XtcError | None) -> KernelError:
     found = KernelError(
         what,
         where=source.location(node),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`break`, `continue` and early `return`, made into conditions of the statements that follow.
 
-    if done:                  if done:
-        break          ->         .left = True
-    work()                    if not .left:
-                                  work()
+if done:                  if done:
+    break          ->         .left = True
+work()                    if not .left:
+                              work()
 """
 
 from __future__ import annotations

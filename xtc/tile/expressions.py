@@ -219,7 +219,7 @@ class Expressions:
 
     def _Call(self, node: ast.Call) -> Any:  # noqa: N802
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
-            return super(self._class(), self.frame.names[self._self_name()])  # type: ignore[misc]
+            return super(self._class(), self.frame.names[self._self_name()])
         function = self.evaluate(node.func)
         arguments = tuple(self._elements(node.args))
         named: dict[str, Any] = {}
@@ -230,8 +230,8 @@ class Expressions:
 
     def _called(self, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if isinstance(function, MethodType) and is_user_method(function):
-            inner = function.__func__
-            return self.call_function(inner, (function.__self__, *arguments), named)  # type: ignore[arg-type]
+            inner: Any = function.__func__
+            return self.call_function(inner, (function.__self__, *arguments), named)
         if isinstance(function, type) and issubclass(function, Class):
             made = function.__new__(function)
             if isinstance(function.__init__, FunctionType):

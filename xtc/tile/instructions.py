@@ -162,7 +162,8 @@ class Instructions:
         along = _dims(dims, len(sizes), len(source.shape), "load_global")
         element = _memory_type(source.dtype)
         made = tile.load_global(source.value, values, along, tile.tile_type(sizes, element))
-        return _out(_from_memory(made, source.dtype, sizes), out)
+        tile_read: RegisterTensor = _out(_from_memory(made, source.dtype, sizes), out)
+        return tile_read
 
     def store_global(
         self,
@@ -188,7 +189,8 @@ class Instructions:
         made = tile.load_shared(
             source.value, tile.tile_type(source.shape, _memory_type(source.dtype))
         )
-        return _out(_from_memory(made, source.dtype, source.shape), out)
+        tile_read: RegisterTensor = _out(_from_memory(made, source.dtype, source.shape), out)
+        return tile_read
 
     def store_shared(self, dst: SharedTensor, src: RegisterTensor) -> None:
         """Write a tile to a shared tensor, or to the part that indices name."""
@@ -209,8 +211,7 @@ class Instructions:
     ) -> None:
         """Begin to copy a tile from global to shared memory, 0 outside of the tensor.
 
-        The threads that wait for it (`copy_async_wait_group`, `copy_async_wait_all`) and then `sync`
-        may read it.
+        It may be read after `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`.
         """
         source, target = _global(src, "copy_async"), _shared(dst, "copy_async")
         if evict is not None:
@@ -248,7 +249,8 @@ class Instructions:
         out: RegisterTensor | None = None,
     ) -> RegisterTensor:
         """`a @ b + c`, accumulated in the type of `c`, or in `acc_dtype` where there is none."""
-        return _out(dot_result(a, b, c, acc_dtype), out)
+        result: RegisterTensor = _out(dot_result(a, b, c, acc_dtype), out)
+        return result
 
     def cast(self, x: Any, dtype: DataType) -> Any:
         """The tile in another element type."""

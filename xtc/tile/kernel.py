@@ -72,8 +72,8 @@ class Kernel:
     @cached_property
     def shared_bytes(self) -> int:
         """Shared memory of a block, in bytes."""
-        placed = self._lowered("bufferized").body.operations[0].operation
-        return number_of(placed, LOCAL_BYTES)
+        placed = self._lowered("bufferized")  # the module owns what is in it
+        return number_of(placed.body.operations[0].operation, LOCAL_BYTES)
 
     @property
     def symbol(self) -> str:
@@ -95,7 +95,9 @@ class Kernel:
         try:
             PassRunner().run(module.operation, pipeline)
         except UserError as error:
-            raise KernelError(error.what, where=error.where, notes=error.notes, hints=error.hints) from None
+            raise KernelError(
+                error.what, where=error.where, notes=error.notes, hints=error.hints
+            ) from None
 
     @cached_property
     def image(self) -> bytes:
@@ -122,7 +124,9 @@ class Kernel:
         """Numbers that the arguments determine."""
         block = self.function.regions[0].blocks[0]
         words = zip(block.arguments, self._words(values), self._kinds(), strict=True)
-        return Scalars({a: kind.numpy.type(w) for a, w, kind in words if isinstance(kind, DataType)})
+        return Scalars(
+            {a: kind.numpy.type(w) for a, w, kind in words if isinstance(kind, DataType)}
+        )
 
     def _kinds(self) -> list[Any]:
         return [p.kind for p in self._parameters if not p.is_constant]
@@ -140,7 +144,9 @@ class Kernel:
     def written(self) -> list[bool]:
         """Of each argument of the function, whether the kernel writes the memory behind it."""
         stored = {
-            _argument(op.operands[1]) for op in all_operations(self.function) if op.name == "tile.store_global"
+            _argument(op.operands[1])
+            for op in all_operations(self.function)
+            if op.name == "tile.store_global"
         }
         return [number in stored for number in range(len(self._kinds()))]
 
@@ -155,7 +161,9 @@ class Kernel:
         arguments: list[Any] = []
         copies: list[tuple[DeviceArray, Any]] = []
         try:
-            for word, kind, written in zip(self._words(values), self._kinds(), self.written, strict=True):
+            for word, kind, written in zip(
+                self._words(values), self._kinds(), self.written, strict=True
+            ):
                 arguments.append(self._argument(device, word, kind, written, copies))
             device.launch(function, arguments, grid=grid)
             for array, original in copies:
@@ -191,9 +199,17 @@ class Kernel:
         """Run the kernel in the interpreter; see `Program.check`."""
         from xtc.tile.interpreter.run import interpret
 
-        buffers = [w if isinstance(k, PointerType) else k.numpy.type(w)
-                   for w, k in zip(self._words(values), self._kinds(), strict=True)]
-        return interpret(self.function, buffers, self.grid(values), self._support)
+        buffers = [
+            w if isinstance(k, PointerType) else k.numpy.type(w)
+            for w, k in zip(self._words(values), self._kinds(), strict=True)
+        ]
+        kernel = self._scheduled.body.operations[0].operation
+        return interpret(kernel, buffers, self.grid(values))
+
+    @cached_property
+    def _scheduled(self) -> Module:
+        """The module with layouts."""
+        return self._lowered("scheduled")
 
 
 def _argument(value: Any) -> int:
@@ -201,5 +217,3 @@ def _argument(value: Any) -> int:
     while not hasattr(value, "arg_number"):
         value = value.owner.operands[0]
     return int(value.arg_number)
-
-

@@ -133,7 +133,8 @@ def require_live(tensor: SharedTensor, name: str) -> None:
     """Raise UserError where the tensor's memory was given back."""
     if tensor.root.freed is not None:
         raise UserError(
-            f"{name} uses {tensor!r} after free_shared", notes=[f"it was freed at {tensor.root.freed}"]
+            f"{name} uses {tensor!r} after free_shared",
+            notes=[f"it was freed at {tensor.root.freed}"],
         )
 
 

@@ -28,9 +28,7 @@ class Program:
     recompiles it; each value of a constant does, once.
     """
 
-    def __init__(
-        self, cls: type[Script], args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, cls: type[Script], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self._cls, self._args, self._kwargs = cls, tuple(args), dict(kwargs)
         self._compiled: dict[Any, Kernel] = {}
         self._chosen: dict[Any, Kernel] = {}
@@ -203,7 +201,7 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
                 f"'{name}' is not contiguous, and a pointer has no strides",
                 hints=["pass numpy.ascontiguousarray(x)"],
             )
-        found = element_type(value.dtype).numpy
+        found: Any = element_type(value.dtype).numpy
     else:
         found = np.dtype(dtype) if isinstance(dtype, np.dtype) else None
     if kind.element is not None and found is not None and found != kind.element.numpy:

@@ -36,7 +36,7 @@ class Range:
             raise UserError("range takes a step other than 0")
         if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
             raise UserError("range(unroll='all') takes numbers that are known when compiling")
-        return Range(*bounds, stride, unroll)
+        return Range(bounds[0], bounds[1], stride, unroll)
 
     @property
     def is_known(self) -> bool:

@@ -82,6 +82,8 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
         bits = cast(binary("ne", x, 0) if x.dtype != boolean else x, int32)
         found = reduced(bits, dim, keepdim, "max" if kind == "any" else "min")
         return binary("ne", found, 0)
+    if x.dtype.kind == "int" and not x.dtype.signed and kind != "sum":
+        kind = f"u{kind}"
     dims = list(range(len(x.shape))) if dim is None else dimensions(dim, len(x.shape))
     result = x
     for number in dims:

@@ -58,7 +58,7 @@ def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
     function = _call_of(cls)
     node, source = syntax_of(function)
     signature = inspect.signature(function, eval_str=True)
-    found = []
+    found: list[Parameter] = []
     for syntax, parameter in zip(
         [*node.args.args, *node.args.kwonlyargs], signature.parameters.values(), strict=False
     ):

@@ -25,6 +25,7 @@ from xtc.tile.types import DataType, int32
 from xtc.tile.values import BINARY, Data, RegisterTensor, Scalar, SharedTensor
 
 _DEEPEST = 64
+_MOST_ITERATIONS = 4096
 
 
 class Transcriber(Expressions):
@@ -159,24 +160,39 @@ class Transcriber(Expressions):
     def _while_statement(self, node: ast.While) -> None:
         if node.orelse:
             raise UserError("a loop of a kernel has no else")
-        first = self._constant_condition(node.test)
-        if first is False:
+        if not exits(node.body, ast.Break, ast.Continue) and self._while_constant(node):
             return
         body, flags = self._exits_of(node)
         left = LEFT in flags
-        test = (lambda: self._unless_left(node.test)) if left else (
-            lambda: _truth(self.evaluate(node.test))
+        test = (
+            (lambda: self._unless_left(node.test))
+            if left
+            else (lambda: _truth(self.evaluate(node.test)))
         )
-        branches.while_loop(self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags))
+        branches.while_loop(
+            self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags)
+        )
 
     def _unless_left(self, test: ast.expr) -> Value:
         holds = arithmetic.data(self.evaluate(test))
         going = arithmetic.unary("not", self.frame.names[LEFT])
         return _truth(arithmetic.binary("and", arithmetic.cast(holds, going.dtype), going))
 
-    def _constant_condition(self, test: ast.expr) -> bool | None:
-        """What the condition is where it is written as a constant; None for any other."""
-        return bool(test.value) if isinstance(test, ast.Constant) else None
+    def _while_constant(self, node: ast.While) -> bool:
+        """Write out the iterations while the condition is constant; False where it is not."""
+        for number in range(_MOST_ITERATIONS):
+            condition = self.evaluate(node.test)
+            if isinstance(condition, Data):
+                if number:
+                    raise UserError("the condition is known when compiling at first, and then not")
+                return False
+            if not condition:
+                return True
+            self.block(node.body)
+        raise UserError(
+            f"a loop over constants has more than {_MOST_ITERATIONS} iterations",
+            hints=["declare what it counts with as a run-time number: i: int32 = 0"],
+        )
 
     def _exits_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
         """The body of a loop without break and continue, and the flags that it sets."""
@@ -257,7 +273,7 @@ class Transcriber(Expressions):
     def _counted(self, items: Range) -> tuple[list[Data], Callable[[Data], Data]]:
         """Bounds with a step above 0, and what the loop's variable is for each number."""
         step = items.step
-        if isinstance(step, int) and step > 0 or isinstance(step, Data):
+        if isinstance(step, Data) or step > 0:
             kind = _integer_type(items)
             bounds = [arithmetic.cast(n, kind) for n in (items.start, items.stop, step)]
             return bounds, lambda number: number

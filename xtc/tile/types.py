@@ -53,7 +53,7 @@ class DataType:
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of the same layout."""
         if self.name == "bfloat16":
-            return np.dtype(ml_dtypes.bfloat16)
+            return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
         return np.dtype("bool" if self.kind == "bool" else self.name)
 
     @property

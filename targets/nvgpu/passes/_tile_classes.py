@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xtc.ir.mlir import Operation, RankedTensorType, Value
 
@@ -12,6 +12,7 @@ RELATED = ("tile.broadcast", "tile.reduce", "tile.transpose", "tile.reshape", "t
 """Instructions whose operands and results have layouts that follow from each other."""
 
 _ALONE = ("tile.load_global", "tile.store_global", "tile.load_shared", "tile.store_shared")
+_ENDS = ("scf.yield", "scf.condition")
 
 
 def is_tile(value: Value) -> bool:
@@ -53,28 +54,28 @@ class Classes:
         for value in tiles[1:]:
             self._parents[self.of(value)] = self.of(tiles[0])
 
+    def _join_rows(self, *columns: Iterable[Value]) -> None:
+        for row in zip(*columns, strict=True):
+            self._join(row)
+
     def _join_around(self, op: Operation) -> None:
+        """Join what an operation hands on as it is, or computes element by element."""
         if op.name == "scf.for":
             body = op.regions[0].blocks[0]
-            ends = _end(body).operands
-            rows = zip(list(op.operands)[3:], list(body.arguments)[1:], ends, op.results, strict=True)
+            carried, inside = list(op.operands)[3:], list(body.arguments)[1:]
+            self._join_rows(carried, inside, _end(body).operands, op.results)
         elif op.name == "scf.while":
             before, after = (region.blocks[0] for region in op.regions)
-            condition = list(_end(before).operands)[1:]
-            for row in zip(op.operands, before.arguments, _end(after).operands, strict=True):
-                self._join(row)
-            rows = zip(condition, after.arguments, op.results, strict=True)  # type: ignore[assignment]
+            self._join_rows(op.operands, before.arguments, _end(after).operands)
+            self._join_rows(list(_end(before).operands)[1:], after.arguments, op.results)
         elif op.name == "scf.if":
             ends = [_end(region.blocks[0]).operands for region in op.regions if region.blocks]
-            rows = zip(*ends, op.results, strict=True) if len(op.results) else ()  # type: ignore[assignment]
+            if len(op.results):
+                self._join_rows(*ends, op.results)
         elif op.name == "tile.dot":
-            rows = ((op.operands[2], op.results[0]),)  # type: ignore[assignment]
-        elif op.name in (*RELATED, *_ALONE) or op.regions:
-            return
-        else:
-            rows = ((*op.operands, *op.results),)  # type: ignore[assignment]
-        for row in rows:
-            self._join(row)
+            self._join((op.operands[2], op.results[0]))
+        elif op.name not in (*RELATED, *_ALONE, *_ENDS) and not len(op.regions):
+            self._join((*op.operands, *op.results))
 
 
 def _end(block: object) -> Operation:

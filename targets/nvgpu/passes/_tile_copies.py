@@ -25,9 +25,7 @@ from xtc_targets.nvgpu.passes._tile_memory import (
 _NARROWEST = 4  # bytes that cp.async copies
 
 
-def copy(
-    tile: GlobalTile, view: SharedView, thread: Value, packed: int, in_bounds: bool
-) -> None:
+def copy(tile: GlobalTile, view: SharedView, thread: Value, packed: int, in_bounds: bool) -> None:
     """Begin to copy a tile; elements outside of the tensor become 0."""
     layout, nbytes = tile.layout, view.nbytes
     last = len(view.shape) - 1

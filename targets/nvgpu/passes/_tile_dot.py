@@ -7,8 +7,14 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from xtc.core.tile_layout import RegisterLayout, blocked, local, spatial
-from xtc.core.tile_layout import column_local, column_spatial
+from xtc.core.tile_layout import (
+    RegisterLayout,
+    blocked,
+    column_local,
+    column_spatial,
+    local,
+    spatial,
+)
 from xtc.ir.mlir import Operation, RankedTensorType
 from xtc_targets.nvgpu.passes._kernels import WARP
 

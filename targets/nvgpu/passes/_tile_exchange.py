@@ -12,7 +12,7 @@ from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, rema
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import InsertionPoint, IntegerType, Operation, Value, VectorType, arith, vector
 from xtc.ir.mlir_nvvm import nvvm
-from xtc.ir.tile_dialect import layout_of
+from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._shuffles import exchanged
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, read_shared, write_shared
@@ -34,8 +34,7 @@ def same_threads(before: RegisterLayout, after: RegisterLayout) -> bool:
 
 def reduced_digits(op: Operation) -> list[tuple[int, int]]:
     """Of each digit of a thread's number along a reduction's dimension: size, and step."""
-    layout, dim = layout_of(op.operands[0]), number_of(op, "dim")
-    assert layout is not None  # noqa: S101
+    layout, dim = known_layout(op.operands[0]), number_of(op, "dim")
     return [(size, step) for at, _, size, step in layout.thread_digits() if at == dim]
 
 
@@ -51,8 +50,7 @@ def crosses_warps(op: Operation) -> bool:
 
 def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
     """A thread's part of a tile in another layout, through shared memory where threads differ."""
-    before, after = layout_of(op.operands[0]), layout_of(op.results[0])
-    assert before is not None and after is not None  # noqa: S101
+    before, after = known_layout(op.operands[0]), known_layout(op.results[0])
     if same_threads(before, after):
         places = {offset: at for at, offset in enumerate(before.local_offsets)}
         order = [places[offset] for offset in after.local_offsets]
@@ -77,8 +75,7 @@ def permuted(value: Value, order: Sequence[int]) -> Value:
 
 def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
     """The reduction of a tile along a dimension; every thread gets the elements that it holds."""
-    source, result = layout_of(op.operands[0]), layout_of(op.results[0])
-    assert source is not None and result is not None  # noqa: S101
+    source, result = known_layout(op.operands[0]), known_layout(op.results[0])
     dim = number_of(op, "dim")
     combine = _combination(op, VectorType(value.type).element_type)
     rows = _rows(source, result, dim)
@@ -97,9 +94,12 @@ def _rows(source: RegisterLayout, result: RegisterLayout, dim: int) -> list[list
     """Positions in a thread's part of the source, as parts of which each has the result's order."""
     places = {offset: at for at, offset in enumerate(source.local_offsets)}
     steps = sorted({offset[dim] for offset in source.local_offsets})
-    return [
-        [places[(*o[:dim], step, *o[dim + 1 :])] for o in result.local_offsets] for step in steps
-    ]
+    return [[places[_moved(o, dim, step)] for o in result.local_offsets] for step in steps]
+
+
+def _moved(offset: tuple[int, ...], dim: int, step: int) -> tuple[int, ...]:
+    """The offset with this number in a dimension."""
+    return (*offset[:dim], step, *offset[dim + 1 :])
 
 
 def _combination(op: Operation, element: Type) -> Callable[[Value, Value], Value]:
@@ -132,14 +132,18 @@ def _over_warps(
 ) -> Value:
     """Each thread stores its part, and reads those of the threads that differ in these digits."""
     digits = [digit for digit in reduced_digits(op) if not in_warp(*digit)]
-    layout = layout_of(op.operands[0])
-    assert layout is not None  # noqa: S101
+    layout = known_layout(op.operands[0])
     type = VectorType(total.type)
     count = type.shape[0]
     view = SharedView.dense(shared, op, (count, layout.spatial_size), type.element_type)
     nvvm.barrier(None)
     for n in range(count):
-        view.store(vector.extract_strided_slice(VectorType.get([1], type.element_type), total, [n], [1], [1]), [n, thread])
+        view.store(
+            vector.extract_strided_slice(
+                VectorType.get([1], type.element_type), total, [n], [1], [1]
+            ),
+            [n, thread],
+        )
     nvvm.barrier(None)
     first: Number = thread
     for size, step in digits:
@@ -155,7 +159,7 @@ def _over_warps(
         found = vector.from_elements(type, parts)
         result = found if result is None else combine(result, found)
     nvvm.barrier(None)
-    assert result is not None  # noqa: S101
+    assert result is not None  # noqa: S101  a digit has a size of 2, at least
     return result
 
 
@@ -172,6 +176,3 @@ def _narrowed(value: Value, element: Type) -> Value:
     if type.element_type == element:
         return value
     return arith.trunci(VectorType.get(type.shape, element), value)
-
-
-

@@ -71,7 +71,7 @@ def first_replica(layout: RegisterLayout, thread: Value) -> list[Value]:
 
 def bytes_of(element: Type) -> int:
     """Bytes of an element in memory."""
-    return max(1, int(element.width) // 8)  # type: ignore[attr-defined]
+    return max(1, int(element.width) // 8)
 
 
 def groups_of(layout: RegisterLayout, dim: int, widest: int) -> list[list[int]]:
@@ -138,7 +138,7 @@ class SharedView:
         return max(found) if found else None
 
     def swizzle(self) -> tuple[int, int] | None:
-        """How far the bits of a row that are mixed in are shifted, and their mask; None: not mixed."""
+        """The shift and the mask of the bits of a row that are mixed in; None: none are."""
         chunks = self.row_bytes >> _CHUNK
         if chunks < 2 or self.row_bytes & (self.row_bytes - 1):
             return None
@@ -178,8 +178,10 @@ class SharedView:
         if dim is None or self.strides[dim] != 1:
             return 1
         others = [stride for at, stride in enumerate(self.strides) if at != dim]
-        return math.gcd(ACCESS_BYTES // self.nbytes, *others) if others else (
-            ACCESS_BYTES // self.nbytes
+        return (
+            math.gcd(ACCESS_BYTES // self.nbytes, *others)
+            if others
+            else (ACCESS_BYTES // self.nbytes)
         )
 
     def load(
@@ -409,6 +411,3 @@ def _wide(number: Number) -> Value:
     if IntegerType(number.type).width == 64:
         return number
     return arith.extsi(i64, number)
-
-
-

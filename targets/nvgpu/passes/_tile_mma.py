@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from xtc.core.tile_layout import RegisterLayout
@@ -20,7 +21,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
-from xtc.ir.tile_dialect import layout_of
+from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._mma_contraction import Kind
 from xtc_targets.nvgpu.passes._mma_loop import mma
@@ -35,15 +36,14 @@ _WORDS = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i
 
 def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
     """A thread's part of `a @ b + c`."""
-    layouts = [layout_of(value) for value in op.operands]
+    layouts = [known_layout(value) for value in op.operands]
     if _is_mma(layouts[2]):
         return _by_mma(layouts, a, b, c)
     return _by_thread(layouts, a, b, c)
 
 
-def _is_mma(layout: RegisterLayout | None) -> bool:
+def _is_mma(layout: RegisterLayout) -> bool:
     """Whether pairs of a row lie over lanes as the sums of mma.sync do."""
-    assert layout is not None  # noqa: S101
     return layout.local_size % 4 == 0 and is_matrices(layout)
 
 
@@ -73,9 +73,8 @@ def _pair_dim(layout: RegisterLayout) -> int | None:
     return None
 
 
-def _by_mma(layouts: Sequence[RegisterLayout | None], a: Value, b: Value, c: Value) -> Value:
-    left, right, total = layouts
-    assert left is not None and right is not None and total is not None  # noqa: S101
+def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
+    left, right = layouts[:2]
     steps = left.shape[1] // K_STEP
     rows = left.local_size // (8 * steps)
     columns = right.local_size // (4 * steps)
@@ -105,10 +104,9 @@ def _words(value: Value, kind: Kind) -> list[Value]:
     return [llvm.bitcast(Type.parse("vector<2xf16>"), word) for word in words]
 
 
-def _by_thread(layouts: Sequence[RegisterLayout | None], a: Value, b: Value, c: Value) -> Value:
+def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
     """Each thread adds up, in order, what its elements of the result need."""
     left, right, total = layouts
-    assert left is not None and right is not None and total is not None  # noqa: S101
     a, b = (_wider(value, VectorType(c.type).element_type) for value in (a, b))
     places = [{o: at for at, o in enumerate(layout.local_offsets)} for layout in (left, right)]
     positions: dict[int, list[int]] = {}
@@ -124,8 +122,13 @@ def _by_thread(layouts: Sequence[RegisterLayout | None], a: Value, b: Value, c: 
             spread = vector.broadcast(sums[row].type, factor)
             sums[row] = plus(sums[row], times(spread, permuted(b, columns)))
     order = [(row, n) for row, found in positions.items() for n in range(len(found))]
-    by_place = {at: pair for pair, at in zip(order, sum(positions.values(), []), strict=True)}
-    elements = [vector.extract(sums[by_place[at][0]], [], [by_place[at][1]]) for at in sorted(by_place)]
+    by_place = {
+        at: pair
+        for pair, at in zip(order, itertools.chain.from_iterable(positions.values()), strict=True)
+    }
+    elements = [
+        vector.extract(sums[by_place[at][0]], [], [by_place[at][1]]) for at in sorted(by_place)
+    ]
     return vector.from_elements(c.type, elements)
 
 
@@ -209,6 +212,3 @@ def _load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
         return [loaded]
     i32 = IntegerType.get_signless(32)
     return [llvm.extractvalue(i32, loaded, [number]) for number in range(count)]
-
-
-

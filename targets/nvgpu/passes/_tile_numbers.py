@@ -91,7 +91,7 @@ class Numbers:
         """Whether `offset + extent` is known to be at most `size`, and `offset` not negative."""
         number = known(offset)
         if isinstance(number, int) and isinstance(size, int):
-            return 0 <= number and number + extent <= size
+            return number >= 0 and number + extent <= size
         if not isinstance(offset, BlockArgument) or offset.arg_number != 0:
             return False
         op = offset.owner.owner
@@ -100,15 +100,17 @@ class Numbers:
         lower, upper, step = (known(operand) for operand in list(op.operands)[:3])
         if not isinstance(lower, int) or not isinstance(step, int) or lower < 0:
             return False
-        return isinstance(upper, int) and isinstance(size, int) and (
-            lower % step == 0 and upper % step == 0 and extent <= step and upper <= size
+        return (
+            isinstance(upper, int)
+            and isinstance(size, int)
+            and (lower % step == 0 and upper % step == 0 and extent <= step and upper <= size)
         )
 
 
 def global_sizes(memory: Value) -> tuple[list[Value | int], list[Value | int], Value | int]:
     """Sizes, strides and offset of a view of global memory, integers where they are known."""
     op = _owner(memory)
-    assert op is not None and op.name == "memref.reinterpret_cast"  # noqa: S101
+    assert op is not None  # noqa: S101  a view is made by an operation
     type = MemRefType(memory.type)
     strides, offset = type.get_strides_and_offset()
     segments = list(op.attributes["operandSegmentSizes"])

@@ -39,8 +39,8 @@ class InferTileLayouts(Pass):
     After:
         %a = "tile.load_shared"(%sa) : (..) -> tensor<64x32xf16, #tile.layout<"shape(64,32) ..">>
 
-    Tiles that go through the same elementwise instructions, loops and branches have one layout: that
-    which the user gave, else a dot's, else that of 16-byte accesses to global memory. A
+    Tiles that go through the same elementwise instructions, loops and branches have one layout,
+    the user's, else a dot's, else that of 16-byte accesses to global memory. A
     `tile.convert_layout` stands where an instruction wants another one.
 
     Raises UserError where a user's layout does not fit the block, or two of them meet.
@@ -68,7 +68,9 @@ class _Inference:
         self.numbers = Numbers(kernel)
         self.layouts: dict[int, RegisterLayout] = {}
         self.givers: dict[int, Operation] = {}
-        self.dots: dict[int, DotLayouts] = {}  # by the operation's identity: its hash changes with types
+        self.dots: dict[
+            int, DotLayouts
+        ] = {}  # by the operation's identity: its hash changes with types
 
     def run(self) -> None:
         self._annotations()
@@ -80,7 +82,7 @@ class _Inference:
         self._write()
 
     def _assign(self, value: Value, layout: RegisterLayout, op: Operation) -> None:
-        """Give a tile's class a layout, and those that follow from it theirs, where they have none."""
+        """Give a tile's class a layout, and theirs to those that follow, where they have none."""
         number = self.classes.of(value)
         if number in self.layouts:
             return
@@ -115,7 +117,10 @@ class _Inference:
                 raise UserError(
                     f"annotate_layout: the layout is for {layout.spatial_size} threads",
                     where=where,
-                    notes=[f"the block has {self.threads}: {self.warps} warps", f"layout: {layout}"],
+                    notes=[
+                        f"the block has {self.threads}: {self.warps} warps",
+                        f"layout: {layout}",
+                    ],
                 )
             number = self.classes.of(op.results[0])
             if number in self.layouts and self.layouts[number] != layout:
@@ -164,7 +169,9 @@ class _Inference:
     def _write(self) -> None:
         values = [value for op in self.ops for value in _tiles(op)]
         blocks = [b for op in self.ops for region in op.regions for b in region.blocks]
-        values += [argument for block in blocks for argument in block.arguments if is_tile(argument)]
+        values += [
+            argument for block in blocks for argument in block.arguments if is_tile(argument)
+        ]
         for value in values:
             number = self.classes.of(value)
             if number not in self.layouts:
@@ -254,7 +261,7 @@ def _convert_result(op: Operation, made: RegisterLayout | None) -> None:
     following = after[after.index(op) + 1]
     with InsertionPoint(following):
         converted = tile.convert_layout(result, expected)
-    result.replace_all_uses_except(converted, converted.owner)
+    result.replace_all_uses_except(converted, [converted.owner.operation])
 
 
 def _retype_constant(op: Operation) -> None:

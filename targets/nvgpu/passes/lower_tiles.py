@@ -37,17 +37,18 @@ from xtc.ir.mlir import (
 from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
-from xtc.ir.tile_dialect import layout_of
+from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import (
     SHARED_BYTES,
+    THREAD_ID,
     WARP,
     set_apart,
     set_shape,
     shared_bytes,
 )
 from xtc_targets.nvgpu.passes._shared import shared_memory
-from xtc_targets.nvgpu.passes._thread_code import THREAD_ID, address_of, as_i32, register
+from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_copies import copy
 from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
@@ -78,7 +79,7 @@ _GRID_DIMS = (
 
 @dataclass(frozen=True)
 class LowerTiles(Pass):
-    """Write what one thread does: tiles become vectors of its elements, accesses its loads and stores.
+    """Write what one thread does: tiles become vectors of its elements.
 
     Before, with `xtc.warps = 4`:
         %a = "tile.load_shared"(%sa) : (memref<64x32xf16, 2>) -> tensor<64x32xf16, #tile.layout<..>>
@@ -141,20 +142,11 @@ class _Lowering:
         """What a value has become; arguments of the kernel stay."""
         return self.values.get(old, old)
 
-    def layout(self, tile: Value) -> RegisterLayout:
-        """The layout of a tile."""
-        found = layout_of(tile)
-        if found is None:
-            raise CompileError("a tile has no layout", hints=["run infer-tile-layouts first"])
-        return found
-
     def type(self, old: Type) -> Type:
         """The type of what a thread has of a value."""
         if not isinstance(old, RankedTensorType):
             return old
-        layout = layout_of(old)
-        assert layout is not None  # noqa: S101
-        return VectorType.get([layout.local_size], old.element_type)
+        return VectorType.get([known_layout(old).local_size], old.element_type)
 
     def shared_base(self) -> Value:
         """The address of the block's shared memory."""
@@ -269,22 +261,22 @@ class _Lowering:
         return GlobalTile(view, layout, dims_of(op), new, self.thread, inside)
 
     def load_global(self, op: Operation) -> None:
-        tile = self._access(op, op.operands[0], self.layout(op.results[0]))
+        tile = self._access(op, op.operands[0], known_layout(op.results[0]))
         packed = packed_elements(self.numbers, op, op.operands[0])
         self.values[op.results[0]] = tile.load(packed)
 
     def store_global(self, op: Operation) -> None:
-        tile = self._access(op, op.operands[1], self.layout(op.operands[0]))
+        tile = self._access(op, op.operands[1], known_layout(op.operands[0]))
         packed = packed_elements(self.numbers, op, op.operands[1])
         tile.store(self.value(op.operands[0]), packed, self.thread)
 
     def load_shared(self, op: Operation) -> None:
-        view, layout = self._view(op.operands[0]), self.layout(op.results[0])
+        view, layout = self._view(op.operands[0]), known_layout(op.results[0])
         read = read_matrices if takes_matrices(view, layout) else read_shared
         self.values[op.results[0]] = read(view, layout, self.thread)
 
     def store_shared(self, op: Operation) -> None:
-        layout, value = self.layout(op.operands[0]), self.value(op.operands[0])
+        layout, value = known_layout(op.operands[0]), self.value(op.operands[0])
         write_shared(self._view(op.operands[1]), layout, self.thread, value)
 
     def copy_async(self, op: Operation) -> None:
@@ -312,7 +304,7 @@ class _Lowering:
         self.values[op.results[0]] = dot(op, *(self.value(operand) for operand in op.operands))
 
     def indices(self, op: Operation) -> None:
-        layout, dim = self.layout(op.results[0]), number_of(op, "dim")
+        layout, dim = known_layout(op.results[0]), number_of(op, "dim")
         i32 = IntegerType.get_signless(32)
         base = as_i32(thread_base(layout, self.thread)[dim])
         type = VectorType.get([layout.local_size], i32)
@@ -325,7 +317,7 @@ class _Lowering:
         self.values[op.results[0]] = value
 
     def broadcast(self, op: Operation) -> None:
-        source, result = self.layout(op.operands[0]), self.layout(op.results[0])
+        source, result = known_layout(op.operands[0]), known_layout(op.results[0])
         places = {offset: at for at, offset in enumerate(source.local_offsets)}
         order = [
             places[tuple(0 if size == 1 else n for n, size in zip(o, source.shape, strict=True))]

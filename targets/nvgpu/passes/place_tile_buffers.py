@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place-tile-buffers: tensors of a tile kernel, and what conversions need, share a block's memory."""
+"""place-tile-buffers: what a tile kernel keeps in shared memory gets its place there."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import top_level
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc.ir.tile_dialect import layout_of
+from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
 from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
 
 OFFSET = "nvgpu.offset"
 """Integer on an allocation, a conversion or a reduction: where its memory begins, in bytes."""
@@ -96,8 +97,7 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
         if op.name == "memref.alloc":
             found.append(_Buffer(op, _bytes_of(op), at, _last_use(op, numbers)))
         elif op.name == "tile.convert_layout":
-            before, after = layout_of(op.operands[0]), layout_of(op.results[0])
-            if before is not None and after is not None and not same_threads(before, after):
+            if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
                 found.append(_Buffer(op, _tile_bytes(op), at, at))
         elif op.name == "tile.reduce" and crosses_warps(op):
             found.append(_Buffer(op, _partial_bytes(op), at, at))
@@ -126,21 +126,18 @@ def _first_fit(buffer: _Buffer, placed: list[_Buffer]) -> int:
 
 def _bytes_of(op: Operation) -> int:
     type = MemRefType(op.results[0].type)
-    return math.prod(type.shape) * max(1, type.element_type.width // 8)
+    return int(math.prod(type.shape)) * bytes_of(type.element_type)
 
 
 def _tile_bytes(op: Operation) -> int:
     type = RankedTensorType(op.operands[0].type)
-    return math.prod(type.shape) * max(1, type.element_type.width // 8)
+    return int(math.prod(type.shape)) * bytes_of(type.element_type)
 
 
 def _partial_bytes(op: Operation) -> int:
-    layout = layout_of(op.operands[0])
-    assert layout is not None  # noqa: S101
-    reduced = layout_of(op.results[0])
-    assert reduced is not None  # noqa: S101
+    layout, reduced = known_layout(op.operands[0]), known_layout(op.results[0])
     type = RankedTensorType(op.operands[0].type)
-    return layout.spatial_size * reduced.local_size * max(1, type.element_type.width // 8)
+    return layout.spatial_size * reduced.local_size * bytes_of(type.element_type)
 
 
 def _too_much(buffers: list[_Buffer], total: int, limit: int) -> UserError:
@@ -164,6 +161,3 @@ def _named(op: Operation) -> str:
         sizes = "x".join(map(str, type.shape))
         return f"shared tensor {sizes} of {type.element_type}"
     return "a tile that changes threads"
-
-
-

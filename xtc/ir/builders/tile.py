@@ -47,9 +47,7 @@ def assume(condition: Value) -> None:
     _make("assume", [condition])
 
 
-def load_global(
-    source: Value, offsets: Sequence[Value], dims: Sequence[int], type: Type
-) -> Value:
+def load_global(source: Value, offsets: Sequence[Value], dims: Sequence[int], type: Type) -> Value:
     """A tile of global memory; dimension i of it runs along `dims[i]`; 0 outside of the tensor."""
     return _result("load_global", [source, *offsets], type, dims=_numbers(dims))
 

@@ -40,7 +40,8 @@ def numpy_type(type: Type) -> np.dtype[Any]:
         return np.dtype(np.int64)
     if isinstance(type, IntegerType):
         return np.dtype(np.bool_ if type.width == 1 else f"int{type.width}")
-    return _FLOATS[str(type)]
+    found: np.dtype[Any] = _FLOATS[str(type)]
+    return found
 
 
 def element_of(type: Type) -> Type:
@@ -94,7 +95,9 @@ def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     def computed(*values: Any) -> Any:
-        wide = [v if np.asarray(v).dtype.itemsize >= 4 else np.asarray(v, np.float32) for v in values]
+        wide = [
+            v if np.asarray(v).dtype.itemsize >= 4 else np.asarray(v, np.float32) for v in values
+        ]
         return function(*wide)
 
     return computed
