@@ -13,7 +13,7 @@ from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall, new_loop
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice, tensor_type
+from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import InsertionPoint, Operation, UnitAttr, Value, scf
 
 

@@ -10,29 +10,31 @@ from xtc.ir.pipeline import Pipeline, Stage
 from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.expand_math import ExpandMath
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
 from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.transpose_operands import TransposeOperands
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
-from xtc_targets.host.caches import Caches
+from xtc_targets.host.data_caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
+from xtc_targets.host.passes.block_reductions import BlockReductions
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
-from xtc_targets.host.passes.expand_math import ExpandMath
-from xtc_targets.host.passes.fill_borders import FillBorders
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
 from xtc_targets.host.passes.order_loops import OrderLoops
+from xtc_targets.host.passes.outline_kernels import OutlineKernels
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
@@ -47,6 +49,7 @@ Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 _FLOAT_BITS = 32
+_C_LANES = 64  # partial sums of a contiguous reduction, of which C compilers make vectors
 
 
 def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
@@ -57,7 +60,7 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
 def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool) -> Stage:
     description = HostDescription.of(machine)
     dots = _dots(machine, codegen)
-    # C has no way to let single sums be reordered.
+    # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
     return Stage(
         "scheduled",
@@ -139,6 +142,8 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # Before anything else is made of a sum.
+            BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.
             TransposeRowReductions(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
@@ -166,10 +171,12 @@ def host_pipeline(
     machine: Machine, caches: Caches, codegen: Codegen = "llvm", *, parallel: bool = True
 ) -> Pipeline:
     """The stages after `source`; without `parallel`, one thread runs all loops."""
+    # First of all, so that the rest is done once for each kind of operator.
+    kernels = (OutlineKernels(),) if codegen == "llvm" else ()
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
+    bufferized = Stage("bufferized", (*TO_MEMREFS, *kernels, *outline, *_BUFFERS))
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
@@ -182,6 +189,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
         (
             CallExternalFunctions(),
             CopyByLoops(parts=True),
+            BlockReductions(lanes=_C_LANES),
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),

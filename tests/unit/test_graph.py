@@ -116,7 +116,7 @@ def test_shapes_that_do_not_fit_name_operands_and_line() -> None:
         with O.graph():
             O.matmul(float_input(2, 3), float_input(4, 5))
 
-    error = fails(write, "sums over 3 terms", here() - 2)
+    error = fails(write, "K of matmul is 3", here() - 2)
     assert "operands of matmul: 2x3xfloat32, 4x5xfloat32" in error.notes
 
 

@@ -18,12 +18,12 @@ from xtc.core.errors import UserError
 from xtc.driver.assignment import DeviceCode, assignment_of
 from xtc.driver.cached import Built, build_or_fetch
 from xtc.driver.default_schedules import default_schedules
-from xtc.driver.images import build_devices, device_texts
+from xtc.driver.device_images import build_devices, device_texts
+from xtc.driver.live_devices import accelerator, live_devices, require_used
 from xtc.driver.module import Module
-from xtc.driver.pipelines import whole_pipeline
-from xtc.driver.placements import accelerator, live_devices, require_used
 from xtc.driver.specialised import SpecialisedModule, specialised
 from xtc.driver.tuned import TUNED, tuned_schedule
+from xtc.driver.whole_pipeline import whole_pipeline
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.family import GraphFamily

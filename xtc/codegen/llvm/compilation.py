@@ -139,10 +139,10 @@ class Unit:
 
 
 @contextmanager
-def compilation(machine: Machine, opt: int, name: str) -> Iterator[Unit]:
+def compilation(machine: Machine, opt: int, name: str, *, static: bool = False) -> Iterator[Unit]:
     """A unit for `machine`, which is checked, at optimisation level `opt` (0 to 3).
 
-    `name` is what errors call the module.
+    `name` is what errors call the module; `static` code is for fixed addresses.
     """
     if opt not in (0, 1, 2, 3):
         raise UserError(f"there is no optimisation level {opt!r}", hints=["choose 0, 1, 2 or 3"])
@@ -150,7 +150,7 @@ def compilation(machine: Machine, opt: int, name: str) -> Iterator[Unit]:
     lib = llvm()
     with ExitStack() as stack:
         target = stack.enter_context(
-            target_machine(machine.triple, machine.cpu, machine.features, opt)
+            target_machine(machine.triple, machine.cpu, machine.features, opt, static=static)
         )
         context = lib.LLVMContextCreate()
         stack.callback(lib.LLVMContextDispose, context)

@@ -26,7 +26,7 @@ class CacheWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class CachePlace:
+class CacheFolder:
     """A cache's folder and what it is divided into."""
 
     root: Path

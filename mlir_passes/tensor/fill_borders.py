@@ -11,10 +11,10 @@ from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import extract_slice
+from xtc.ir.builders.slices import extract_slice
 from xtc.ir.mlir import InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes._padding import Padding, filled, is_stored, padding_of, slabs
+from xtc_passes.tensor._padding import Padding, filled, is_stored, padding_of, slabs
 
 _PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for
 _PARTS = 32  # that share out well among threads

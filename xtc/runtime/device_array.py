@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import Self
 
-from xtc.core.arrays import as_array
 from xtc.core.errors import UserError
+from xtc.core.numpy_arrays import as_array
 from xtc.core.types import element_type
 from xtc.runtime.driver import OpenDevice
 from xtc.runtime.table import NOW

@@ -15,7 +15,7 @@ from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known_int, type_of
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.places import place_of, pointed, value_of
+from xtc_targets.wse.sema.lvalues import place_of, pointed, value_of
 from xtc_targets.wse.sema.values import (
     VOID,
     AccessValue,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.views import VIEWS, root
 from xtc.ir.builders import numbers
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     IndexType,
