@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.target import AcceleratorTarget
-from xtc.interfaces.tiles import TileSupport
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.nvgpu.options import NvgpuOptions
 
@@ -37,7 +37,7 @@ class NvgpuTarget(AcceleratorTarget):
 
     def tiles(self, options: NvgpuOptions) -> TileSupport:
         from xtc_targets.nvgpu.pipeline import tile_pipeline
-        from xtc_targets.nvgpu.tiles import tile_support
+        from xtc_targets.nvgpu.tile_support import tile_support
 
         return tile_support(options.machine, tile_pipeline(options))
 

@@ -15,7 +15,7 @@ from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.offload import Offload
 from xtc.interfaces.options import options_of_device
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
-from xtc.interfaces.tiles import TileSupport
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline, Step
 
 if TYPE_CHECKING:

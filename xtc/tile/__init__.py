@@ -9,6 +9,7 @@ from xtc.core.errors import UserError
 from xtc.tile import layout, testing, utils
 from xtc.tile.classes import Class
 from xtc.tile.config import use_device
+from xtc.tile.program import Program
 from xtc.tile.script import Script, autotune
 from xtc.tile.types import (
     TYPES,
@@ -51,6 +52,7 @@ __all__ = [
     "DataType",
     "GlobalTensor",
     "PointerType",
+    "Program",
     "RegisterTensor",
     "Script",
     "SharedTensor",

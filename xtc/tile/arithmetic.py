@@ -25,6 +25,7 @@ from xtc.ir.mlir import (
     tensor,
 )
 from xtc.ir.mlir_math import math
+from xtc.tile.methods import method
 from xtc.tile.types import DataType, boolean, float32, int32, int64
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
@@ -88,6 +89,7 @@ _UNARY: dict[str, Callable[..., Value]] = {
 }
 
 
+@method("binary")
 def binary(name: str, a: Any, b: Any) -> Data:
     """`a <name> b`, elementwise. Raises UserError for types or shapes that do not fit."""
     left, right = together(a, b, name)
@@ -107,6 +109,7 @@ def binary(name: str, a: Any, b: Any) -> Data:
     return _like(left, table[name](left.value, right.value))
 
 
+@method("unary")
 def unary(name: str, a: Any) -> Data:
     """A function of each element. Raises UserError for a type that it does not take."""
     value = data(a)
@@ -139,6 +142,7 @@ def select(condition: Any, a: Any, b: Any) -> Data:
     return _like(left, arith.select(chosen.value, left.value, right.value))
 
 
+@method("cast")
 def cast(a: Any, dtype: DataType) -> Any:
     """The value in another type, as C converts; a constant for a number."""
     if not isinstance(a, Data):

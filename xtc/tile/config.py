@@ -10,7 +10,7 @@ from xtc.core import discover
 from xtc.core.errors import UserError
 from xtc.interfaces.runtime import AcceleratorDevice
 from xtc.interfaces.target import AcceleratorTarget
-from xtc.interfaces.tiles import TileSupport
+from xtc.interfaces.tile_support import TileSupport
 
 _used: AcceleratorDevice | None = None
 

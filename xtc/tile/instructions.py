@@ -14,7 +14,7 @@ from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders import tile
 from xtc.tile import arithmetic, memory, shapes
-from xtc.tile.dots import dot_result
+from xtc.tile.dot_operands import dot_result
 from xtc.tile.ranges import Range
 from xtc.tile.types import DataType, boolean, int32, uint8
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor

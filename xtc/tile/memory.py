@@ -23,6 +23,7 @@ from xtc.ir.mlir import (
     memref,
 )
 from xtc.tile.arithmetic import cast, data
+from xtc.tile.methods import method
 from xtc.tile.types import DataType, int32
 from xtc.tile.values import GlobalTensor, Pointer, Scalar, SharedTensor
 
@@ -138,6 +139,7 @@ def require_live(tensor: SharedTensor, name: str) -> None:
         )
 
 
+@method("shared_part")
 def shared_part(tensor: SharedTensor, place: Any) -> SharedTensor:
     """The part of a tensor that an index in its first dimensions names."""
     indices = place if isinstance(place, tuple) else (place,)
@@ -176,6 +178,7 @@ def shared_part(tensor: SharedTensor, place: Any) -> SharedTensor:
     return SharedTensor(made, tensor.dtype, kept, tensor.root)
 
 
+@method("permuted")
 def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
     """A view with dimensions in another order."""
     if sorted(dims) != list(range(len(tensor.shape))):

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xtc.interfaces.tiles import TileSupport
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.mlir import MemRefType, Operation, RankedTensorType
-from xtc.tile.scalars import Scalars
+from xtc.tile.host_numbers import Scalars
 
 if TYPE_CHECKING:
-    from xtc.tile.kernel import Kernel
+    from xtc.tile.compiled import Kernel
 
 _TILE_LATENCY = 1e-6  # seconds of an iteration that waits for memory; assumption
 

@@ -12,7 +12,8 @@ import numpy as np
 from xtc.core.errors import UserError, XtcError, did_you_mean, shown
 from xtc.core.types import element_type
 from xtc.tile import config
-from xtc.tile.kernel import Kernel
+from xtc.tile.compiled import Kernel
+from xtc.tile.methods import method
 from xtc.tile.model import modelled_seconds
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
@@ -21,6 +22,7 @@ from xtc.tile.types import DataType, PointerType
 Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
 
+@method("program")
 class Program:
     """An object of a kernel's class, with the tuning parameters that were given.
 

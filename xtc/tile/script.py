@@ -11,6 +11,7 @@ from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile import arithmetic, utils
 from xtc.tile.instructions import Instructions
+from xtc.tile.methods import call
 from xtc.tile.types import int32
 from xtc.tile.values import Data, Scalar
 
@@ -47,9 +48,7 @@ class Script(Instructions):
     attrs: Attributes
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from xtc.tile.program import Program
-
-        return Program(cls, args, kwargs)
+        return call("program", cls, args, kwargs)
 
     @classmethod
     def instance(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Script:

@@ -10,6 +10,7 @@ from typing import Any
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.arithmetic import binary, broadcast_shape, cast, reshaped, spread
+from xtc.tile.methods import method
 from xtc.tile.types import boolean, int32
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
@@ -21,6 +22,7 @@ def tensor_of(value: Any, name: str) -> RegisterTensor:
     return value
 
 
+@method("transposed")
 def transposed(x: RegisterTensor) -> RegisterTensor:
     """A tile of two dimensions with these exchanged."""
     tensor_of(x, "transpose")
@@ -31,6 +33,7 @@ def transposed(x: RegisterTensor) -> RegisterTensor:
     return RegisterTensor(tile.transpose(x.value, (1, 0), type), x.dtype, shape)
 
 
+@method("squeezed")
 def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
     """The tile without these dimensions, which have size 1."""
     tensor_of(x, "squeeze")
@@ -40,6 +43,7 @@ def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
     return reshaped(x, tuple(size for at, size in enumerate(x.shape) if at not in gone))
 
 
+@method("unsqueezed")
 def unsqueezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
     """The tile with dimensions of size 1 more, at these numbers of the result."""
     tensor_of(x, "unsqueeze")
@@ -64,6 +68,7 @@ def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) ->
     return reshaped(whole, tuple(a * b for a, b in zip(x.shape, repeats, strict=True)))
 
 
+@method("item")
 def item(x: RegisterTensor) -> Scalar:
     """The only element of a tile."""
     tensor_of(x, "item")

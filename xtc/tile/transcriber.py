@@ -17,8 +17,8 @@ from xtc.core.location import shortened
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
 from xtc.tile.errors import Source
+from xtc.tile.evaluation import Expressions, Frame, constant_items
 from xtc.tile.exits import LEFT, RETURNED, SKIPPED, exits, flag_names, without_exits
-from xtc.tile.expressions import Expressions, Frame, constant_items
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Unset
 from xtc.tile.types import DataType, int32

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from xtc.core.errors import UserError
+from xtc.tile.methods import call
 
 Kind = Literal["float", "int", "bool"]
 
@@ -32,9 +33,7 @@ class DataType:
         return PointerType(self)
 
     def __call__(self, value: Any) -> Any:
-        from xtc.tile.arithmetic import cast
-
-        return cast(value, self)
+        return call("cast", value, self)
 
     def __repr__(self) -> str:
         return self.name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import UserError
 from xtc.ir.mlir import Type
+from xtc.tile.methods import call
 from xtc.tile.types import DataType
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ class Data:
 
     __hash__ = object.__hash__
 
-    def __neg__(self) -> Data:
+    def __neg__(self) -> Any:
         return _unary("neg", self)
 
-    def __invert__(self) -> Data:
+    def __invert__(self) -> Any:
         return _unary("invert", self)
 
-    def __abs__(self) -> Data:
+    def __abs__(self) -> Any:
         return _unary("abs", self)
 
 
@@ -68,33 +69,23 @@ class RegisterTensor(Data):
 
     def to(self, dtype: DataType) -> Any:
         """The tile in another type."""
-        from xtc.tile.arithmetic import cast
+        return call("cast", self, dtype)
 
-        return cast(self, dtype)
-
-    def transpose(self) -> RegisterTensor:
+    def transpose(self) -> Any:
         """The tile with its two dimensions exchanged."""
-        from xtc.tile.shapes import transposed
+        return call("transposed", self)
 
-        return transposed(self)
-
-    def squeeze(self, dim: int | Sequence[int]) -> Data:
+    def squeeze(self, dim: int | Sequence[int]) -> Any:
         """The tile without dimensions of size 1."""
-        from xtc.tile.shapes import squeezed
+        return call("squeezed", self, dim)
 
-        return squeezed(self, dim)
-
-    def unsqueeze(self, dim: int | Sequence[int]) -> Data:
+    def unsqueeze(self, dim: int | Sequence[int]) -> Any:
         """The tile with further dimensions of size 1."""
-        from xtc.tile.shapes import unsqueezed
+        return call("unsqueezed", self, dim)
 
-        return unsqueezed(self, dim)
-
-    def item(self) -> Scalar:
+    def item(self) -> Any:
         """The only element of the tile."""
-        from xtc.tile.shapes import item
-
-        return item(self)
+        return call("item", self)
 
 
 class Pointer:
@@ -149,35 +140,27 @@ class SharedTensor(Memory):
         self.root = root or self
         self.freed: str | None = None
 
-    def __getitem__(self, index: Any) -> SharedTensor:
-        from xtc.tile.memory import shared_part
+    def __getitem__(self, index: Any) -> Any:
+        return call("shared_part", self, index)
 
-        return shared_part(self, index)
-
-    def transpose(self) -> SharedTensor:
+    def transpose(self) -> Any:
         """The tensor with its two dimensions exchanged."""
         return self.permute((1, 0))
 
-    def permute(self, dims: Sequence[int]) -> SharedTensor:
+    def permute(self, dims: Sequence[int]) -> Any:
         """Dimension i of the result is dimension `dims[i]` of this."""
-        from xtc.tile.memory import permuted
-
-        return permuted(self, dims)
+        return call("permuted", self, dims)
 
 
-def _unary(name: str, value: Data) -> Data:
-    from xtc.tile.arithmetic import unary
-
-    return unary(name, value)
+def _unary(name: str, value: Data) -> Any:
+    return call("unary", name, value)
 
 
 def _binary(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Data, other: Any) -> Any:
-        from xtc.tile.arithmetic import binary
-
         if not isinstance(other, Data | int | float):
             return NotImplemented
-        return binary(name, other, self) if swapped else binary(name, self, other)
+        return call("binary", name, other, self) if swapped else call("binary", name, self, other)
 
     return method
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from xtc.interfaces.tiles import TileSupport
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.nvgpu.description import GpuDescription
 

@@ -18,10 +18,10 @@ from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import Module, Operation, all_operations
 from xtc.ir.partition import symbol_of
 from xtc.ir.pipeline import PassRunner
-from xtc.runtime.array import DeviceArray
+from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import support_of
 from xtc.tile.errors import KernelError
-from xtc.tile.scalars import Scalars
+from xtc.tile.host_numbers import Scalars
 from xtc.tile.script import Script
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
