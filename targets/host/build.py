@@ -27,6 +27,11 @@ LIBRARY = "module.so"
 EXTERNALS = "external_objects"
 """The key in a manifest's toolchain of how many objects define functions of the user's."""
 
+RELEASE = "xtc.arenas.release"
+"""The function of a module that frees the arenas that it keeps."""
+ARENAS = ("arena_bytes", "arena_least_bytes")
+"""The keys of the sizes of the arenas that a module keeps: planned, and the lower bound."""
+
 
 @dataclass(frozen=True)
 class Code:
@@ -39,6 +44,7 @@ class Code:
         beside: contents by file name of what parallel loops need to run on several threads.
         externals: objects of functions of the user's, with what calls them.
         constants: an object with the constants, where there are any.
+        arenas: bytes of the arenas of temporary arrays, and the least that any plan needs.
     """
 
     objects: tuple[bytes, ...]
@@ -47,12 +53,14 @@ class Code:
     beside: Mapping[str, bytes] = field(default_factory=dict)
     externals: tuple[bytes, ...] = ()
     constants: bytes | None = None
+    arenas: tuple[int, int] | None = None
 
     @property
     def versions(self) -> dict[str, str]:
         """What else there is to say of the toolchain."""
         parallel = {pool_library.VERSION: pool_library.version()} if self.beside else {}
-        return parallel | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
+        sizes = {} if self.arenas is None else dict(zip(ARENAS, map(str, self.arenas), strict=True))
+        return parallel | sizes | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
 
     @property
     def linked(self) -> dict[str, bytes]:

@@ -44,6 +44,7 @@ class LlvmGenerator:
             beside=beside,
             externals=external_objects(lowered, self.machine, self._flags),
             constants=data_object(constants, self.machine) if constants else None,
+            arenas=_arena_bytes(lowered),
         )
 
     def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
@@ -71,6 +72,12 @@ class LlvmGenerator:
     def toolchain(self) -> dict[str, str]:
         """What shapes the code."""
         return toolchain("llvm", self.machine, self.opt_level, self.threads)
+
+
+def _arena_bytes(lowered: Operation) -> tuple[int, int] | None:
+    from xtc_targets.host.passes.define_arenas import arena_bytes
+
+    return arena_bytes(lowered)
 
 
 def _returns_status(lowered: Operation, entry: str) -> bool:
