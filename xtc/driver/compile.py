@@ -286,9 +286,10 @@ def prepare(
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     assignment = assignment_of(plain.bind(dims), target, options)
-    if isinstance(schedule, str) and schedule == TUNED:
+    tuned = isinstance(schedule, str) and schedule == TUNED
+    if tuned:
         schedule = tuned_schedule(assignment.graph, assignment.target, assignment.options)
-    texts = schedule_texts(assignment.graph, schedule)
+    texts = schedule_texts(assignment.graph, schedule, trusted=not tuned)
     return Compilation(
         assignment.graph,
         assignment.target,

@@ -17,6 +17,7 @@ import numpy as np
 from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
+from xtc.driver.device_counters import count, device_of
 from xtc.driver.folders import new_folder
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
@@ -176,7 +177,9 @@ class Module:
             repeat: how many samples.
             number: calls per sample; None chooses it so that a sample lasts `min_repeat_ms`.
             min_repeat_ms: shortest sample in milliseconds.
-            counters: hardware counters to read, see `xtc.evaluate.available_counters()`.
+            counters: hardware counters to read, see `xtc.evaluate.available_counters()`; raw
+                events as `r01c2`, names that libpfm4 knows, and those of the module's devices, as
+                `nvgpu.BYTES`: what one call adds to them.
             seed: of the samples.
         """
         from xtc.evaluate import measure
@@ -190,8 +193,10 @@ class Module:
         real = not self._models()
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
+        devices = list(self.devices.values())
+        own = [name for name in counters if device_of(name, devices) is not None]
         with self._bound(inputs, outputs) as call:
-            return measure(
+            found = measure(
                 call,
                 flops=flops or None,
                 bytes_moved=nbytes if real else None,
@@ -199,10 +204,12 @@ class Module:
                 repeat=repeat,
                 number=number,
                 min_repeat_ms=min_repeat_ms,
-                counters=counters,
+                counters=[name for name in counters if name not in own],
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
                 modelled=self._modelled(call),
             )
+            counted = count(call, own, devices)
+        return replace(found, counters={**found.counters, **counted})
 
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""

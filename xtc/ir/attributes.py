@@ -57,6 +57,10 @@ apply-schedules and by passes that make small loops."""
 VECTORIZE = "xtc.vectorize"
 """Unit attribute of a linalg operation that a schedule vectorizes, within apply-schedules."""
 
+PARTIAL_SUMS = "xtc.partial_sums"
+"""Unit attribute of the operation that combines a vector of partial sums, within
+apply-schedules."""
+
 EXTERNAL = "xtc.external"
 """On a linalg operation that a function of the user's computes, a dictionary: `function`, `sources`
 and `flags` as its schedule says, `loops`: the numbers of the loops whose extents and strides the
