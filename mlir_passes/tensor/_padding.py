@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import labels, shape_of
 from xtc.ir.builders import generic
-from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice
+from xtc.ir.builders.slices import Offset, extract_slice, insert_slice
 from xtc.ir.mlir import InsertionPoint, Operation, Value
 
 _STORED = ("bufferization.to_tensor", "arith.constant")

@@ -13,6 +13,7 @@ from xtc.core.errors import UserError, about, located, shown
 from xtc.core.location import SourceLocation
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.contractions import grouped_loops
+from xtc.ir.analysis.reductions import is_unordered, moved_loops
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, SCHEDULE_LOCATION
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -29,7 +30,7 @@ from xtc.loops.nest_yaml import nest_line
 from xtc.loops.normalize import normalized
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
-from xtc_passes.tensor._meshes import mesh_around
+from xtc_passes.tensor._meshes import mesh_of
 
 _EXAMPLE = f'{LOOP_DIMS} = ["i", "j"], {LOOP_SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -54,12 +55,14 @@ class Scheduled:
     flops: int
 
 
-def scheduled(op: Operation, title: str, levels: int = 1) -> Scheduled:
+def scheduled(
+    op: Operation, title: str, levels: int = 1, meshes: Sequence[Operation] = ()
+) -> Scheduled:
     """The operation with its schedule. Raises UserError where that is not legal.
 
-    `levels` is how many levels of parallel loops the machine has.
+    `levels` is how many levels of parallel loops the machine has; `meshes` are its module's.
     """
-    nest = read_nest(op, title, levels)
+    nest = _read_nest(op, title, levels, meshes)
     return Scheduled(op, title, linalg.function_name(op), nest, linalg.arithmetic(op))
 
 
@@ -147,10 +150,10 @@ def schedule_line(op: Operation) -> str:
     return json.dumps(data) if isinstance(data, list) else str(data)
 
 
-def read_nest(op: Operation, title: str, levels: int = 1) -> Nest:
+def _read_nest(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
     with located(place_of(op)), _lines_of_text(), about(title):
-        nest = _written(op, title, _space(op, title, levels))
+        nest = _written(op, title, _space(op, title, levels, meshes))
         check_nest(nest, title)
     return nest
 
@@ -168,10 +171,14 @@ def _lines_of_text() -> Iterator[None]:
         raise
 
 
-def _space(op: Operation, title: str, levels: int) -> Space:
+def _space(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Space:
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     names = dims_of(op, title, len(sizes))
-    axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    free = is_unordered(op)
+    axes = [
+        Axis(name, size, kind == "reduction", unordered=free)
+        for name, size, kind in zip(names, sizes, kinds, strict=True)
+    ]
     for position, groups in grouped_loops(op).items():
         axes[position] = replace(axes[position], groups=groups)
     sums = [
@@ -180,8 +187,9 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     count = linalg.input_count(op)
     computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
     ranks = tuple(len(index_map.results) for index_map in linalg.index_maps(op)[:count])
-    mesh = mesh_around(op)
-    return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
+    mesh = mesh_of(meshes)
+    moved = tuple(names[loop] for loop in moved_loops(op))
+    return Space(tuple(axes), count, computed, tuple(sums), ranks, moved, mesh, levels)
 
 
 def dims_of(op: Operation, title: str, count: int) -> list[str]:
@@ -207,7 +215,7 @@ def dims_of(op: Operation, title: str, count: int) -> list[str]:
 
 
 def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
-    """Raise UserError where what computes a fused operand has a schedule of its own."""
+    """Raise UserError where the producer of a fused operand has a schedule."""
     op, title = entry.op, entry.title
     fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
     if not fused:  # as nearly always, and names of all the others take long

@@ -13,7 +13,7 @@ from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall, new_loop
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice, tensor_type
+from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import InsertionPoint, Operation, UnitAttr, Value, scf
 
 
@@ -41,7 +41,7 @@ class TileGroup:
         view: the function as it was.
         members: in order; each is read by later ones only, the last one, the root, by others.
         sizes: rows of a tile in each tiled dimension. Only the last of them may leave a remainder,
-            which gets code of its own.
+            which gets separate code.
         paths: attributes that the loop over each tiled dimension gets.
         parallel: whether the iterations are shared by threads.
     """

@@ -11,7 +11,7 @@ from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import extract_slice
+from xtc.ir.builders.slices import extract_slice
 from xtc.ir.mlir import InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
 from xtc_passes.tensor._padding import Padding, filled, is_stored, padding_of, slabs

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from xtc.codegen.llvm import Machine, compile_ir
-from xtc_targets.host.caches import Caches, detected_caches
+from xtc_targets.host.data_caches import Caches, detected_caches
 
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))

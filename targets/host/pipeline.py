@@ -21,21 +21,27 @@ from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.transpose_operands import TransposeOperands
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
-from xtc_targets.host.caches import Caches
+from xtc_targets.host.data_caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
+from xtc_targets.host.passes.block_reductions import BlockReductions
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
+from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
+from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
+from xtc_targets.host.passes.outline_kernels import OutlineKernels
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
+from xtc_targets.host.passes.pass_workspaces import PassWorkspaces
+from xtc_targets.host.passes.plan_arena import PlanArena
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
@@ -47,6 +53,7 @@ Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 _FLOAT_BITS = 32
+_C_LANES = 64  # partial sums of a contiguous reduction, of which C compilers make vectors
 
 
 def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
@@ -57,7 +64,7 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
 def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool) -> Stage:
     description = HostDescription.of(machine)
     dots = _dots(machine, codegen)
-    # C has no way to let single sums be reordered.
+    # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
     return Stage(
         "scheduled",
@@ -109,6 +116,9 @@ _BUFFERS = (
     "scf-forall-to-for",
     # Frees go in last, when it is settled which buffers exist.
     "func.func(buffer-loop-hoisting)",
+    # Then those of kernels too are the network's, which share memory.
+    PassWorkspaces(),
+    PlanArena(),
     "buffer-deallocation-pipeline",
     # Copies of a body cost nothing from here on.
     UnrollLoops(),
@@ -139,6 +149,8 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # Before anything else is made of a sum.
+            BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.
             TransposeRowReductions(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
@@ -155,7 +167,10 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             *TO_BRANCHES,
             # A function can be left from anywhere only where loops are branches.
             CheckAllocations(),
+            # What may find no memory is known: an arena need not be an allocation any more.
+            KeepArenas(),
             *TO_LLVM,
+            DefineArenas(huge_pages="linux" in machine.triple),
             # Calls of parallel bodies go through the pool, whose address the runtime writes.
             DispatchParallelCalls(),
         ),
@@ -166,10 +181,12 @@ def host_pipeline(
     machine: Machine, caches: Caches, codegen: Codegen = "llvm", *, parallel: bool = True
 ) -> Pipeline:
     """The stages after `source`; without `parallel`, one thread runs all loops."""
+    # First of all, so that the rest is done once for each kind of operator.
+    kernels = (OutlineKernels(),) if codegen == "llvm" else ()
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
+    bufferized = Stage("bufferized", (*TO_MEMREFS, *kernels, *outline, *_BUFFERS))
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
@@ -182,6 +199,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
         (
             CallExternalFunctions(),
             CopyByLoops(parts=True),
+            BlockReductions(lanes=_C_LANES),
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xtc.codegen.llvm import Machine, compile_shared
 from xtc.system import tool
-from xtc_targets.mppa import commands
+from xtc_targets.mppa import vendor_commands
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
@@ -50,15 +50,15 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
     objects = []
     for directory in (code, folder / HAL):
         objects.append(directory.with_suffix(".o"))
-        _run(commands.compile_kernel(toolchain, options.arch, directory, objects[-1]))
-    _run(commands.link_kernels(toolchain, options.arch, objects, output))
+        _run(vendor_commands.compile_kernel(toolchain, options.arch, directory, objects[-1]))
+    _run(vendor_commands.link_kernels(toolchain, options.arch, objects, output))
 
 
 def vendor(options: MppaOptions) -> str:
     """The vendor's compiler by its path. Raises DeviceNotFound where the toolchain is not there."""
-    return commands.program(options.toolchain(), "kvx-cos-gcc")
+    return vendor_commands.program(options.toolchain(), "kvx-cos-gcc")
 
 
-def _run(words: commands.Words) -> None:
+def _run(words: vendor_commands.Words) -> None:
     what = f"compiling device code by {Path(words[0]).name}"
     tool.run(words, what=what, install_hint="install Kalray's toolchain completely")

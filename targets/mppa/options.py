@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from xtc.core import knobs
-from xtc.core.checks import one_of, positive, whole
 from xtc.core.errors import DeviceNotFound, UserError, shown
+from xtc.core.value_checks import one_of, positive, whole
 from xtc.interfaces.options import check_left_alone, of_device, of_machine
 from xtc_targets.mppa.description import GIB, MACHINES, MIB, CoolidgeDescription
 

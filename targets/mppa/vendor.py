@@ -19,7 +19,7 @@ from xtc.core.errors import DeviceNotFound, ToolError
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import driver_unit
 from xtc.system import tool
-from xtc_targets.mppa import commands
+from xtc_targets.mppa import vendor_commands
 from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
@@ -64,7 +64,7 @@ def open_vendor(
     driver = built_driver(unit(toolchain))[1]
     if options.platform == "hw":
         _require_board(toolchain)
-    process = _start(commands.start_simulator(options, toolchain, work_dir), work_dir)
+    process = _start(vendor_commands.start_simulator(options, toolchain, work_dir), work_dir)
     try:
         opened = VendorDevice(driver, _config(options, machine, toolchain, work_dir), name)
     except BaseException:
@@ -80,7 +80,7 @@ def unit(toolchain: Path) -> NativeUnit:
         "mppa_driver_vendor",
         sorted(OWN_CSRC.glob("vendor_*.c")),
         include=(toolchain / "include",),
-        libraries=commands.HOST_LIBRARIES,
+        libraries=vendor_commands.HOST_LIBRARIES,
         flags=(f"-L{toolchain / 'lib'}", f"-Wl,-rpath,{toolchain / 'lib'}"),
     )
 
@@ -88,11 +88,11 @@ def unit(toolchain: Path) -> NativeUnit:
 def _config(
     options: MppaOptions, machine: CoolidgeDescription, toolchain: Path, work_dir: Path
 ) -> Config:
-    environment = commands.offload_environment(options, work_dir)
+    environment = vendor_commands.offload_environment(options, work_dir)
     words = [os.fsencode(word) for pair in environment.items() for word in pair]
     return Config(
         nbytes=ctypes.sizeof(Config),
-        firmware=os.fsencode(commands.firmware_path(options, toolchain)),
+        firmware=os.fsencode(vendor_commands.firmware_path(options, toolchain)),
         environment=(c_char_p * (len(words) + 1))(*words, None),
         clusters=options.cluster_count,
         alignment=machine.allocation_alignment,
@@ -103,7 +103,7 @@ def _require_board(toolchain: Path) -> None:
     hint = "install Kalray's toolchain completely, or choose another platform"
     try:
         told = tool.run(
-            commands.list_boards(toolchain), what="looking for boards", install_hint=hint
+            vendor_commands.list_boards(toolchain), what="looking for boards", install_hint=hint
         )
     except ToolError as error:
         raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
@@ -111,8 +111,8 @@ def _require_board(toolchain: Path) -> None:
         raise DeviceNotFound("there is no MPPA board in this machine", notes=[told.stdout.strip()])
 
 
-def _start(words: commands.Words | None, work_dir: Path) -> subprocess.Popen[bytes] | None:
-    """Start a simulator in a session of its own, so that it can be ended with its children."""
+def _start(words: vendor_commands.Words | None, work_dir: Path) -> subprocess.Popen[bytes] | None:
+    """Start a simulator in a new session, so that it can be ended with its children."""
     if words is None:
         return None
     if shutil.which(words[0]) is None:
@@ -120,7 +120,7 @@ def _start(words: commands.Words | None, work_dir: Path) -> subprocess.Popen[byt
             f"the toolchain has no program {words[0]}",
             hints=["install Kalray's toolchain completely, or choose another platform"],
         )
-    (work_dir / commands.MEETING_PLACE).mkdir(parents=True, exist_ok=True)
+    (work_dir / vendor_commands.MEETING_PLACE).mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(  # noqa: S603  an argument list from our own code, no shell
         words, stdin=subprocess.DEVNULL, start_new_session=True
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.checks import whole
+from xtc.core.value_checks import whole
 from xtc.interfaces.options import of_device, of_machine
 from xtc_targets.null.description import MAX_MEMORIES, MAX_MEMORY_BYTES, NULL
 

@@ -10,9 +10,9 @@ from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.types import element_type
 from xtc.runtime import DeviceArray, DriverDevice, OpenDevice
-from xtc_targets.nvgpu.arrays import GpuArray, borrowed
 from xtc_targets.nvgpu.counters import NvgpuCounters
 from xtc_targets.nvgpu.description import GpuDescription
+from xtc_targets.nvgpu.gpu_array import GpuArray, borrowed
 from xtc_targets.nvgpu.hardware import open_hardware
 from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.simulator import open_simulator, unavailable

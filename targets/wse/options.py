@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from xtc.core.checks import one_of, positive, whole
 from xtc.core.errors import UserError, shown
+from xtc.core.value_checks import one_of, positive, whole
 from xtc.interfaces.options import of_device, of_machine
 from xtc_targets.wse.description import ARCHITECTURES, DEFAULT
 

@@ -113,7 +113,7 @@ def test_constants_layouts_and_factors_fold() -> None:
 
 
 def test_missing_sizes_are_named() -> None:
-    with pytest.raises(UserError, match="free dimension 'batch'"):
+    with pytest.raises(UserError, match="free dimensions 'batch', 'h', 'w_in'"):
         _ = xtc.from_onnx(network()).graph
     with pytest.raises(UserError, match="no free dimension 'btach'") as caught:
         xtc.from_onnx(network(), dims={"btach": 1})

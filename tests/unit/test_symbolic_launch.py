@@ -12,9 +12,9 @@ import pytest
 from tests.unit.nvgpu_stand_in import kernel_code, log, stand_in
 from xtc.core import discover
 from xtc.driver.assignment import DeviceCode
-from xtc.driver.images import build_devices
+from xtc.driver.device_images import build_devices
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.pipelines import whole_pipeline
+from xtc.driver.whole_pipeline import whole_pipeline
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.target import BuildRequest
 from xtc.ir.pipeline import PartitionSteps, PassRunner, run_steps

@@ -49,7 +49,7 @@ def models() -> dict[str, tuple[Any, tuple[int, ...]]]:
         nn.LogSoftmax(-1),
     )
     return {
-        "convolutions": (convolutions.eval(), (2, 3, 12, 14)),
+        "convolutions": (convolutions.eval(), (1, 3, 8, 10)),
         "attention": (Attention().eval(), (2, 6, 16)),
         "signals": (
             nn.Sequential(
@@ -81,7 +81,7 @@ def test_compile_follows_sizes_and_weights() -> None:
     module, _ = models()["attention"]
     compiled = torch.compile(module, backend=xtc_backend)
     with torch.no_grad():
-        for rows in (2, 3, 5):
+        for rows in (2, 3):
             x = torch.randn(rows, 6, 16)
             torch.testing.assert_close(compiled(x), module(x), rtol=1e-4, atol=1e-5)
         module.out.weight.mul_(2)

@@ -16,6 +16,7 @@ from xtc.cli.common import (
     parse_options,
     parse_passes,
     parse_schedule,
+    parse_values,
     read_graph,
     write_output,
     write_times,
@@ -47,7 +48,7 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     compilation = prepare(
-        read_graph(args.graph, parse_dims(args.dim)),
+        read_graph(args.graph, parse_dims(args.dim), parse_values(args.value)),
         args.target,
         schedule=parse_schedule(args.schedule),
         ir=ir_options(args),

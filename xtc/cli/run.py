@@ -14,10 +14,13 @@ from xtc.cli.common import (
     parse_options,
     parse_passes,
     parse_schedule,
+    parse_values,
     read_graph,
     write_times,
 )
+from xtc.cli.model_check import compare_with_file
 from xtc.driver import Module, compile
+from xtc.importers import from_onnx
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     with compile(
-        read_graph(args.graph, parse_dims(args.dim)),
+        read_graph(args.graph, parse_dims(args.dim), parse_values(args.value)),
         args.target,
         schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,
@@ -64,6 +67,8 @@ def _report(module: Module, args: argparse.Namespace) -> None:
     if args.check or not args.measure:
         for comparison in module.check(rtol=args.rtol, atol=args.atol, seed=args.seed):
             sys.stdout.write(f"check {comparison}\n")
+        if args.graph.suffix == ".onnx":
+            _check_file(module, args)
     if args.measure:
         measurement = module.measure(
             repeat=args.repeat,
@@ -73,6 +78,14 @@ def _report(module: Module, args: argparse.Namespace) -> None:
             seed=args.seed,
         )
         sys.stdout.write(f"measure {measurement}\n")
+
+
+def _check_file(module: Module, args: argparse.Namespace) -> None:
+    """Compare with what another implementation makes of the file: was it read right?"""
+    model = from_onnx(args.graph, values=parse_values(args.value))
+    comparisons, peer = compare_with_file(module, model, seed=args.seed)
+    for comparison in comparisons:
+        sys.stdout.write(f"check against {peer}: {comparison}\n")
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from xtc.cli.common import (
     guarded,
     parse_dims,
     parse_options,
+    parse_values,
     read_graph,
     write_output,
 )
@@ -41,9 +42,10 @@ def _parser() -> argparse.ArgumentParser:
         description="Search for fast schedules of a graph; `schedule='tuned'` uses the best one.",
     )
     add = parser.add_argument
-    add("graph", type=Path, nargs="?", help="a .py file that defines `graph`, or a .yaml file")
+    add("graph", type=Path, nargs="?", help="an .onnx or .yaml file, or a .py that defines `graph`")
     add("--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)")
     add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
+    add("--value", action="append", default=[], metavar="INPUT=NUMBERS", help="of a model's input")
     add_target_options(parser)
     add_load_option(parser)
     add("--budget", help="how long, as 90s, 5m or 1h (default: 60s)")
@@ -74,7 +76,7 @@ def run(argv: Sequence[str]) -> int:
     if args.graph is None:
         return _look(args)
     settings, options = _settings(args), parse_options(args.option, args.target)
-    graph = read_graph(args.graph, parse_dims(args.dim))
+    graph = read_graph(args.graph, parse_dims(args.dim), parse_values(args.value))
     if args.resume or args.replay is not None:
         _check_kept(args)
     if args.show:

@@ -9,7 +9,7 @@ from typing import Any
 
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.driver.placements import live_devices, placed_devices
+from xtc.driver.live_devices import live_devices, placed_devices
 from xtc.graph.graph import Graph
 from xtc.graph.placed import is_placed, placed_on
 from xtc.graph.placement import Placement, placement

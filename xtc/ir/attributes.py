@@ -14,8 +14,9 @@ NODE_ID_PREFIX = "__xtc_id_"
 read by schedules, fusion, diagnostics."""
 
 NODE = "xtc.node"
-"""String on an outermost loop, `"C"` or `"C.init"`: the node, or its step, that the loop computes.
-Written by linalg-to-named-loops, read by the C printer for its comments."""
+"""String on an outermost loop or a call, `"C"` or `"C.init"`: the node, or its step, that it
+computes. Written by linalg-to-named-loops, read by the C printer for its comments; written by
+outline-kernels for profiles."""
 
 OWN_BUFFER = "xtc.own_buffer"
 """String on a `tensor.empty`, `"C"`: the graph node whose result is put together in it. Written by
@@ -25,6 +26,10 @@ bufferization would place in one buffer."""
 AT_MOST_ZERO = "xtc.at_most_zero"
 """Unit attribute of a scalar operation whose operand is never above zero. Written by operators,
 read by expand-math, which then leaves out what only larger operands need."""
+
+ARENA = "xtc.arena"
+"""Array of two integers on the allocation that a network's buffers share: its bytes, and the most
+that are alive at the same time. Written by plan-arena, read by keep-arenas."""
 
 # --- Schedules ---------------------------------------------------------------------------------
 
@@ -51,6 +56,10 @@ apply-schedules and by passes that make small loops."""
 
 VECTORIZE = "xtc.vectorize"
 """Unit attribute of a linalg operation that a schedule vectorizes, within apply-schedules."""
+
+PARTIAL_SUMS = "xtc.partial_sums"
+"""Unit attribute of the operation that combines a vector of partial sums, within
+apply-schedules."""
 
 EXTERNAL = "xtc.external"
 """On a linalg operation that a function of the user's computes, a dictionary: `function`, `sources`
@@ -150,6 +159,12 @@ PACKED = "xtc.packed"
 """Dictionary on the module, `{w.packed0 = [@w, memref<2x256x32xf32, strided<[32, 64, 1]>>]}`: for
 each packed constant the constant that it copies, and the strided view in whose order. Written by
 pack-constants, read when constants are written to a file."""
+
+# --- Tile kernels ------------------------------------------------------------------------------
+
+WARPS = "xtc.warps"
+"""Integer on a function: it is a tile kernel, whose blocks have this many warps. Written when a
+kernel is transcribed, read by passes over the dialect `tile`."""
 
 # --- Marks: within one pass --------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import functions, users
 from xtc_passes.local._lifetimes import Buffer
 from xtc_targets.embedded.passes import ARENA
@@ -149,7 +149,7 @@ class _Buffer:
 
 
 def _check_static(function: Operation) -> None:
-    """Raise UserError for buffers of a size that nobody knows at build."""
+    """Raise UserError for buffers whose size is unknown at build."""
     values = [*function.regions[0].blocks[0].arguments]
     values += [op.results[0] for op in all_operations(function) if op.name == "memref.alloc"]
     for value in values:

@@ -10,7 +10,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.generic import generic
-from xtc.ir.builders.tensors import empty, insert_slice, tensor_type
+from xtc.ir.builders.slices import empty, insert_slice, tensor_type
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     FloatType,
@@ -20,7 +20,7 @@ from xtc.ir.mlir import (
     arith,
     tensor,
 )
-from xtc_targets.host.passes._contraction_bodies import BodyWriter, Make
+from xtc_targets.host.passes._contraction_bodies import BodyWriter, Constructor
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Body:
         constant: the second operand.
     """
 
-    make: Make | None = None
+    make: Constructor | None = None
     element: str = ""
     constant: int | None = None
 

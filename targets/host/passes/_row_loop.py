@@ -10,7 +10,7 @@ from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import UNROLL
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, extract_slice, slice_offsets
+from xtc.ir.builders.slices import Offset, extract_slice, slice_offsets
 from xtc.ir.mlir import (
     AffineMapAttr,
     BlockArgument,
@@ -45,7 +45,7 @@ class RowLoop:
     readers: tuple[Operation, ...]
 
     def rows(self, count: int) -> int:
-        """Rows that so many iterations in a row read."""
+        """Rows that consecutive iterations read."""
         return (count - 1) * self.factor + self.window
 
     def read_from(self, block: Value, first: Offset) -> None:

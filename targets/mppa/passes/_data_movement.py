@@ -10,7 +10,7 @@ from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import labels, shape_of
 from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
 from xtc.ir.builders.generic import generic, yield_
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
 from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
 
@@ -18,7 +18,7 @@ _INSERT = "tensor.insert_slice"
 
 
 def own_fills(module: Operation) -> None:
-    """Give every reader of a filled tensor one of its own: each writes over it."""
+    """Give every reader of a filled tensor a separate copy: each writes over it."""
     for op in all_operations(module):
         if op.name == FILL and len(op.results) == 1:
             uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice, tensor_type
+from xtc.ir.builders.slices import Offset, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,
@@ -33,6 +33,11 @@ class Tile:
 def allocate(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
     """A tensor in SMEM without contents."""
     return _allocate(shape, like, None, ip)
+
+
+def allocate_copy(shape: Sequence[int], like: Value, source: Value, ip: InsertionPoint) -> Value:
+    """A tensor in SMEM that begins as another one."""
+    return _allocate(shape, like, source, ip)
 
 
 def _allocate(shape: Sequence[int], like: Value, copied: Value | None, ip: InsertionPoint) -> Value:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.affine import apply, digits, minimum
 from xtc.ir.builders.control import BLOCKS, for_each, forall
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
+from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -61,7 +61,7 @@ class TiledLoops:
     def _tiles(
         self, number: Value, into: Value, count: int, base: Sequence[int], ip: InsertionPoint
     ) -> Value:
-        """One tile, or every so many of them in turn."""
+        """One tile, or every n-th of them."""
         body = TileBody(self.group, self.plan, ip)
         if count <= self.machine.clusters:
             return self._tile(body, number, into, base, ip)

@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from xtc.ir.builders import numbers
 from xtc.ir.builders.functions import call
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations, arith
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device
-from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
+from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_loops
 from xtc_targets.mppa.passes._operation_counts import OTHER, TYPES, cost, store_cost
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
@@ -38,7 +38,7 @@ class CountOperations(Pass):
     iteration. Data movement, such as a fill or a copy, counts one per 32 bytes that it writes, the
     width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
     address arithmetic is free. Counts are added up to the end of a block and of the loops around
-    it, but not across a transfer or a loop over PEs, which take time of their own. An operation
+    it, but not across a transfer or a loop over PEs, which are counted apart. An operation
     whose number of iterations does not follow from its operands counts nothing.
     """
 
@@ -63,7 +63,7 @@ def _counts(block: Block) -> Counter[int]:
     found: Counter[int] = Counter()
     stored = 0
     for op in [operation.operation for operation in block.operations]:
-        linalg = nest(op)
+        linalg = linalg_loops(op)
         if linalg is not None:
             found += _linalg_counts(linalg)
         elif len(op.regions) and _takes_time(op):
@@ -116,7 +116,7 @@ def _loop_counts(loop: Operation) -> Counter[int]:
     return Counter({kind: number * trips for kind, number in found.items()})
 
 
-def _linalg_counts(found: Nest) -> Counter[int]:
+def _linalg_counts(found: LinalgLoops) -> Counter[int]:
     """What a linalg operation counts; said after it where that is known at run time only."""
     with found.op.location, InsertionPoint.after(found.op):
         extents = found.extents()
@@ -138,8 +138,8 @@ def _linalg_counts(found: Nest) -> Counter[int]:
     return Counter()
 
 
-def _lines(found: Nest, elements: Offset) -> Offset:
-    """How many stores of full width write so many elements."""
+def _lines(found: LinalgLoops, elements: Offset) -> Offset:
+    """How many stores of full width write `elements`."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
     return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)

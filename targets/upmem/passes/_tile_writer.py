@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
     Value,
     memref,
 )
-from xtc_passes.local._layouts import DYNAMIC
+from xtc_passes.local._view_layouts import DYNAMIC
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes._tile_sizes import is_tiled, span
 
@@ -70,7 +70,7 @@ class TileWriter:
         ]
 
     def _tile_loop(self, counts: Sequence[int], loops: ExitStack) -> Value:
-        """Every so many tiles of this DPU; returns the number of the tile."""
+        """Every n-th tile of this DPU; returns the number of the tile."""
         total = 1
         for count in counts:
             total *= count

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from xtc.codegen.llvm.capi import llvm, take_string
+from xtc.codegen.llvm.compilation import Kind, compilation
 from xtc.codegen.llvm.fatal import guarded
 from xtc.codegen.llvm.machine import Machine
-from xtc.codegen.llvm.unit import Kind, compilation
 from xtc.core.errors import UserError, did_you_mean
 
 _KINDS = ("object", "assembly")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.onnx.convert import Converter, Problem
+from xtc.importers.onnx.expected import expected
 from xtc.importers.onnx.inline import inlined
 from xtc.importers.onnx.load import opsets
 from xtc.importers.values import Array, Unsupported, Value, as_tensor
@@ -139,13 +140,30 @@ class OnnxModel:
         sizes = {**self.dims, **{name: int(size) for name, size in dims.items()}}
         missing = [name for name in self.symbols if name not in sizes]
         if missing:
-            raise UserError(
-                f"model '{self.name}' has the free dimension '{missing[0]}'",
-                where=self._file,
-                notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
-                hints=[f"give its size: dims={{'{missing[0]}': 32}}"],
-            )
+            raise self._missing(missing)
         return sizes
+
+    def _missing(self, names: Sequence[str]) -> UserError:
+        listed = ", ".join(f"'{name}'" for name in names)
+        pairs = ", ".join(f"'{name}': 32" for name in names)
+        words = " ".join(f"--dim {name}=32" for name in names)
+        return UserError(
+            f"model '{self.name}' has the free dimension{'s' * (len(names) != 1)} {listed}",
+            where=self._file,
+            notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
+            hints=[f"give sizes: dims={{{pairs}}}, or {words} to a command"],
+        )
+
+    def expected(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], str]:
+        """What the file says of inputs by name: outputs by name, and what computed them.
+
+        ONNX Runtime computes them where it is installed, ONNX's reference evaluator otherwise.
+
+        Raises UserError where that refuses the model or the arrays.
+        """
+        given = {name: np.asarray(value) for name, value in arrays.items()}
+        results, who = expected(self._proto, given)
+        return dict(zip(self.outputs, results, strict=True)), who
 
     def _leaves(
         self, converter: Converter, sizes: Mapping[str, int], values: Mapping[str, Array]
@@ -292,11 +310,20 @@ def _leaves_of(tensor: Tensor) -> set[Tensor]:
 
 
 def model_of(
-    proto: onnx.ModelProto, file: str | None, dims: Mapping[str, int], device: object = None
+    proto: onnx.ModelProto,
+    file: str | None,
+    dims: Mapping[str, int],
+    values: Mapping[str, Any],
+    device: object = None,
 ) -> OnnxModel:
-    """The model that a checked file holds. Raises UserError where an input is no tensor."""
+    """The model that a checked file holds; inputs among `values` become constants.
+
+    Raises UserError where an input is no tensor.
+    """
     placement(device)  # for its error, now
     graph = proto.graph
+    for name, value in values.items():
+        graph.initializer.append(_constant(graph, name, value, file))
     constants = {entry.name for entry in graph.initializer}
     inputs = tuple(_input(info, file) for info in graph.input if info.name not in constants)
     stem = Path(file).stem if file else graph.name
@@ -311,6 +338,27 @@ def model_of(
                 hints=did_you_mean(name, free),
             )
     return model
+
+
+def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -> onnx.TensorProto:
+    """An input's value as a constant of the file. Raises UserError where it does not fit."""
+    found = [info for info in graph.input if info.name == name]
+    if not found:
+        raise UserError(
+            f"the model has no input '{name}'",
+            where=file,
+            hints=did_you_mean(name, [info.name for info in graph.input]),
+        )
+    given = _input(found[0], file)
+    array = np.asarray(value)
+    if array.size == 1:
+        array = array.reshape((1,) * len(given.shape))
+    fixed = [isinstance(size, str) or size for size in given.shape]
+    if array.ndim != len(fixed) or any(
+        size is not True and size != n for size, n in zip(fixed, array.shape, strict=True)
+    ):
+        raise UserError(f"the value of input '{given}' has shape {array.shape}", where=file)
+    return onnx.numpy_helper.from_array(array.astype(ELEMENT_TYPES[given.dtype].numpy), name)
 
 
 def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:

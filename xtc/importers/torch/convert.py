@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 import xtc.ops as O
 from xtc.core.errors import UserError, XtcError
+from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
@@ -20,7 +22,7 @@ from xtc.importers.names import graph_name, plain_name
 from xtc.importers.torch import ops as _  # noqa: F401  fills the table
 from xtc.importers.torch.table import RESULT, TABLE
 from xtc.importers.torch.types import element_name, to_array
-from xtc.importers.values import Unsupported
+from xtc.importers.values import Array, Unsupported, Value
 
 _PYTHON = ("operator", "_operator", "builtins", "math")  # modules of functions on numbers
 
@@ -75,6 +77,9 @@ class Converter:
         target = node.target
         if getattr(target, "__module__", "") in _PYTHON:
             return target(*args, **kwargs)
+        empty = _without_elements(node)
+        if empty is not None:
+            return empty
         write = TABLE.get(str(target)) or TABLE.get(str(target).removesuffix(".default"))
         if write is None:
             raise Unsupported("the operator is not supported")
@@ -88,6 +93,14 @@ class Converter:
 def _element(node: torch.fx.Node) -> str | None:
     value = node.meta.get("val")
     return element_name(value.dtype) if isinstance(value, torch.Tensor) else None
+
+
+def _without_elements(node: torch.fx.Node) -> Array | None:
+    """A result that has no elements: nothing computes it, and little may use it."""
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or 0 not in [n for n in value.shape if type(n) is int]:
+        return None
+    return np.empty(tuple(value.shape), ELEMENT_TYPES[element_name(value.dtype)].numpy)
 
 
 def _place(node: torch.fx.Node) -> str:
@@ -112,11 +125,11 @@ def _attribute(module: torch.nn.Module, path: str) -> torch.Tensor:
     return found
 
 
-def constant(tensor: torch.Tensor) -> Tensor:
-    """A tensor whose value is known, as a constant of the graph."""
+def constant(tensor: torch.Tensor) -> Value:
+    """A tensor whose value is known, as a constant of the graph; as it is without elements."""
     array = to_array(tensor)
     if array.size == 0:
-        raise Unsupported(f"a tensor without elements, of shape {array.shape}")
+        return array
     return O.tensor(array.shape, element_name(tensor.dtype), const=array)
 
 
