@@ -41,7 +41,7 @@ SCHEDULED = Stage(
 def bufferized(core: Core) -> Stage:
     """Buffers, but for sums of int8 products, which stay in registers."""
     # Two positions and two filters: four sums, and what they multiply, in 13 registers.
-    tile = {"dual": True, "rows": 2, "columns": 2} if core.dsp else {}
+    size = 2 if core.dsp else 1
     return Stage(
         "bufferized",
         (
@@ -49,7 +49,7 @@ def bufferized(core: Core) -> Stage:
             # Buffers of an iteration exist once.
             "func.func(buffer-loop-hoisting)",
             # While operations are whole and their operands known by name.
-            FuseNarrowContractions(**tile),
+            FuseNarrowContractions(dual=core.dsp, rows=size, columns=size),
             UnrollLoops(),
             # A board's core is alone.
             "scf-forall-to-for",

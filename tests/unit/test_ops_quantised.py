@@ -42,7 +42,7 @@ def exact(x: int, scale: float, rounding: str) -> int:
 def numbers(seed: int, rows: int = 64) -> np.ndarray:
     rng = np.random.default_rng(seed)
     x = rng.integers(-(1 << 29), 1 << 29, (rows, CHANNELS), np.int32)
-    return x >> rng.integers(0, 29, x.shape, np.int32)
+    return np.asarray(x >> rng.integers(0, 29, x.shape, np.int32))
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.checks import whole
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES, TensorType
+from xtc.core.value_checks import whole
 from xtc.graph.builder import apply, tensor
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor

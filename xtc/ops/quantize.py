@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.checks import whole
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES, TensorType, element_type
+from xtc.core.value_checks import whole
 from xtc.graph.builder import apply, tensor
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
@@ -69,8 +69,8 @@ class Quantize(Elementwise):
         real = x / scale
         whole = np.rint(real) if self.halves == "even" else _half_away(real)
         least, greatest = element_type(self.dtype).limits
-        limited = np.clip(np.nan_to_num(whole + self.zero_point, nan=0.0), least, greatest)
-        return limited.astype(element_type(self.dtype).numpy)
+        limited: Array = np.clip(np.nan_to_num(whole + self.zero_point, nan=0.0), least, greatest)
+        return np.asarray(limited, element_type(self.dtype).numpy)
 
 
 def _half_away(x: Array) -> Array:

@@ -21,9 +21,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from xtc.core.checks import whole
 from xtc.core.errors import UserError
 from xtc.core.types import ELEMENT_TYPES, TensorType, element_type
+from xtc.core.value_checks import whole
 from xtc.graph.builder import apply, tensor
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
@@ -108,7 +108,8 @@ class Requantize(Elementwise):
             down = (high < 0) & (self.divides | (right > 0))
             steps = (high + half - down).astype(np.int32) >> right
         steps = steps.astype(np.int32) + np.int32(self.zero_point)
-        return np.clip(steps, self.low, self.high).astype(element_type(self.dtype).numpy)
+        limited: Array = np.clip(steps, self.low, self.high)
+        return np.asarray(limited, element_type(self.dtype).numpy)
 
 
 def _double(

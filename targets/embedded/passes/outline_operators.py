@@ -27,7 +27,7 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
 from xtc_targets.embedded.passes import OPERATOR
-from xtc_targets.embedded.passes._nodes import last_node
+from xtc_targets.embedded.passes._last_node import last_node
 
 _LEFT = (
     "arith.constant",
