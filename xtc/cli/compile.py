@@ -23,9 +23,23 @@ from xtc.cli.common import (
 )
 from xtc.core.errors import UserError
 from xtc.driver import prepare
+from xtc.driver.compile import Compilation
+from xtc.driver.fused_operators import fused_operators
 from xtc.driver.folders import new_folder
 from xtc.interfaces.artifact import Artifact
 from xtc.ir.pipeline import STAGES
+
+
+def _nests(compilation: Compilation) -> str:
+    """The loop nests of all operators, and which of them share their loops."""
+    schedule, fused = compilation.schedule, fused_operators(compilation)
+    lines = []
+    for name in schedule.names:
+        lines.append(f"{schedule[name]}\n")
+        if fused.get(name):
+            others = " and ".join(f"'{other}'" for other in fused[name])
+            lines.append(f"  note: fused with {others}\n")
+    return "".join(lines)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,9 +70,7 @@ def run(argv: Sequence[str]) -> int:
         **parse_options(args.option, args.target),
     )
     if args.nest:
-        schedule = compilation.schedule
-        nests = [f"{schedule[name]}\n" for name in schedule.names]
-        write_output("".join(nests), args.output)
+        write_output(_nests(compilation), args.output)
     elif args.stage is not None:
         write_output(compilation.stage_text(args.stage), args.output)
     else:
