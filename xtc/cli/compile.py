@@ -10,6 +10,7 @@ from pathlib import Path
 
 from xtc.cli.common import (
     add_compile_options,
+    chosen_graph,
     guarded,
     ir_options,
     parse_dims,
@@ -24,8 +25,8 @@ from xtc.cli.common import (
 from xtc.core.errors import UserError
 from xtc.driver import prepare
 from xtc.driver.compile import Compilation
-from xtc.driver.fused_operators import fused_operators
 from xtc.driver.folders import new_folder
+from xtc.driver.fused_operators import fused_operators
 from xtc.interfaces.artifact import Artifact
 from xtc.ir.pipeline import STAGES
 
@@ -62,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     compilation = prepare(
-        read_graph(args.graph, parse_dims(args.dim), parse_values(args.value)),
+        read_graph(chosen_graph(args), parse_dims(args.dim), parse_values(args.value)),
         args.target,
         schedule=parse_schedule(args.schedule),
         ir=ir_options(args),
