@@ -134,14 +134,36 @@ static bool is_carry_at(const pairing *p, uint32_t at, uint32_t number)
     return from != NONE && p->code[from].free && is_carry(p, from);
 }
 
-// A carry that is added to a sum of the upper halves: the instruction of that sum does it as well.
+static bool reads(const dpu_instruction *in, uint32_t number)
+{
+    return in->rs1 == number || in->rs2 == number;
+}
+
+// Whether the first use of what an addition gives is another addition.
+static bool is_added(const pairing *p, uint32_t at)
+{
+    for (uint32_t i = at + 1; i < p->count && i <= at + WINDOW && !p->leaders[i]; i++) {
+        if (reads(&p->code[i], p->code[at].rd))
+            return p->code[i].op == OP_ADD;
+        if (ends_block(&p->code[i]))
+            return false;
+    }
+    return false;
+}
+
+// A carry that is added to one of the upper halves or to their sum: the instruction of that sum does
+// it as well.
 static bool takes_carry(const pairing *p, uint32_t at)
 {
     const dpu_instruction *in = &p->code[at];
-    if (in->op == OP_ADD)
-        return (is_carry_at(p, at, in->rs1) && was_by(p, at, in->rs2, OP_ADD)) ||
-               (is_carry_at(p, at, in->rs2) && was_by(p, at, in->rs1, OP_ADD));
-    return in->op == OP_SUB && is_carry_at(p, at, in->rs2) && was_by(p, at, in->rs1, OP_SUB);
+    if (in->op == OP_SUB)
+        return is_carry_at(p, at, in->rs2) && was_by(p, at, in->rs1, OP_SUB);
+    if (in->op != OP_ADD)
+        return false;
+    bool is_second = is_carry_at(p, at, in->rs2);
+    if (!is_second && !is_carry_at(p, at, in->rs1))
+        return false;
+    return was_by(p, at, is_second ? in->rs1 : in->rs2, OP_ADD) || is_added(p, at);
 }
 
 // Two numbers of 64 bits are compared, and the result decides a branch: the machine branches on each

@@ -15,7 +15,7 @@ from xtc.core.errors import UserError
 from xtc.system import tool
 from xtc.system.cache import cache_key, configured_cache
 from xtc.system.workspace import private_folder
-from xtc_targets.upmem.description import DpuDescription, default_profile
+from xtc_targets.upmem.description import DpuDescription, default_profile, profile_named
 from xtc_targets.upmem.toolchain.clang import INSTALL_HINT, DpuClang
 from xtc_targets.upmem.toolchain.command_line import MOST_TASKLETS, CommandLine
 from xtc_targets.upmem.toolchain.elf import program_size
@@ -67,7 +67,8 @@ def build(
     with the compiler's words, UserError where the machine has too little memory.
     """
     clang = DpuClang.found()
-    machine = profile or default_profile(line.tasklets)
+    named = None if line.chip is None else profile_named(line.chip)
+    machine = profile or named or default_profile(line.tasklets)
     if not line.inputs:
         raise UserError("there is no file to compile")
     if line.stops_at != "program":
