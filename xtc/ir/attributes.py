@@ -164,6 +164,12 @@ PACKED = "xtc.packed"
 each packed constant the constant that it copies, and the strided view in whose order. Written by
 pack-constants, read when constants are written to a file."""
 
+# --- Tile kernels ------------------------------------------------------------------------------
+
+WARPS = "xtc.warps"
+"""Integer on a function: it is a tile kernel, whose blocks have this many warps. Written when a
+kernel is transcribed, read by passes over the dialect `tile`."""
+
 # --- Marks: within one pass --------------------------------------------------------------------
 
 MARK_PREFIX = "xtc.mark."
