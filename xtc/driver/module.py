@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,10 @@ from xtc.driver.folders import new_folder
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
 from xtc.driver.offloaded import load_artifact
+from xtc.driver.states import FILE as STATES
+from xtc.driver.states import States
 from xtc.driver.trust import check_trusted
+from xtc.graph.reference import evaluate_step
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.interfaces.target import ProgramTarget
@@ -51,6 +55,7 @@ class Module:
             is what the cache took, all there is for a module that comes from it; empty for one
             that was loaded.
         cached: whether the artefact was built before and comes from the cache.
+        state: arrays by name that stay between calls, and that calls update.
     """
 
     def __init__(
@@ -75,6 +80,8 @@ class Module:
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")
+        self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
+        self._turns = RLock()  # one call at a time updates states
 
     @property
     def name(self) -> str:
@@ -110,9 +117,24 @@ class Module:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs.
 
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
-        results; `result.numpy()` copies one to the host.
+        results; `result.numpy()` copies one to the host. States are updated.
         """
         self._calls.require_open()
+        if self.state:
+            with self._turns:
+                return self._call(args, out, self._with_states(arrays))
+        return self._call(args, out, arrays)
+
+    def _with_states(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        for name in arrays:
+            if name in self.state:
+                raise UserError(
+                    f"'{name}' is a state of '{self.name}', and no argument",
+                    hints=[f"set it before the call: module.state['{name}'] = array"],
+                )
+        return {**arrays, **self.state}
+
+    def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         with ExitStack() as undo:
             outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
@@ -133,7 +155,8 @@ class Module:
     ) -> list[Comparison]:
         """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
 
-        Returns one comparison per output. Raises MismatchError naming the worst element.
+        Returns one comparison per output, and per state for what it is afterwards; the module's own
+        states are not touched. Raises MismatchError naming the worst element.
         """
         from xtc.evaluate import compare, rounding_noise
 
@@ -143,8 +166,15 @@ class Module:
         rounded = self._reference(inputs, precise=False)
         outputs = empty_outputs(self.artifact.manifest)
         roundoff = 0.0 if self._compilation is None else self._compilation.roundoff
+        inputs = [
+            array.copy() if argument.state else array
+            for argument, array in zip(self.artifact.manifest.inputs, inputs, strict=True)
+        ]
         with self._bound(inputs, outputs) as call:
             call()
+        written = zip(self.artifact.manifest.inputs, inputs, strict=True)
+        updated = {argument.name: array for argument, array in written if argument.state}
+        results = {**dict(zip(self._output_names, outputs, strict=True)), **updated}
         comparisons = [
             compare(
                 actual,
@@ -156,7 +186,7 @@ class Module:
                 noise=rounding_noise(rounded[name], precise[name]),
                 roundoff=roundoff,
             )
-            for name, actual in zip(self._output_names, outputs, strict=True)
+            for name, actual in results.items()
         ]
         for comparison in comparisons:
             comparison.raise_if_wrong()
@@ -215,7 +245,7 @@ class Module:
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
-        """Copy the artefact to a new folder, whole or not at all; `xtc.load` reads it."""
+        """Copy the artefact and its states to a new folder, whole or not at all; see `xtc.load`."""
         source = self.artifact.folder
         if source is None:
             raise UserError(
@@ -223,6 +253,8 @@ class Module:
             )
         with new_folder(Path(folder)) as copy:
             shutil.copytree(source, copy, dirs_exist_ok=True)
+            if self.state:
+                self.state.save(copy / STATES)
 
     def close(self) -> None:
         """Release code, temporary files and a device that was opened for this module.
@@ -256,15 +288,16 @@ class Module:
         return [argument.name for argument in self.artifact.manifest.outputs]
 
     def _reference(self, inputs: Sequence[Array], *, precise: bool) -> dict[str, Array]:
-        expected = self.graph.evaluate(*inputs, precise=precise)
-        return expected if isinstance(expected, dict) else {self._output_names[0]: expected}
+        outputs, states = evaluate_step(self.graph, inputs, {}, precise=precise)
+        return {**outputs, **states}
 
     def _inputs(self, args: Sequence[Any], arrays: dict[str, Any], seed: int) -> list[Array]:
         from xtc.evaluate import sample
 
         manifest = self.artifact.manifest
         if args or arrays or not manifest.inputs:
-            return host_arrays(manifest, args, arrays)
+            copies = {name: array.copy() for name, array in self.state.items()}
+            return host_arrays(manifest, args, {**copies, **arrays})
         return [
             sample(argument.shape, argument.dtype, seed + position)
             for position, argument in enumerate(manifest.inputs)
@@ -327,7 +360,11 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
                 opened = discover.target(kind)
                 given[name] = resources.enter_context(opened.runtime(opened.options()))
         require_used(devices, given, f"'{artifact.manifest.entry}'")
-        return Module(None, artifact, host, given, resources)
+        module = Module(None, artifact, host, given, resources)
+        if module.state and (Path(folder) / STATES).exists():
+            module.state.load(Path(folder) / STATES)
+            module.state.begin_as_they_are()
+        return module
 
 
 def _program_runtime(
