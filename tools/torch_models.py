@@ -105,7 +105,7 @@ def tensors_of(result: Any) -> list[torch.Tensor]:
     return []
 
 
-class Plain(torch.nn.Module):
+class Plain(torch.nn.Module):  # type: ignore[misc]  # torch is not seen
     """A model that takes tensors by position and returns a tuple of tensors."""
 
     def __init__(self, model: torch.nn.Module, names: Sequence[str]) -> None:
@@ -160,7 +160,8 @@ def _outputs(
     if not export and not reference:
         return tensors_of(torch.compile(model, backend=xtc_backend)(*values))
     graph = xtc.from_torch(torch.export.export(model, tuple(values)))
-    arrays = dict(zip([t.name for t in graph.inputs], [v.numpy() for v in values], strict=True))
+    names = [str(tensor.name) for tensor in graph.inputs]
+    arrays = dict(zip(names, [value.numpy() for value in values], strict=True))
     if reference:
         results = graph.evaluate(**arrays)
     else:

@@ -19,7 +19,7 @@ from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
-from xtc_targets.host.build import EXTERNALS, LIBRARY
+from xtc_targets.host.build import ARENAS, EXTERNALS, LIBRARY, RELEASE
 from xtc_targets.host.external_signature import STATUS
 from xtc_targets.host.pool import Pool, pool
 from xtc_targets.host.threads import threads_to_use
@@ -79,8 +79,18 @@ class HostModule:
             _closed()
         ctypes.c_void_p.from_address(place).value = address
 
+    def _release_arenas(self) -> None:
+        """Free the memory that the code keeps for temporary arrays."""
+        if ARENAS[0] not in self.artifact.manifest.toolchain:
+            return
+        if self._library is not None:
+            getattr(self._library, RELEASE)()
+        elif self._objects is not None:
+            ctypes.CFUNCTYPE(None)(self._objects.address(RELEASE))()
+
     def close(self) -> None:
         """Unmap the code, and let its threads go where no other module uses them."""
+        self._release_arenas()
         if self._library is not None:
             _ctypes.dlclose(self._library._handle)
             self._library = None

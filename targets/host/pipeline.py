@@ -24,19 +24,24 @@ from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.host.data_caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
+from xtc_targets.host.passes.block_reductions import BlockReductions
 from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
+from xtc_targets.host.passes.define_arenas import DefineArenas
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
+from xtc_targets.host.passes.keep_arenas import KeepArenas
 from xtc_targets.host.passes.order_loops import OrderLoops
 from xtc_targets.host.passes.outline_kernels import OutlineKernels
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
+from xtc_targets.host.passes.pass_workspaces import PassWorkspaces
+from xtc_targets.host.passes.plan_arena import PlanArena
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
@@ -48,6 +53,7 @@ Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 _FLOAT_BITS = 32
+_C_LANES = 64  # partial sums of a contiguous reduction, of which C compilers make vectors
 
 
 def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
@@ -58,7 +64,7 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
 def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool) -> Stage:
     description = HostDescription.of(machine)
     dots = _dots(machine, codegen)
-    # C has no way to let single sums be reordered.
+    # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
     return Stage(
         "scheduled",
@@ -110,6 +116,9 @@ _BUFFERS = (
     "scf-forall-to-for",
     # Frees go in last, when it is settled which buffers exist.
     "func.func(buffer-loop-hoisting)",
+    # Then those of kernels too are the network's, which share memory.
+    PassWorkspaces(),
+    PlanArena(),
     "buffer-deallocation-pipeline",
     # Copies of a body cost nothing from here on.
     UnrollLoops(),
@@ -140,6 +149,8 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # Before anything else is made of a sum.
+            BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.
             TransposeRowReductions(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
@@ -156,7 +167,10 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             *TO_BRANCHES,
             # A function can be left from anywhere only where loops are branches.
             CheckAllocations(),
+            # What may find no memory is known: an arena need not be an allocation any more.
+            KeepArenas(),
             *TO_LLVM,
+            DefineArenas(huge_pages="linux" in machine.triple),
             # Calls of parallel bodies go through the pool, whose address the runtime writes.
             DispatchParallelCalls(),
         ),
@@ -185,6 +199,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
         (
             CallExternalFunctions(),
             CopyByLoops(parts=True),
+            BlockReductions(lanes=_C_LANES),
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),

@@ -19,7 +19,7 @@ from xtc.core.extensions import extend, failure_of
 from xtc.driver import IrOptions
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
-from xtc.importers import from_onnx
+from xtc.importers import from_onnx, from_yaml
 from xtc.interfaces.target import DEFAULT_TARGET
 
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
@@ -84,7 +84,7 @@ def read_graph(
 
 def _written_graph(path: Path) -> Graph:
     if path.suffix in (".yaml", ".yml"):
-        return Graph.load(path)
+        return from_yaml(path)
     if path.suffix != ".py":
         raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx file")
     return _graph_of(_run(path), path)

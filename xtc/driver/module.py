@@ -18,6 +18,7 @@ import numpy as np
 from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
+from xtc.driver.device_counters import count, device_of
 from xtc.driver.folders import new_folder
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
@@ -25,7 +26,6 @@ from xtc.driver.offloaded import load_artifact
 from xtc.driver.states import FILE as STATES
 from xtc.driver.states import States
 from xtc.driver.trust import check_trusted
-from xtc.graph.reference import evaluate_step
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.interfaces.target import ProgramTarget
@@ -155,42 +155,31 @@ class Module:
     ) -> list[Comparison]:
         """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
 
-        Returns one comparison per output, and per state for what it is afterwards; the module's own
-        states are not touched. Raises MismatchError naming the worst element.
+        Where samples reach long sums of floats, a second run is on samples of one sign: only a sum
+        that grows shows what its order loses. Returns one comparison per output, of the first run,
+        and per state for what it is afterwards; the module's own states are not touched. Raises
+        MismatchError naming the worst element.
         """
-        from xtc.evaluate import compare, rounding_noise
+        from xtc.driver import checking
 
         self._calls.require_open()
         inputs = self._inputs(args, arrays, seed)
-        precise = self._reference(inputs, precise=True)
-        rounded = self._reference(inputs, precise=False)
-        outputs = empty_outputs(self.artifact.manifest)
         roundoff = 0.0 if self._compilation is None else self._compilation.roundoff
-        inputs = [
-            array.copy() if argument.state else array
-            for argument, array in zip(self.artifact.manifest.inputs, inputs, strict=True)
-        ]
+        manifest, graph = self.artifact.manifest, self.graph
+
+        def check(inputs: Sequence[Array]) -> list[Comparison]:
+            return checking.compared(
+                graph, manifest, inputs, [self._run], roundoff=roundoff, rtol=rtol, atol=atol
+            )
+
+        comparisons = check(inputs)
+        if not args and not arrays and checking.sums_at_length(graph, inputs):
+            check(checking.samples(manifest, seed, of_one_sign=True))
+        return comparisons
+
+    def _run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         with self._bound(inputs, outputs) as call:
             call()
-        written = zip(self.artifact.manifest.inputs, inputs, strict=True)
-        updated = {argument.name: array for argument, array in written if argument.state}
-        results = {**dict(zip(self._output_names, outputs, strict=True)), **updated}
-        comparisons = [
-            compare(
-                actual,
-                precise[name],
-                rtol=rtol,
-                atol=atol,
-                name=name,
-                reduction=self.graph.reduction_size,
-                noise=rounding_noise(rounded[name], precise[name]),
-                roundoff=roundoff,
-            )
-            for name, actual in results.items()
-        ]
-        for comparison in comparisons:
-            comparison.raise_if_wrong()
-        return comparisons
 
     def measure(
         self,
@@ -210,7 +199,9 @@ class Module:
             repeat: how many samples.
             number: calls per sample; None chooses it so that a sample lasts `min_repeat_ms`.
             min_repeat_ms: shortest sample in milliseconds.
-            counters: hardware counters to read, see `xtc.evaluate.available_counters()`.
+            counters: hardware counters to read, see `xtc.evaluate.available_counters()`; raw
+                events as `r01c2`, names that libpfm4 knows, and those of the module's devices, as
+                `nvgpu.BYTES`: what one call adds to them.
             seed: of the samples.
         """
         from xtc.evaluate import measure
@@ -224,8 +215,10 @@ class Module:
         real = not self._models()
         flops = manifest.flops if real else 0
         nbytes = float(sum(array.nbytes for array in (*inputs, *outputs)))
+        devices = list(self.devices.values())
+        own = [name for name in counters if device_of(name, devices) is not None]
         with self._bound(inputs, outputs) as call:
-            return measure(
+            found = measure(
                 call,
                 flops=flops or None,
                 bytes_moved=nbytes if real else None,
@@ -233,10 +226,12 @@ class Module:
                 repeat=repeat,
                 number=number,
                 min_repeat_ms=min_repeat_ms,
-                counters=counters,
+                counters=[name for name in counters if name not in own],
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
                 modelled=self._modelled(call),
             )
+            counted = count(call, own, devices)
+        return replace(found, counters={**found.counters, **counted})
 
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""
@@ -283,25 +278,14 @@ class Module:
         )
         return f"<xtc.Module {self.name}({arguments}) on {self.runtime.device_name}>"
 
-    @property
-    def _output_names(self) -> list[str]:
-        return [argument.name for argument in self.artifact.manifest.outputs]
-
-    def _reference(self, inputs: Sequence[Array], *, precise: bool) -> dict[str, Array]:
-        outputs, states = evaluate_step(self.graph, inputs, {}, precise=precise)
-        return {**outputs, **states}
-
     def _inputs(self, args: Sequence[Any], arrays: dict[str, Any], seed: int) -> list[Array]:
-        from xtc.evaluate import sample
+        from xtc.driver import checking
 
         manifest = self.artifact.manifest
         if args or arrays or not manifest.inputs:
             copies = {name: array.copy() for name, array in self.state.items()}
             return host_arrays(manifest, args, {**copies, **arrays})
-        return [
-            sample(argument.shape, argument.dtype, seed + position)
-            for position, argument in enumerate(manifest.inputs)
-        ]
+        return checking.samples(manifest, seed)
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
         """The models' figures for one call, by runtime where there are several."""

@@ -26,7 +26,7 @@ class States(Mapping[str, Array]):
 
     def __init__(self, manifest: Manifest, initial: Mapping[str, Array]) -> None:
         """`initial` has those that do not begin as zeros."""
-        self._arguments = {a.name: a for a in manifest.inputs if a.state}
+        self._arguments = {argument.name: argument for argument in manifest.states}
         self._arrays = {
             name: aligned_empty(argument.shape, argument.dtype)
             for name, argument in self._arguments.items()

@@ -33,6 +33,8 @@ class Tensor:
         where: the user's line.
         state: whether an input lives in the module between calls, which update it.
         initial: what a state is before the first call; None for zeros.
+        stored: of a tensor with a layout, how it lies in memory, and the order of its dimensions
+            there: an input of the permuted shape.
     """
 
     name: str | None
@@ -43,9 +45,10 @@ class Tensor:
     where: SourceLocation | None = field(default=None, repr=False)
     state: bool = False
     initial: np.ndarray | None = field(default=None, repr=False)
+    stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
-    """What Python's operators write, by name; the package of operators fills it."""
+    """What Python's operators and layouts write, by name; the package of operators fills it."""
 
     __array_ufunc__ = None  # NumPy leaves `array + tensor` to the tensor
 

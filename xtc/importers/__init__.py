@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other front doors: models come in by file. `from_onnx` reads ONNX, `from_torch` PyTorch."""
+"""Other front doors: `from_onnx` reads ONNX, `from_torch` PyTorch, `from_yaml` graphs as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import UserError
@@ -48,6 +49,16 @@ def from_onnx(
         ) from None
     proto, file = load_model(source)
     return model_of(proto, file, dims or {}, values or {}, states or {}, device)
+
+
+def from_yaml(path: str | Path) -> Graph:
+    """The graph in a YAML file, in this project's form (`Graph.save`) or in that of xtc-tools.
+
+    Raises UserError, with line and column, for anything else.
+    """
+    from xtc.importers.graph_yaml import graph_of
+
+    return graph_of(Path(path))
 
 
 def from_torch(program: ExportedProgram, *, name: str = "model", device: object = None) -> Graph:

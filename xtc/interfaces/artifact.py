@@ -88,6 +88,11 @@ class Manifest:
         return tuple(argument for argument in self.arguments if argument.role == "input")
 
     @property
+    def states(self) -> tuple[Argument, ...]:
+        """Inputs that live in the module between calls."""
+        return tuple(argument for argument in self.inputs if argument.state)
+
+    @property
     def outputs(self) -> tuple[Argument, ...]:
         """Arguments the function writes."""
         return tuple(argument for argument in self.arguments if argument.role == "output")

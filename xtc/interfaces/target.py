@@ -41,7 +41,7 @@ class BuildRequest:
 
     entry: str
     arguments: tuple[Argument, ...]
-    constants: Mapping[str, bytes]
+    constants: Mapping[str, bytes | memoryview]
     flops: int
     offload: Offload = field(default_factory=Offload)
 

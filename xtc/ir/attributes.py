@@ -27,6 +27,10 @@ AT_MOST_ZERO = "xtc.at_most_zero"
 """Unit attribute of a scalar operation whose operand is never above zero. Written by operators,
 read by expand-math, which then leaves out what only larger operands need."""
 
+ARENA = "xtc.arena"
+"""Array of two integers on the allocation that a network's buffers share: its bytes, and the most
+that are alive at the same time. Written by plan-arena, read by keep-arenas."""
+
 # --- Schedules ---------------------------------------------------------------------------------
 
 LOOP_DIMS = "loop.dims"
@@ -52,6 +56,10 @@ apply-schedules and by passes that make small loops."""
 
 VECTORIZE = "xtc.vectorize"
 """Unit attribute of a linalg operation that a schedule vectorizes, within apply-schedules."""
+
+PARTIAL_SUMS = "xtc.partial_sums"
+"""Unit attribute of the operation that combines a vector of partial sums, within
+apply-schedules."""
 
 EXTERNAL = "xtc.external"
 """On a linalg operation that a function of the user's computes, a dictionary: `function`, `sources`

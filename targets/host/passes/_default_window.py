@@ -27,7 +27,7 @@ _PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
 
 
 def window_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
-    """The loops for a window that slides, outermost first; None for what is none, or is small."""
+    """The loops for a sliding window, outermost first; None for other operations and small ones."""
     channel = nest.vector_loop
     if channel is None or not _slides_over_channels(nest, channel):
         return None

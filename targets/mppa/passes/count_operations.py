@@ -16,7 +16,7 @@ from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device
-from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
+from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_loops
 from xtc_targets.mppa.passes._operation_counts import OTHER, TYPES, cost, store_cost
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
@@ -63,7 +63,7 @@ def _counts(block: Block) -> Counter[int]:
     found: Counter[int] = Counter()
     stored = 0
     for op in [operation.operation for operation in block.operations]:
-        linalg = nest(op)
+        linalg = linalg_loops(op)
         if linalg is not None:
             found += _linalg_counts(linalg)
         elif len(op.regions) and _takes_time(op):
@@ -116,7 +116,7 @@ def _loop_counts(loop: Operation) -> Counter[int]:
     return Counter({kind: number * trips for kind, number in found.items()})
 
 
-def _linalg_counts(found: Nest) -> Counter[int]:
+def _linalg_counts(found: LinalgLoops) -> Counter[int]:
     """What a linalg operation counts; said after it where that is known at run time only."""
     with found.op.location, InsertionPoint.after(found.op):
         extents = found.extents()
@@ -138,7 +138,7 @@ def _linalg_counts(found: Nest) -> Counter[int]:
     return Counter()
 
 
-def _lines(found: Nest, elements: Offset) -> Offset:
+def _lines(found: LinalgLoops, elements: Offset) -> Offset:
     """How many stores of full width write so many elements."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid: its blocks one after another, and each block's threads by turns.
+// A grid: its blocks one after another, and each block's threads in rotation.
 #include "sim_device.h"
 #include "sim_order.h"
 
@@ -67,7 +67,7 @@ static _Noreturn void deadlock(void)
     gpu_running = thread; // whose place the fault tells
     if (thread->state == GPU_AT_BARRIER)
         gpu_barrier_deadlock(thread);
-    gpu_meeting_deadlock(thread);
+    gpu_collective_deadlock(thread);
 }
 
 // Each thread that can runs until it waits; returns how many of them ended, and stops where none ran.

@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) void issue(dpu *dpu, dpu_tasklet *t
         }
         x[0] = 0;
         tasklet->pc = next;
-    } while (instruction->free);
+    } while (instruction->free && !tasklet->ready);
     if (instruction->two_sources && (dpu->conflicts += cost_CONFLICT) >= 1) {
         dpu->conflicts--;
         dpu->now++;

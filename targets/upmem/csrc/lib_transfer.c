@@ -236,10 +236,20 @@ dpu_error_t dpu_push_sg_xfer(struct dpu_set_t dpu_set, dpu_xfer_t xfer, const ch
 {
     struct dpu_symbol_t symbol;
     dpu_error_t status = lib_find_symbol(dpu_set, symbol_name, &symbol);
-    if (status == DPU_OK && !lib_is_mram(symbol.address))
-        status = DPU_ERR_SG_NOT_MRAM_SYMBOL;
     if (status != DPU_OK)
         return status;
+    return dpu_push_sg_xfer_symbol(dpu_set, xfer, symbol, symbol_offset, length, get_block_info,
+                                   flags);
+}
+
+dpu_error_t dpu_push_sg_xfer_symbol(struct dpu_set_t dpu_set, dpu_xfer_t xfer,
+                                    struct dpu_symbol_t symbol, uint32_t symbol_offset,
+                                    size_t length, get_block_t *get_block_info,
+                                    dpu_sg_xfer_flags_t flags)
+{
+    if (!lib_is_mram(symbol.address))
+        return DPU_ERR_SG_NOT_MRAM_SYMBOL;
+    dpu_error_t status;
     dpu_xfer_flags_t plain = flags & DPU_SG_XFER_ASYNC ? DPU_XFER_ASYNC : DPU_XFER_DEFAULT;
     lib_job *job = new_copy(dpu_set, xfer, symbol, symbol_offset, length, plain, &status);
     if (!job)
