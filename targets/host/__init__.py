@@ -55,7 +55,7 @@ class HostTarget(ProgramTarget):
 
         code = self._generator(options).generate(lowered, request)
         manifest = build.manifest_of(code, request, self.toolchain(options))
-        return Artifact(manifest, objects=tuple(code.linked.values()))
+        return Artifact(manifest, objects=code.in_memory(options.machine))
 
     def machine_parameters(self, options: HostOptions) -> Mapping[str, int]:
         from xtc_targets.host.description import HostDescription

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xtc.codegen.llvm import Machine, compile_ir, data_object
+from xtc.codegen.llvm import Machine, compile_ir
 from xtc.interfaces.target import BuildRequest
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
@@ -35,7 +35,6 @@ class LlvmGenerator:
 
         Raises ToolError where parallel loops need a C compiler that fails.
         """
-        constants = request.constants
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
         return Code(
@@ -43,7 +42,7 @@ class LlvmGenerator:
             _returns_status(lowered, request.entry),
             beside=beside,
             externals=external_objects(lowered, self.machine, self._flags),
-            constants=data_object(constants, self.machine) if constants else None,
+            constants=request.constants,
             arenas=_arena_bytes(lowered),
         )
 

@@ -32,7 +32,7 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
-from xtc.ir.packed_constants import packed_constants
+from xtc.ir.packed_constants import bytes_of, packed_constants
 from xtc.ir.pass_filter import PassFilter
 from xtc.ir.pass_text import steps_by_stage
 from xtc.ir.passes import Pass
@@ -164,7 +164,7 @@ class Compilation:
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
-        constants = {symbol: array.tobytes() for symbol, array in self.constants().items()}
+        constants = {symbol: bytes_of(array) for symbol, array in self.constants().items()}
         return BuildRequest(self.graph.name, self.arguments(), constants, self.graph.flops)
 
     def arguments(self) -> tuple[Argument, ...]:

@@ -72,7 +72,7 @@ def run_passes(
     where: str = "<text>",
     keep_input: bool = True,
 ) -> str:
-    """Run passes on MLIR text in a process of its own; the result as text.
+    """Run passes on MLIR text in a child process; returns the result as text.
 
     The first call starts a server that the later ones use; the calls take some milliseconds more
     than the passes. Any thread may call.

@@ -72,7 +72,7 @@ class Module:
         self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
         self._loaded, unload = load_artifact(artifact, host, devices)
-        # Also where nobody closes it; the device that it opened may still hold a result.
+        # Also where the user never closes it; the device that it opened may still hold a result.
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")

@@ -182,7 +182,7 @@ class CommandQueue(ABC):
 
 
 class AcceleratorDevice(CommonRuntimeInterface):
-    """A device with memory of its own, reached from the host by copies and launches.
+    """A device with separate memory, reached from the host by copies and launches.
 
     Addresses are the device's. Every method but the closing ones raises DeviceLost once the device
     is closed or gone.

@@ -42,7 +42,7 @@ class BuildRequest:
 
     entry: str
     arguments: tuple[Argument, ...]
-    constants: Mapping[str, bytes]
+    constants: Mapping[str, bytes | memoryview]
     flops: int
     offload: Offload = field(default_factory=Offload)
 
@@ -152,7 +152,7 @@ class ProgramTarget(Target):
 class AcceleratorTarget(Target):
     """A machine that runs kernels, which a program starts.
 
-    Its pipeline is that of its own code: a module of functions that outline-device-regions made,
+    Its pipeline is that of the device's code: a module of functions from outline-device-regions,
     on tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
     """
 

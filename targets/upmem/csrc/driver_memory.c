@@ -68,7 +68,7 @@ static driver_buffer *new_buffer(uint64_t nbytes)
     driver_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return NULL;
-    buffer->nbytes = nbytes ? nbytes : 1;
+    buffer->nbytes = nbytes;
     buffer->home = aligned_alloc(ALIGNMENT, rounded(buffer->nbytes, ALIGNMENT));
     if (!buffer->home) {
         free(buffer);
@@ -84,12 +84,13 @@ int32_t driver_memory_alloc(driver_memory *memory, uint64_t nbytes, uint64_t *ad
     int32_t status = XTC_OK;
     pthread_mutex_lock(&memory->lock);
     driver_buffer *buffer = NULL;
-    if (nbytes <= memory->size - memory->used)
+    if (nbytes && nbytes <= memory->size - memory->used)
         buffer = new_buffer(nbytes);
     if (!buffer) {
         status = xtc_fail(XTC_MEMORY,
-                          "%llu bytes cannot be allocated: %llu of %llu bytes of MRAM are in use",
-                          (unsigned long long)nbytes, (unsigned long long)memory->used,
+                          "cannot allocate %llu bytes\n%llu of %llu bytes are free",
+                          (unsigned long long)nbytes,
+                          (unsigned long long)(memory->size - memory->used),
                           (unsigned long long)memory->size);
     } else {
         buffer->next = memory->buffers;
