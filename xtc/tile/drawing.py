@@ -41,7 +41,8 @@ def drawn(layout: RegisterLayout) -> str:
     lines = []
     for row in range(rows):
         place = (*lead, row) if len(layout.shape) > 1 else ()
-        line = [cells[(*place, column)] for column in range(columns)]
+        places = [(*place, column) for column in range(columns)]
+        line = [cells[index] for index in places]
         lines.append(" ".join(f"{cell:>7}" for cell in line))
     more = "" if (rows, columns) == shape[-2:] else f" (the first {rows} x {columns})"
     return "\n".join([f"{layout}{more}", *lines])
