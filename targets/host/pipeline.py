@@ -22,6 +22,7 @@ from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.host.caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
+from xtc_targets.host.passes.block_reductions import BlockReductions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
 from xtc_targets.host.passes.expand_math import ExpandMath
@@ -46,6 +47,7 @@ Codegen = Literal["llvm", "c"]
 """What generates the code: LLVM in this process, or a C compiler from C that is printed."""
 
 _FLOAT_BITS = 32
+_C_LANES = 64  # partial sums of a contiguous reduction, of which C compilers make vectors
 
 
 def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
@@ -56,7 +58,7 @@ def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
 def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: bool) -> Stage:
     description = HostDescription.of(machine)
     dots = _dots(machine, codegen)
-    # C has no way to let single sums be reordered.
+    # C has no way to let single sums be reordered: `block-reductions` does it there.
     relaxed = (RelaxReductions(),) if codegen == "llvm" else ()
     return Stage(
         "scheduled",
@@ -136,6 +138,8 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             "cse",
             "loop-invariant-code-motion",
             HoistAccumulators(),
+            # Before anything else is made of a sum.
+            BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.
             TransposeRowReductions(bits=HostDescription.of(machine).vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
@@ -178,6 +182,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
         "lowered",
         (
             CopyByLoops(parts=True),
+            BlockReductions(lanes=_C_LANES),
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
-from xtc.ir.analysis.structured import Structured, body_operations, labels, shape_of
-from xtc.ir.builders.generic import generic
+from xtc.ir.analysis.structured import Structured, labels, shape_of
+from xtc.ir.builders.generic import copy_body, generic
 from xtc.ir.builders.tensors import subview
 from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
@@ -88,10 +88,4 @@ def _part(nest: Structured, ranges: Mapping[int, tuple[int, int]]) -> None:
 def _copy(nest: Structured, operands: Sequence[Value], ip: InsertionPoint) -> None:
     pairs = list(zip(operands, nest.indices, strict=True))
     op = generic(pairs, len(nest.extents), nest.reductions, labels(nest.op), ip)
-    block = op.regions[0].blocks[0]
-    values = dict(zip(nest.body.arguments, block.arguments, strict=True))
-    for inner in body_operations(nest.op):
-        copy = inner.clone(ip=InsertionPoint(block))
-        for number, operand in enumerate(copy.operands):
-            copy.operands[number] = values.get(operand, operand)
-        values.update(zip(inner.results, copy.results, strict=True))
+    copy_body(nest.op, op)

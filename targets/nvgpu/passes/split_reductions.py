@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import Structured, body_operations, shape_of
+from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
-from xtc.ir.builders.generic import generic, yield_
+from xtc.ir.builders.generic import copy_body, generic, yield_
 from xtc.ir.builders.tensors import empty
 from xtc.ir.mlir import (
     Attribute,
@@ -114,7 +114,7 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
     device = {name: value for name, value in _attributes(nest.op).items() if name == DEVICE}
     zeros = _wider(start, parts, ip)
     first = generic([*operands, (zeros, [*own, part])], count + 1, nest.reductions, device, ip)
-    _copy_body(nest, first)
+    copy_body(nest.op, first)
     places = {loop_or_index: place for place, loop_or_index in enumerate(nest.out)}
     row = [Index(((places[index.loop], 1),), 0) for index in own if index.loop is not None]
     last = Index(((len(places), 1),), 0)
@@ -160,17 +160,6 @@ def _wider(start: Value, parts: int, ip: InsertionPoint) -> Value:
     wide.operands[1] = out
     wide.results[0].set_type(out.type)
     return wide.results[0]
-
-
-def _copy_body(nest: Structured, op: Operation) -> None:
-    body = op.regions[0].blocks[0]
-    values = dict(zip(nest.body.arguments, body.arguments, strict=True))
-    ip = InsertionPoint(body)
-    for inner in body_operations(nest.op):
-        copy = inner.clone(ip=ip).operation
-        for number, operand in enumerate(copy.operands):
-            copy.operands[number] = values.get(operand, operand)
-        values.update(zip(inner.results, copy.results, strict=True))
 
 
 def _combine(reduction: Reduction, op: Operation) -> None:

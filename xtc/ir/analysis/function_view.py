@@ -60,13 +60,14 @@ def blocks_of(ops: Iterable[Operation]) -> Iterator[FunctionView]:
             yield _view(around)
 
 
-def unscheduled_reductions(module: Operation) -> list[Structured]:
+def unscheduled_reductions(module: Operation, destinations: int = 1) -> list[Structured]:
     """The reductions of `module`, at any depth, that no schedule of the user's speaks of.
 
-    Those whose body reads its loop counters, or has regions, are left out.
+    Those whose body reads its loop counters, or has regions, are left out, and what has more
+    destinations.
     """
     nests = (
-        structured(op)
+        structured(op, destinations)
         for op in all_operations(module)
         if op.name.startswith("linalg.") and not _is_scheduled(op)
     )

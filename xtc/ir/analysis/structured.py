@@ -35,7 +35,9 @@ FEW_ROWS = 16  # elements in as many cache lines stay at hand while a loop cross
 
 @dataclass(eq=False)
 class Structured:
-    """One linalg operation on tensors or on buffers, with a single destination and static shapes.
+    """One linalg operation on tensors or on buffers, of static shapes.
+
+    It has a single destination, unless it was asked for with several; then the last is meant.
 
     Attributes:
         op: the operation.
@@ -145,9 +147,12 @@ class Structured:
         return place is not None and math.prod(shape[place + 1 :]) == 1
 
 
-def structured(op: Operation) -> Structured | None:
-    """The operation as a loop nest, or None where it is none that can be rewritten as such."""
-    if not op.name.startswith("linalg.") or _destinations(op) > 1:
+def structured(op: Operation, destinations: int = 1) -> Structured | None:
+    """The operation as a loop nest, or None where it is none that can be rewritten as such.
+
+    It has at most so many destinations.
+    """
+    if not op.name.startswith("linalg.") or _destinations(op) > destinations:
         return None
     maps = get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands):

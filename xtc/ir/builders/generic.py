@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import is_shaped
+from xtc.ir.analysis.structured import body_operations, is_shaped
 from xtc.ir.mlir import (
     AffineAddExpr,
     AffineConstantExpr,
@@ -123,6 +123,18 @@ def copy(
 def yield_(values: Sequence[Value], ip: InsertionPoint | None = None) -> Operation:
     """The end of a body: the new elements of the destinations."""
     return Operation.create("linalg.yield", operands=list(values), ip=ip)
+
+
+def copy_body(source: Operation, op: Operation) -> None:
+    """Give a `linalg.generic` the body of an operation that has as many operands."""
+    body = op.regions[0].blocks[0]
+    values = dict(zip(source.regions[0].blocks[0].arguments, body.arguments, strict=True))
+    ip = InsertionPoint(body)
+    for inner in body_operations(source):
+        copy = inner.clone(ip=ip).operation
+        for number, operand in enumerate(copy.operands):
+            copy.operands[number] = values.get(operand, operand)
+        values.update(zip(inner.results, copy.results, strict=True))
 
 
 def loop_index(loop: int, ip: InsertionPoint | None = None) -> Value:

@@ -83,20 +83,28 @@ def insert_in_parallel(
 
 def subview(
     source: Value,
-    offsets: Sequence[int],
+    offsets: Sequence[Offset],
     sizes: Sequence[int],
     strides: Sequence[int],
     ip: InsertionPoint | None = None,
+    *,
+    dropped: bool = False,
 ) -> Value:
-    """The elements `offset + i * stride`, i below `size`, of each dimension of a buffer."""
+    """The elements `offset + i * stride`, i below `size`, of each dimension of a buffer.
+
+    The last dimension, of size 1, may be dropped.
+    """
     old = source.type
     steps, start = old.get_strides_and_offset()
+    known = [offset for offset in offsets if isinstance(offset, int)]
+    if len(known) < len(offsets):
+        start = _DYNAMIC
     if start != _DYNAMIC:
-        start += sum(step * offset for step, offset in zip(steps, offsets, strict=True))
-    layout = StridedLayoutAttr.get(
-        start, [step * stride for step, stride in zip(steps, strides, strict=True)]
-    )
-    type = MemRefType.get(list(sizes), old.element_type, layout, old.memory_space)
+        start += sum(step * offset for step, offset in zip(steps, known, strict=True))
+    rank = len(sizes) - dropped
+    pairs = list(zip(steps, strides, strict=True))[:rank]
+    layout = StridedLayoutAttr.get(start, [step * stride for step, stride in pairs])
+    type = MemRefType.get(list(sizes[:rank]), old.element_type, layout, old.memory_space)
     window = (list(offsets), list(sizes), list(strides))
     return memref.subview(source, *window, result_type=type, ip=ip)
 
