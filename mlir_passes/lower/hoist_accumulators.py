@@ -9,15 +9,19 @@ from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
 from xtc.ir.builders.rebuild import rebuilt
+from xtc.ir.fast_math import allow, allows, deny
 from xtc.ir.mlir import (
     Block,
     BlockArgument,
+    DenseElementsAttr,
+    FloatAttr,
     InsertionPoint,
     MemRefType,
     Operation,
     Value,
     VectorType,
     all_operations,
+    arith,
     scf,
 )
 from xtc.ir.passes import Pass
@@ -48,7 +52,8 @@ class HoistAccumulators(Pass):
 
     Nothing else in the loop may access that address; accesses to other buffers, and to elements of
     the same buffer at a constant distance, are known not to. Inner loops come first, so that an
-    accumulator moves out of all its loops.
+    accumulator moves out of all its loops. Where additions may be reassociated, as in a long
+    contraction, a loop starts from zero and its sum is added to what was there: partial sums.
     """
 
     name: ClassVar[str] = "hoist-accumulators"
@@ -156,9 +161,14 @@ def _is_on_vectors(op: Operation) -> bool:
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
+    chains = [_free_additions(*pair) for pair in pairs]
     with loop.context, loop.location:
         with InsertionPoint(loop):
-            first = [read.op.clone().results[0] for read, _ in pairs]
+            kept = [read.op.clone().results[0] for read, _ in pairs]
+            first = [
+                _zero(value) if chain else value
+                for value, chain in zip(kept, chains, strict=True)
+            ]
             types = [value.type for value in [*loop.results, *first]]
             new = rebuilt(loop, [*loop.operands, *first], types)
         block = loop.regions[0].blocks[0]
@@ -167,14 +177,52 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
         for read, _ in pairs:
             carried = block.add_argument(read.value.type, read.op.location)
             read.value.replace_all_uses_with(carried)
-        kept = len(loop.results)
-        _store(new, [write for _, write in pairs], list(new.results)[kept:])
-        for old, result in zip(loop.results, new.results, strict=False):
+        results = list(new.results)
+        with InsertionPoint.after(new):
+            last = [
+                _sum(value, result) if chain else result
+                for value, result, chain in zip(
+                    kept, results[len(loop.results) :], chains, strict=True
+                )
+            ]
+            _store([write for _, write in pairs], last)
+        for old, result in zip(loop.results, results, strict=False):
             old.replace_all_uses_with(result)
+    for chain in chains:
+        for op in chain:
+            deny(op, "reassoc")
     for read, write in pairs:
         read.op.erase()
         write.op.erase()
     loop.erase()
+
+
+def _free_additions(read: Access, write: Access) -> list[Operation]:
+    """The additions from what is read to what is written; none unless all may be reassociated."""
+    found: list[Operation] = []
+    value = read.value
+    while value != write.value:
+        users = [use.owner.operation for use in value.uses]
+        if len(users) != 1 or users[0].name != "arith.addf" or not allows(users[0], "reassoc"):
+            return []
+        found.append(users[0])
+        (value,) = users[0].results
+    return found
+
+
+def _zero(like: Value) -> Value:
+    type = like.type
+    if isinstance(type, VectorType):
+        splat = DenseElementsAttr.get_splat(type, FloatAttr.get(type.element_type, 0.0))
+        return arith.constant(type, splat)
+    return arith.constant(type, 0.0)
+
+
+def _sum(before: Value, partial: Value) -> Value:
+    """The sum of both, to be split in parts by a loop around it as well."""
+    total = arith.addf(before, partial)
+    allow(total.owner.operation, "reassoc")
+    return total
 
 
 def _yield(block: Block, values: Sequence[Value]) -> None:
@@ -184,9 +232,8 @@ def _yield(block: Block, values: Sequence[Value]) -> None:
     last.erase()
 
 
-def _store(loop: Operation, writes: Sequence[Access], results: Sequence[Value]) -> None:
-    """Write what the loop leaves, after it."""
-    with InsertionPoint.after(loop):
-        for write, result in zip(writes, results, strict=True):
-            copy = write.op.clone()
-            copy.operands[0] = result
+def _store(writes: Sequence[Access], values: Sequence[Value]) -> None:
+    """Write what the loop leaves."""
+    for write, value in zip(writes, values, strict=True):
+        copy = write.op.clone()
+        copy.operands[0] = value

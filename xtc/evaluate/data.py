@@ -41,7 +41,12 @@ _LARGEST_INT = 127
 
 
 def sample(
-    shape: Sequence[int], dtype: npt.DTypeLike, seed: int, *, full_range: bool = False
+    shape: Sequence[int],
+    dtype: npt.DTypeLike,
+    seed: int,
+    *,
+    full_range: bool = False,
+    of_one_sign: bool = False,
 ) -> Array:
     """An array of validation data, distributed as the module says.
 
@@ -50,6 +55,8 @@ def sample(
         dtype: boolean, integer or floating element type, ml_dtypes' included.
         seed: 0 or more; equal seeds give equal arrays.
         full_range: integers from the type's least to its greatest value; others are as without.
+        of_one_sign: floats are positive, and at most 1, so that sums of them grow; others are as
+            without.
 
     Raises UserError for an impossible shape, an unknown element type or a negative seed.
     """
@@ -68,6 +75,8 @@ def sample(
     else:
         values, special = rng.random(size) < 0.5, [True, False]
     _scatter(rng, values, special)
+    if of_one_sign and kind == "float":
+        values = np.abs(values) / _LARGEST
     return values.astype(element).reshape(extents)
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xtc.ir.mlir import Attribute, Operation
 
 _FLAGS = "fastmath"
@@ -10,14 +12,24 @@ _FLAGS = "fastmath"
 
 def allow(op: Operation, flag: str) -> None:
     """Give an arith operation one more freedom, as `contract` or `reassoc`."""
-    flags = ",".join(sorted({flag, *_flags(op)}))
-    with op.context:
-        op.attributes[_FLAGS] = Attribute.parse(f"#arith.fastmath<{flags}>")
+    _set(op, {flag, *_flags(op)})
+
+
+def deny(op: Operation, flag: str) -> None:
+    """Take one freedom from an operation."""
+    _set(op, _flags(op) - {flag})
 
 
 def allows(op: Operation, flag: str) -> bool:
     """Whether an operation has this freedom."""
     return flag in _flags(op)
+
+
+def _set(op: Operation, flags: Collection[str]) -> None:
+    with op.context:
+        op.attributes[_FLAGS] = Attribute.parse(
+            f"#arith.fastmath<{','.join(sorted(flags)) or 'none'}>"
+        )
 
 
 def _flags(op: Operation) -> set[str]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from xtc.ir.analysis.contractions import contraction
 from xtc.ir.analysis.linalg_ops import is_constant
-from xtc.ir.analysis.structured import Structured, element_bits
+from xtc.ir.analysis.structured import Structured, element_bits, even_part
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, FloatType, StringAttr
 from xtc.loops import ALL, NestLoop
@@ -36,6 +36,7 @@ _MANY_ROWS = 512  # that share a panel: its copy costs nothing beside the multip
 _SMALL_WORK = 16384  # multiply-adds below which loops as they are do as well
 _PANEL_VECTORS = 8  # of a row of the panel that is copied: so long a row is read at full speed
 _PARALLEL_WORK = 1 << 20  # multiply-adds that are worth waking threads for
+PARTIAL_SUM = 4096  # terms of a long contraction that are added up one after the other
 _MANY_PARTS = 8  # parallel iterations that share out well among a few threads
 
 
@@ -173,7 +174,7 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
         # A panel with the whole reduction leaves finished sums in registers.
         whole = panel // shape.size(shape.reduction)
         columns = max(width, (min(most, whole) if whole >= 2 * width else most) // width * width)
-        deepest = max(1, panel // columns)
+        deepest = min(max(1, panel // columns), PARTIAL_SUM)
         return _Blocks(rows, width, columns, True, *_split_reduction(shape, deepest))
     if shape.columns <= width or shape.held <= processor.l2_bytes:
         return _Blocks(rows, width, 0, False, (), 0)
@@ -241,7 +242,10 @@ def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:
         loops.append(NestLoop(shape.names[shape.row]))
     if blocks.depth:
         loops.append(_tile(shape, blocks.outer[-1], blocks.depth))
-    loops += _whole(shape, shape.reduction[len(blocks.outer) :])
+    for loop in shape.reduction[len(blocks.outer) :]:
+        loops += _whole(shape, [loop])
+        if shape.extents[loop] > PARTIAL_SUM:
+            loops.append(_tile(shape, loop, even_part(shape.extents[loop], PARTIAL_SUM)))
     if shape.row is not None:
         rows = _tile(shape, shape.row, blocks.rows)
         loops.append(replace(rows, unroll=ALL if blocks.rows > 1 else 0))

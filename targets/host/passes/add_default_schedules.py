@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.linalg_ops import dict_of, graph_node, operations_with
-from xtc.ir.analysis.structured import Structured
+from xtc.ir.analysis.structured import Structured, combining_operation, labels
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE
-from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
+from xtc.ir.builders.generic import copy_body, generic
+from xtc.ir.fast_math import allow
+from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
 from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import dims_of, fused_nodes, schedule_line, title_of
-from xtc_targets.host.passes._default_contraction import contraction_nest
+from xtc_targets.host.passes._default_contraction import PARTIAL_SUM, contraction_nest
 from xtc_targets.host.passes._default_narrow import narrow_nest
 from xtc_targets.host.passes._default_window import window_nest
 from xtc_targets.host.passes._processor import Processor
@@ -91,5 +94,28 @@ def _choose(nest: Structured, processor: Processor) -> None:
     for rule in _RULES:
         loops = rule(nest, processor)
         if loops is not None:
-            write_loops(nest.op, loops)
+            write_loops(_with_partial_sums(nest), loops)
             return
+
+
+def _with_partial_sums(nest: Structured) -> Operation:
+    """The operation, whose additions may be reassociated where they are very many.
+
+    It is then a generic operation, as those with names show no body.
+    """
+    length = math.prod(nest.extents[loop] for loop in nest.reductions)
+    combine = combining_operation(nest.op)
+    if length <= PARTIAL_SUM or combine is None or combine.name != "arith.addf":
+        return nest.op
+    operands = list(zip(nest.op.operands, nest.indices, strict=True))
+    with nest.op.location:
+        ip = InsertionPoint(nest.op)
+        op = generic(operands, len(nest.extents), nest.reductions, labels(nest.op), ip)
+        copy_body(nest.op, op)
+    combine = combining_operation(op)
+    if combine is not None:
+        allow(combine, "reassoc")
+    for old, new in zip(nest.op.results, op.results, strict=True):
+        old.replace_all_uses_with(new)
+    nest.op.erase()
+    return op

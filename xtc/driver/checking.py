@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a module computes beside what its graph means, on one set of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xtc.driver.arguments import empty_outputs
+from xtc.evaluate import Comparison, compare, rounding_noise, sample
+from xtc.evaluate.dtypes import kind_of
+from xtc.graph.graph import Graph
+from xtc.interfaces.artifact import Manifest
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[Sequence[Array], Sequence[Array]], None]
+"""Computes the outputs, which are the second argument, of the inputs."""
+
+LONG_REDUCTION = 4096  # elements, from which on a sum must not be formed one after the other
+
+
+def samples(manifest: Manifest, seed: int, *, of_one_sign: bool = False) -> list[Array]:
+    """An array of sample data for each input."""
+    return [
+        sample(argument.shape, argument.dtype, seed + position, of_one_sign=of_one_sign)
+        for position, argument in enumerate(manifest.inputs)
+    ]
+
+
+def sums_at_length(graph: Graph, inputs: Sequence[Array]) -> bool:
+    """Whether the rounding errors of sums may show: long ones, of floats."""
+    floats = any(kind_of(array.dtype) == "float" for array in inputs)
+    return floats and graph.reduction_size >= LONG_REDUCTION
+
+
+def compared(
+    graph: Graph,
+    manifest: Manifest,
+    inputs: Sequence[Array],
+    runs: Sequence[Run],
+    *,
+    roundoff: float,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> list[Comparison]:
+    """One comparison per output, of the first run. Raises MismatchError where any run is wrong."""
+    names = [argument.name for argument in manifest.outputs]
+    precise = _reference(graph, inputs, names, precise=True)
+    rounded = _reference(graph, inputs, names, precise=False)
+    noise = {name: rounding_noise(rounded[name], precise[name]) for name in names}
+    found: list[list[Comparison]] = []
+    for run in runs:
+        outputs = empty_outputs(manifest)
+        run(inputs, outputs)
+        found.append(
+            [
+                compare(
+                    actual,
+                    precise[name],
+                    rtol=rtol,
+                    atol=atol,
+                    name=name,
+                    reduction=graph.reduction_size,
+                    noise=noise[name],
+                    roundoff=roundoff,
+                )
+                for name, actual in zip(names, outputs, strict=True)
+            ]
+        )
+        for comparison in found[-1]:
+            comparison.raise_if_wrong()
+    return found[0]
+
+
+def _reference(
+    graph: Graph, inputs: Sequence[Array], names: Sequence[str], *, precise: bool
+) -> Mapping[str, Array]:
+    expected = graph.evaluate(*inputs, precise=precise)
+    return expected if isinstance(expected, dict) else {names[0]: expected}
