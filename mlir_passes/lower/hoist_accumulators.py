@@ -166,8 +166,7 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
         with InsertionPoint(loop):
             kept = [read.op.clone().results[0] for read, _ in pairs]
             first = [
-                _zero(value) if chain else value
-                for value, chain in zip(kept, chains, strict=True)
+                _zero(value) if chain else value for value, chain in zip(kept, chains, strict=True)
             ]
             types = [value.type for value in [*loop.results, *first]]
             new = rebuilt(loop, [*loop.operands, *first], types)

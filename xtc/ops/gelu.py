@@ -27,6 +27,7 @@ _SCALE = math.sqrt(2 / math.pi)
 # NumPy has no error function. The C library's is right to the last bits of a double, and calling it
 # for each element costs less than summing a series of such accuracy over whole arrays.
 _erf = np.frompyfunc(math.erf, 1, 1)
+_erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def erf_reference(x: Array) -> Array:
@@ -38,6 +39,8 @@ def erf_reference(x: Array) -> Array:
 @dataclass(frozen=True)
 class Gelu(FloatElementwise):
     """x / 2 * (1 + erf(x / sqrt(2))), or with approximate="tanh" the usual approximation of it.
+
+    The first is computed as x / 2 * erfc(-x / sqrt(2)): where x is far below zero, 1 + erf cancels.
 
     -infinity gives NaN, as the formula does.
     """
@@ -58,18 +61,19 @@ class Gelu(FloatElementwise):
         if self.approximate == "tanh":
             cube = body.mul(body.mul(x, x), x)
             step = body.math("tanh", times(_SCALE, body.add(x, times(_CUBIC, cube))))
+            both = body.add(body.constant(1, x.element), step)
         else:
-            step = body.math("erf", times(math.sqrt(0.5), x))
-        return body.mul(times(0.5, x), body.add(body.constant(1, x.element), step))
+            both = body.math("erfc", times(-math.sqrt(0.5), x))
+        return body.mul(times(0.5, x), both)
 
     def reference(self, *arrays: Array) -> Array:
         x = widened(arrays[0])
         number = x.dtype.type
         if self.approximate == "tanh":
-            step = np.tanh((x + x * x * x * number(_CUBIC)) * number(_SCALE))
+            both = number(1) + np.tanh((x + x * x * x * number(_CUBIC)) * number(_SCALE))
         else:
-            step = erf_reference(x * number(math.sqrt(0.5)))
-        result: Array = x * number(0.5) * (number(1) + step)
+            both = np.asarray(_erfc(x * number(-math.sqrt(0.5)))).astype(x.dtype)
+        result: Array = x * number(0.5) * both
         return result
 
     def flops(self, *inputs: TensorType) -> int:

@@ -2,7 +2,10 @@
 """layer_norm: each row moved to mean 0 and variance 1, then scaled and shifted.
 
 J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer Normalization", arXiv 1607.06450. Mean and variance
-are formed in two passes, so a large mean does not cancel the variance away.
+are formed in two passes, so a large mean does not cancel the variance away. Where the mean is not
+held in a wider type than the elements, the mean of what is left after it was subtracted corrects
+both, as in the corrected two-pass algorithm of T. F. Chan, G. H. Golub and R. J. LeVeque,
+"Algorithms for Computing the Sample Variance", The American Statistician 37(3), 1983.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from xtc.core.types import TensorType
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
-from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
+from xtc.ir.builders.linalg import Body, LinalgBuilder, Loop, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
 from xtc.ops.attributes import (
     check_axis,
@@ -46,8 +49,8 @@ class LayerNorm(Operator):
     """(x - mean) / sqrt(variance + eps) over the dimensions from `axis` on, times gamma, plus beta.
 
     `gamma` and `beta` say which of those operands follow x. Half floats are computed in float32 and
-    rounded once. The steps are "sum", "mean", "squares" and "scale"; the main operation runs over
-    x.
+    rounded once. The steps are "sum", "mean", "squares" and "scale", with "rest.sum" and "rest" for
+    what rounding left of the mean; the main operation runs over x.
     """
 
     name: ClassVar[str] = "layer_norm"
@@ -97,17 +100,20 @@ class LayerNorm(Operator):
         axes = self._axes(result.rank)
         names, row = DIM_NAMES[: result.rank], tuple(DIM_NAMES[axis] for axis in axes)
         rows = kept_names(result.rank, axes)
-        mean = _mean(builder, x, axes)
-        operands = [(x, names), (mean, rows), (_scale(builder, x, mean, axes, self.eps), rows)]
+        statistics = _statistics(builder, x, axes, self.eps)
+        operands = [(x, names), *((value, rows) for value in statistics)]
         operands += [(parameter, row) for parameter in parameters]
         init = (builder.empty(result), names)
         return builder.generic(operands, init, dim_loops(result.rank), self._normalise)
 
     def _normalise(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
         """(x - mean) * scale * gamma + beta."""
-        wide = (body.cast(element, element.element.accumulator) for element in elements[:-1])
-        x, mean, scale, *parameters = wide
-        y = body.mul(body.sub(x, mean), scale)
+        wide = [body.cast(element, element.element.accumulator) for element in elements[:-1]]
+        last = len(wide) - self.gamma - self.beta - 1
+        y, (*means, scale), parameters = wide[0], wide[1 : last + 1], wide[last + 1 :]
+        for mean in means:
+            y = body.sub(y, mean)
+        y = body.mul(y, scale)
         if self.gamma:
             y = body.mul(y, parameters[0])
         if self.beta:
@@ -151,34 +157,67 @@ def layer_norm(
     return apply(op, x, *parameters, name=name, device=device)
 
 
-def _mean(builder: LinalgBuilder, x: Value, axes: Sequence[int]) -> Value:
-    """The mean of each row, in the accumulator's type."""
+def _statistics(builder: LinalgBuilder, x: Value, axes: Sequence[int], eps: float) -> list[Value]:
+    """The mean of each row in the accumulator's type, its rest where that is x's own, the scale."""
     wide = x.type.element.accumulator
     total = reduce(builder, x, axes, wide, 0, ScalarBuilder.add, step="sum")
 
-    def mean(body: ScalarBuilder, total: Scalar, _old: Scalar) -> Scalar:
+    def divided(body: ScalarBuilder, total: Scalar, _old: Scalar) -> Scalar:
         return _divided(body, total, x, axes)
 
-    return emit_elementwise(builder, [total], total.type, mean, step="mean")
-
-
-def _scale(builder: LinalgBuilder, x: Value, mean: Value, axes: Sequence[int], eps: float) -> Value:
-    """1 / sqrt(variance + eps) of each row, in the accumulator's type."""
-    names, rows = DIM_NAMES[: x.type.rank], kept_names(x.type.rank, axes)
+    def rest(body: ScalarBuilder, value: Scalar, mean: Scalar, total: Scalar) -> Scalar:
+        return body.add(total, body.sub(value, mean))
 
     def square(body: ScalarBuilder, value: Scalar, mean: Scalar, total: Scalar) -> Scalar:
         centred = body.sub(body.cast(value, mean.element), mean)
         return body.add(total, body.mul(centred, centred))
 
-    def scale(body: ScalarBuilder, squares: Scalar, _old: Scalar) -> Scalar:
+    mean = emit_elementwise(builder, [total], total.type, divided, step="mean")
+    means = [mean]
+    if wide == x.type.element:
+        # Next to the squares, with which it shares a loop.
+        left = _over_rows(builder, x, mean, axes, rest, "rest.sum")
+    squares = _over_rows(builder, x, mean, axes, square, "squares")
+    if wide == x.type.element:
+        means.append(emit_elementwise(builder, [left], left.type, divided, step="rest"))
+    return [*means, _scale(builder, x, squares, means[1:], axes, eps)]
+
+
+def _over_rows(
+    builder: LinalgBuilder,
+    x: Value,
+    mean: Value,
+    axes: Sequence[int],
+    body: Body,
+    step: str,
+) -> Value:
+    """A sum over each row, of its elements and its mean."""
+    names, rows = DIM_NAMES[: x.type.rank], kept_names(x.type.rank, axes)
+    init = (builder.fill(0, mean.type, step=f"{step}.init"), rows)
+    return builder.generic(
+        [(x, names), (mean, rows)], init, reduction_loops(x.type.rank, axes), body, step=step
+    )
+
+
+def _scale(
+    builder: LinalgBuilder,
+    x: Value,
+    squares: Value,
+    rests: Sequence[Value],
+    axes: Sequence[int],
+    eps: float,
+) -> Value:
+    """1 / sqrt(variance + eps) of each row, in the accumulator's type."""
+
+    def scale(body: ScalarBuilder, squares: Scalar, *others: Scalar) -> Scalar:
         variance = _divided(body, squares, x, axes)
+        for rest in others[:-1]:
+            lessened = body.sub(variance, body.mul(rest, rest))
+            variance = body.maximum(lessened, body.constant(0, variance.element))
         shifted = body.add(variance, body.constant(eps, variance.element))
         return body.div(body.constant(1, variance.element), body.math("sqrt", shifted))
 
-    init = (builder.fill(0, mean.type, step="squares.init"), rows)
-    loops = reduction_loops(x.type.rank, axes)
-    squares = builder.generic([(x, names), (mean, rows)], init, loops, square, step="squares")
-    return emit_elementwise(builder, [squares], squares.type, scale, step="scale")
+    return emit_elementwise(builder, [squares, *rests], squares.type, scale, step="scale")
 
 
 def _divided(body: ScalarBuilder, total: Scalar, x: Value, axes: Sequence[int]) -> Scalar:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xtc.ir.analysis.indices import Index
@@ -81,7 +81,8 @@ class FloatSum:
 
         With `lanes`, the buffer has a last dimension for these iterations, and they are not summed.
         """
-        nest, operands = self.nest, []
+        nest = self.nest
+        operands: list[tuple[Value, Sequence[Index]]] = []
         for number in range(nest.destination):
             operands.append((self._view(number, loop, part, ip), nest.indices[number]))
         row = _plain([*nest.out, loop] if lanes else nest.out)

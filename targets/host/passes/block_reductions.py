@@ -13,7 +13,6 @@ from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.structured import (
     Structured,
     element_bits,
-    even_part,
     shape_of,
     structured,
 )
@@ -126,7 +125,7 @@ def _outermost(found: FloatSum, most: int) -> tuple[int, int]:
     nest = found.nest
     number = next(loop for loop in nest.reductions if nest.extents[loop] > 1)
     inside = found.length // nest.extents[number]
-    return number, even_part(nest.extents[number], max(1, most // inside))
+    return number, min(nest.extents[number], max(1, most // inside))
 
 
 def _add_block(found: FloatSum, number: int, part: Range, local: Value) -> Operation:

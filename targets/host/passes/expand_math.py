@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""expand-math: exp, tanh and erf of float32 as arithmetic that runs on vectors."""
+"""expand-math: exp, tanh, erf and erfc of float32 as arithmetic that runs on vectors."""
 
 from __future__ import annotations
 
@@ -48,6 +48,20 @@ _LOG_ERFC = (
     0.00044147291919216514,
     -2.1697638658224605e-05,
 )
+# erfc(x) * exp(x^2) / t for x from 0 to 10.2 and t = 2 / (2 + x), by powers of t - 0.5: 2.1e-8
+_ERFCX = (
+    0.5107913613319397,
+    0.6871609091758728,
+    0.558942973613739,
+    0.14574337005615234,
+    -0.1720190942287445,
+    -0.1029607355594635,
+    0.09732268005609512,
+    0.046510349959135056,
+    -0.06749136000871658,
+    0.011684506200253963,
+)
+_NO_TAIL = 10.125  # erfc is no float32 above 0 from here on
 # Added to a float, leaves no place for a fraction; its last bits are the exponent of 1.
 _ROUNDER = 1.5 * (1 << 23) + 127
 _LOG2_HIGH = 0.693359375  # of ten bits: products with whole numbers are exact
@@ -59,7 +73,7 @@ _SIGN = 1 << 31
 
 @dataclass(frozen=True)
 class ExpandMath(Pass):
-    """Compute exp, tanh and erf of float32 by polynomials, within two units of the last place.
+    """Compute exp, tanh, erf and erfc of float32 by polynomials; docs/accuracy.md has their errors.
 
     LLVM calls the C library for each element and vectorizes no loop with such a call. Overflow
     gives infinity, underflow 0, and NaN gives NaN. Operations marked `xtc.at_most_zero` need no
@@ -173,9 +187,25 @@ def _erf(write: _FloatWriter, op: Operation) -> Value:
     return _signed(write, write.where(_LESS, size, 1.0, near, far), x)
 
 
+def _erfc(write: _FloatWriter, op: Operation) -> Value:
+    (x,) = op.operands
+    size = write.of_bits(write.masked(x, _SIGN - 1))
+    size = write.where(_GREATER, size, _NO_TAIL, write.float32(_NO_TAIL), size)
+    t = write.op(arith.divf, write.float32(2.0), write.plus(size, 2.0))
+    factor = write.times(write.polynomial(_ERFCX, write.plus(t, -0.5)), t)
+    # A power magnifies the rounding of the square: the first twelve bits have an exact square.
+    square = write.times(size, size)
+    high = write.of_bits(write.masked(size, -(1 << 12)))
+    rest = write.times(write.minus(size, high), write.plus(size, high))
+    lost = write.plus(write.minus(write.times(high, high), square), rest)
+    power = _power(write, write.minus(write.float32(0.0), square))
+    tail = write.times(write.minus(power, write.times(power, lost)), factor)
+    return write.where(_LESS, x, 0.0, write.minus(write.float32(2.0), tail), tail)
+
+
 def _signed(write: _FloatWriter, size: Value, x: Value) -> Value:
     """`size`, which is not negative, with the sign of x."""
     return write.of_bits(write.op(arith.ori, write.bits(size), write.masked(x, _SIGN)))
 
 
-_EXPANSIONS = {"math.exp": _exp, "math.tanh": _tanh, "math.erf": _erf}
+_EXPANSIONS = {"math.exp": _exp, "math.tanh": _tanh, "math.erf": _erf, "math.erfc": _erfc}

@@ -27,6 +27,7 @@ _FUNCTIONS = MappingProxyType(
     {
         "math.cos": "cos",
         "math.erf": "erf",
+        "math.erfc": "erfc",
         "math.exp": "exp",
         "math.exp2": "exp2",
         "math.expm1": "expm1",

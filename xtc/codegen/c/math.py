@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "math.copysign": "copysign",
     "math.cos": "cos",
     "math.erf": "erf",
+    "math.erfc": "erfc",
     "math.exp": "exp",
     "math.exp2": "exp2",
     "math.expm1": "expm1",

@@ -125,3 +125,29 @@ func.func @constant(%c: memref<4xf32> {llvm.noalias}, %i: index) {
   }
   return
 }
+
+// A sum that may be reassociated starts from zero, and is added to what was there: once for each
+// loop around it.
+
+// CHECK-LABEL: func.func @partial
+// CHECK: %[[OUTER:.*]] = scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %{{cst.*}}) -> (f32)
+// CHECK:   %[[INNER:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{cst.*}}) -> (f32)
+// CHECK:     arith.addf %[[SUM]], %{{.*}} : f32
+// CHECK:   %[[BOTH:.*]] = arith.addf %[[BEFORE]], %[[INNER]] : f32
+// CHECK:   scf.yield %[[BOTH]]
+// CHECK: %[[ALL:.*]] = arith.addf %{{.*}}, %[[OUTER]] fastmath<reassoc> : f32
+// CHECK: memref.store %[[ALL]], %arg0
+func.func @partial(%c: memref<4xf32> {llvm.noalias}, %a: memref<8x8xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %j = %c0 to %c8 step %c1 {
+    scf.for %k = %c0 to %c8 step %c1 {
+      %s = memref.load %c[%i] : memref<4xf32>
+      %x = memref.load %a[%j, %k] : memref<8x8xf32>
+      %t = arith.addf %s, %x fastmath<reassoc> : f32
+      memref.store %t, %c[%i] : memref<4xf32>
+    }
+  }
+  return
+}
