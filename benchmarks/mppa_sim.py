@@ -20,7 +20,7 @@ from rich.console import Console
 from benchmarks.harness import Report, print_table, run_interleaved, save
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
 ROUNDS = 30
@@ -110,7 +110,7 @@ def run(name: str, candidates: Candidates) -> Report:
 
 def main() -> None:
     """Print the tables, hold the medians against the goals, and save the reports."""
-    with MppaDevice(MppaConfig()) as device:
+    with MppaDevice(MppaOptions()) as device:
         report = run("mppa_sim launch", launches(device))
         for name in ("empty kernel on 5 clusters", "empty kernel through a queue"):
             verdict(f"{name}, s", report.timings[name].median, LAUNCH_GOAL_S, "below")

@@ -171,7 +171,7 @@ def main() -> None:
         simulator()
         return
     with NvgpuDevice(first_gpu()) as device:
-        say(f"GPU {device.config.device_index}, code for {device.device_arch}")
+        say(f"GPU {device.options.device_index}, code for {device.device_arch}")
         bandwidth(device)
         for dtype in ("float32", "float16"):
             matmul(dtype, device)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from xtc_targets.wse.build import Request, compile_program
-from xtc_targets.wse.config import WseConfig
+from xtc_targets.wse.options import WseOptions
 from xtc_targets.wse.sdk.runtime import MemcpyDataType, MemcpyOrder, SdkRuntime
 
 LAYOUT = """
@@ -86,7 +86,7 @@ def cycles_of(
         text = PE.format(body=body, top=top, comptime=comptime, after=after)
         (folder / "pe.csl").write_text(text)
         compile_program(Request(folder / "layout.csl", folder / "out"))
-        runner = SdkRuntime(folder / "out", config=WseConfig())
+        runner = SdkRuntime(folder / "out", options=WseOptions())
         runner.load()
         runner.run()
         runner.launch("main")
@@ -246,7 +246,7 @@ const receive = @get_dsd(fabin_dsd, .{{ .extent = {each}, .fabric_color = come,
         (folder / "pe.csl").write_text(text)
         compile_program(Request(folder / "layout.csl", folder / "out"))
         compiled = time.monotonic()
-        runner = SdkRuntime(folder / "out", config=WseConfig())
+        runner = SdkRuntime(folder / "out", options=WseOptions())
         runner.load()
         runner.run()
         runner.launch("main")

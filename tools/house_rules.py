@@ -31,7 +31,7 @@ OPS_INFRASTRUCTURE = {
     "attributes.py",
     "border.py",
     "comparison.py",
-    "contraction.py",
+    "accumulation.py",
     "elementwise.py",
     "gathering.py",
     "pooling.py",

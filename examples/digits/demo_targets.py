@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -26,7 +26,6 @@ class DemoTarget:
         options: further arguments of `xtc.compile`.
         bytes_moved: bytes copied to and from such a device so far; None where nothing is copied.
         modelled_seconds: time that a simulated device would have taken so far, where it is one.
-        weights_there: whether the device keeps the weights, so that they travel once.
         timed: whether the wall time of a batch says something of the machine.
         missing: what this machine lacks to have the row; None where it lacks nothing.
     """
@@ -36,7 +35,6 @@ class DemoTarget:
     options: Mapping[str, Any] = field(default_factory=dict)
     bytes_moved: Callable[[Any], int] | None = None
     modelled_seconds: Callable[[Any], float] | None = None
-    weights_there: bool = True
     timed: bool = True
     missing: Callable[[], str | None] = _nothing
 
@@ -76,15 +74,12 @@ def _bytes_moved(device: Any) -> int:
     return int(counters[f"{target}.H2D_BYTES"] + counters[f"{target}.D2H_BYTES"])
 
 
-_MPPA = DemoTarget("mppa:sim", _mppa, bytes_moved=_bytes_moved, modelled_seconds=_mppa_seconds)
-
 TARGETS = {
     target.label: target
     for target in (
         DemoTarget("host", _host),
         DemoTarget("host (C)", _host, {"codegen": "c"}),
-        _MPPA,
-        replace(_MPPA, label="mppa:sim (w)", weights_there=False),
+        DemoTarget("mppa:sim", _mppa, bytes_moved=_bytes_moved, modelled_seconds=_mppa_seconds),
         DemoTarget("nvgpu:sim", _simulated_gpu, bytes_moved=_bytes_moved, timed=False),
         DemoTarget("nvgpu:hw", _gpu, bytes_moved=_bytes_moved, missing=_without_gpu),
     )

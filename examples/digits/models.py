@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two digit classifiers, written with xtc's operators; both end in probabilities (batch, 10).
 
-With a device every operator runs there, and images travel in; where it is also the weights' home,
-nothing else does. The batch size stays open, named "batch", until a graph is compiled.
+With a device every operator runs there, which keeps the weights: a call sends images and fetches
+probabilities. The batch size stays open, named "batch", until a graph is compiled.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Weights = Mapping[str, Images]
 Device = object  # what O.tensor and the operators take; None is the host
 
 
-def mlp(weights: Weights, device: Device = None, home: Device = None) -> Graph:
+def mlp(weights: Weights, device: Device = None) -> Graph:
     """Dense layers 64-128-64-10 with relu, on flat images (batch, 64)."""
-    w = _constants(weights, home)
+    w = _constants(weights, device)
     x = O.tensor(("batch", SIDE * SIDE), "float32", name="images")
     with O.graph(name="mlp") as gb:
         for layer in ("1", "2"):
@@ -36,9 +36,9 @@ def mlp(weights: Weights, device: Device = None, home: Device = None) -> Graph:
     return gb.graph
 
 
-def cnn(weights: Weights, device: Device = None, home: Device = None) -> Graph:
+def cnn(weights: Weights, device: Device = None) -> Graph:
     """Two padded 3x3 convolutions, a max pool and a dense layer, on images (batch, 8, 8, 1)."""
-    w = _constants(weights, home)
+    w = _constants(weights, device)
     x = O.tensor(("batch", SIDE, SIDE, 1), "float32", name="images")
     with O.graph(name="cnn") as gb:
         for layer in ("1", "2"):
@@ -63,15 +63,12 @@ class DemoModel:
     """A model by name: how its graph is written, and the digits in the shape it takes."""
 
     name: str
-    write: Callable[[Weights, Device, Device], Graph]
+    write: Callable[[Weights, Device], Graph]
     images: Callable[[Digits], Images]
 
-    def graph(self, device: Device = None, *, weights_there: bool = True) -> Graph:
-        """The graph with the stored weights, on `device` or the host.
-
-        Weights that are not there travel with every call.
-        """
-        return self.write(load_weights(self.name), device, device if weights_there else None)
+    def graph(self, device: Device = None) -> Graph:
+        """The graph with the stored weights, on `device` or the host."""
+        return self.write(load_weights(self.name), device)
 
 
 MODELS = {

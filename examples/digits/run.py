@@ -135,7 +135,7 @@ def _run_on(
     images, label = model.images(digits), f"{model.name} on {target.label}"
     batches = -(-len(images) // batch)
     progress(f"compile {label}", 0, batches)
-    graph = model.graph(device, weights_there=target.weights_there)
+    graph = model.graph(device)
     begin = time.perf_counter()
     compile_for = "host" if device is None else device
     module = xtc.compile(graph, target=compile_for, dims={"batch": batch}, **target.options)

@@ -16,7 +16,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.partition import symbol_of
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import ancestor_in, functions, users
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfers import START, tag_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xtc.ir.analysis.views import VIEWS
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import (
     MemRefType,
     Operation,
@@ -14,7 +14,7 @@ from xtc.ir.mlir import (
     Value,
     memref,
 )
-from xtc_passes.local._layouts import DYNAMIC, mixed
+from xtc_passes.local._view_layouts import DYNAMIC, mixed
 
 
 def reallocated(alloc: Operation, type: MemRefType) -> Value:

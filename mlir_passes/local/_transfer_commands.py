@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import branch, loop
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,
@@ -21,10 +21,10 @@ from xtc.ir.mlir import (
     all_operations,
     memref,
 )
-from xtc_passes.local._layouts import Layout
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfer_rows import Dimension, Rows, rows_of, sides_of
 from xtc_passes.local._transfers import START, WAIT, tag_of, target_of
+from xtc_passes.local._view_layouts import Layout
 
 _NO_TRANSFER = 0  # no transfer has this number
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.ir.builders import numbers
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import Operation
-from xtc_passes.local import _layouts as layouts
-from xtc_passes.local._layouts import Layout
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfers import target_of
+from xtc_passes.local._view_layouts import Layout
 
 
 @dataclass(frozen=True)

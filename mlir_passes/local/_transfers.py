@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.ir.builders import numbers
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,
@@ -13,7 +13,7 @@ from xtc.ir.mlir import (
     Value,
     memref,
 )
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import body, is_on_unit
 from xtc_passes.local._memory import LocalMemory, is_in_main_memory
 

@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
     all_operations,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import functions
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._retyped_views import leading_part, reallocated, replace_by_part

@@ -9,13 +9,13 @@ from typing import ClassVar
 from xtc.ir.analysis.views import root
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import branch
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
 from xtc_passes.local import _retyped_views as retyped
 from xtc_passes.local import _transfers as transfers
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import body, functions, is_on_unit
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._overlap import Tile, is_outside, tile_of

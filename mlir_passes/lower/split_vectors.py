@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
-from xtc.ir.builders import vectors
+from xtc.ir.builders import vector_pieces
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.vectors import Access, Cut, Pieces
+from xtc.ir.builders.vector_pieces import Access, Cut, Pieces
 from xtc.ir.diagnostics import first_line, user_line
 from xtc.ir.mlir import (
     AffineMap,
@@ -80,7 +80,7 @@ def _lanes(operations: Sequence[Operation], bits: int) -> dict[Value, int]:
             parent[root(other)] = root(first)
     widest: dict[Value, int] = {}
     for value in parent:
-        width = vectors.element_bits(VectorType(value.type).element_type)
+        width = vector_pieces.element_bits(VectorType(value.type).element_type)
         widest[root(value)] = max(widest.get(root(value), 1), width)
     return {value: max(1, bits // widest[root(value)]) for value in parent}
 
@@ -99,7 +99,7 @@ class _Splitter:
         rule(self, op)
 
     def cuts(self, value: Value) -> list[Cut]:
-        return vectors.cuts(VectorType(value.type).shape, self.lanes[value])
+        return vector_pieces.cuts(VectorType(value.type).shape, self.lanes[value])
 
 
 def _refusal(op: Operation, why: str) -> CompileError:
@@ -123,7 +123,7 @@ def _elementwise(splitter: _Splitter, op: Operation) -> None:
                 value if pieces is None else pieces[number]
                 for value, pieces in zip(op.operands, operands, strict=True)
             ],
-            [vectors.piece_type(element, cut.lanes)],
+            [vector_pieces.piece_type(element, cut.lanes)],
         ).results[0]
         for number, cut in enumerate(splitter.cuts(result))
     ]
@@ -135,7 +135,9 @@ def _constant(splitter: _Splitter, op: Operation) -> None:
     if not isinstance(attribute, DenseElementsAttr) or not attribute.is_splat:
         raise _refusal(op, "has elements that differ")
     value = arith.constant(VectorType(result.type).element_type, attribute.get_splat_value())
-    splitter.pieces[result] = [vectors.broadcast(value, cut.lanes) for cut in splitter.cuts(result)]
+    splitter.pieces[result] = [
+        vector_pieces.broadcast(value, cut.lanes) for cut in splitter.cuts(result)
+    ]
 
 
 def _broadcast(splitter: _Splitter, op: Operation) -> None:
@@ -143,7 +145,7 @@ def _broadcast(splitter: _Splitter, op: Operation) -> None:
     if isinstance(source.type, VectorType):
         raise _refusal(op, "broadcasts a vector")
     splitter.pieces[result] = [
-        vectors.broadcast(source, cut.lanes) for cut in splitter.cuts(result)
+        vector_pieces.broadcast(source, cut.lanes) for cut in splitter.cuts(result)
     ]
 
 
@@ -164,14 +166,14 @@ def _extract(splitter: _Splitter, op: Operation) -> None:
     for cut, piece in zip(cuts, pieces, strict=True):
         lane = position[-1] - cut.start if position else 0
         if cut.outer == position[:-1] and 0 <= lane < cut.lanes:
-            result.replace_all_uses_with(vectors.lane_of(piece, cut, lane))
+            result.replace_all_uses_with(vector_pieces.lane_of(piece, cut, lane))
 
 
 def _read(splitter: _Splitter, op: Operation) -> None:
     (result,) = op.results
     source, *rest = op.operands
     access = _access(op, source, rest[: len(rest) - 1])
-    splitter.pieces[result] = [vectors.read(access, cut) for cut in splitter.cuts(result)]
+    splitter.pieces[result] = [vector_pieces.read(access, cut) for cut in splitter.cuts(result)]
 
 
 def _write(splitter: _Splitter, op: Operation) -> None:
@@ -181,7 +183,7 @@ def _write(splitter: _Splitter, op: Operation) -> None:
         raise _refusal(op, "writes several elements to one place")
     pieces = zip(splitter.pieces[value], splitter.cuts(value), strict=True)
     for piece, cut in pieces:
-        vectors.write(piece, access, cut)
+        vector_pieces.write(piece, access, cut)
 
 
 def _access(op: Operation, memref: Value, indices: Sequence[Value]) -> Access:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xtc.core.errors import CompileError
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.attributes import FUSED_PREFIX
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineExpr,

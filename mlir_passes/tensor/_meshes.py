@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xtc.core.errors import UserError
 from xtc.ir.analysis import linalg_ops as linalg
@@ -16,7 +16,6 @@ from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     Operation,
     StringAttr,
-    all_operations,
 )
 from xtc.loops import Mesh, Nest
 from xtc.loops.check_mesh import leading_loops
@@ -30,7 +29,7 @@ def mesh_around(op: Operation) -> Mesh | None:
     module = op
     while module.parent is not None:
         module = module.parent
-    grids = {_name(op): op for op in all_operations(module) if op.name == GRID}
+    grids = {_name(grid): grid for grid in _grids(module)}
     for name, grid in grids.items():
         if MEMORY in grid.attributes:
             memory = _symbol(name, grid.attributes[MEMORY])
@@ -39,6 +38,17 @@ def mesh_around(op: Operation) -> Mesh | None:
             below = memory_mesh(memory, _axes(grids[memory]))
             return processor_mesh(name, _axes(grid), below)
     return None
+
+
+def _grids(module: Operation) -> Iterator[Operation]:
+    """The meshes of a module and of those inside of it; functions hold none."""
+    for region in module.regions:
+        for block in region.blocks:
+            for op in (op.operation for op in block.operations):
+                if op.name == GRID:
+                    yield op
+                elif op.name.endswith(".module"):
+                    yield from _grids(op)
 
 
 def _symbol(name: str, attribute: Attribute) -> str:
@@ -69,9 +79,8 @@ def _axes(grid: Operation) -> dict[str, int]:
 
 def erase_meshes(module: Operation) -> None:
     """Drop the meshes, which code generation knows nothing of."""
-    for op in all_operations(module):
-        if op.name == GRID:
-            op.erase()
+    for grid in list(_grids(module)):
+        grid.erase()
 
 
 def check_spread(op: Operation, nest: Nest, title: str) -> None:

@@ -16,7 +16,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.builders import numbers
 from xtc.ir.builders.generic import generic, loop_index, yield_
 from xtc.ir.builders.numbers import Number
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,

@@ -141,7 +141,8 @@ def schedule_line(op: Operation) -> str:
     attribute = op.attributes[LOOP_SCHEDULE]
     if is_nest(attribute):
         nest = nest_of(attribute)
-        return nest_data(nest) if nest.segments else nest_line(nest)
+        calls = any(loop.external for loop in nest.loops)
+        return nest_data(nest) if nest.segments or calls else nest_line(nest)
     data = _schedule_data(op, title_of(op))
     return json.dumps(data) if isinstance(data, list) else str(data)
 
@@ -208,8 +209,10 @@ def dims_of(op: Operation, title: str, count: int) -> list[str]:
 def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
     """Raise UserError where what computes a fused operand has a schedule of its own."""
     op, title = entry.op, entry.title
-    nodes = {linalg.graph_node(other) for other in scheduled} - {None, linalg.graph_node(op)}
     fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
+    if not fused:  # as nearly always, and names of all the others take long
+        return
+    nodes = {linalg.graph_node(other) for other in scheduled} - {None, linalg.graph_node(op)}
     for operand in sorted(fused):
         owner = linalg.owner(op.operands[operand])
         if owner in scheduled or (owner is not None and linalg.graph_node(owner) in nodes):

@@ -13,7 +13,7 @@ from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import forall, new_loop
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice, tensor_type
+from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import InsertionPoint, Operation, UnitAttr, Value, scf
 
 
@@ -68,6 +68,11 @@ class TileGroup:
         return tuple(self.root.out.index(loop) for loop in self.members[-1].loops)
 
     @cached_property
+    def _placed(self) -> list[Operation]:
+        """What works on tiles so far."""
+        return []
+
+    @cached_property
     def first_writer(self) -> Structured:
         """The member whose initial value is the root's: the root, or what it accumulates onto."""
         producers = {member.nest.result: member.nest for member in self.members}
@@ -76,8 +81,8 @@ class TileGroup:
             writer = before
         return writer
 
-    def rewrite(self) -> None:
-        """Move the members into loops where the root stands."""
+    def rewrite(self) -> list[Operation]:
+        """Move the members into loops where the root stands; returns them and their copies."""
         destination = self.first_writer.op.operands[self.first_writer.destination]
         ip = InsertionPoint(self.root.op)
         with self.root.op.location:
@@ -85,6 +90,7 @@ class TileGroup:
                 self._share(destination, ip)
             else:
                 self._loop((), destination, ip)
+        return self._placed
 
     def _loop(self, offsets: tuple[Offset, ...], destination: Value, ip: InsertionPoint) -> Value:
         """The loop of the next tiled dimension, with all that is inside."""
@@ -134,13 +140,15 @@ class TileGroup:
         """Compute a tile with copies of the members."""
         emission = _Emission(self, tile, destination, {})
         for member in self.members:
-            emission.add(member, member.nest.op.clone(ip=ip))
+            self._placed.append(member.nest.op.clone(ip=ip))
+            emission.add(member, self._placed[-1])
         return emission.written(ip)
 
     def _move(self, emission: _Emission, place: Callable[[Operation], None]) -> None:
         """Compute a tile with the members themselves, put where they belong."""
         for member in self.members:
             place(member.nest.op)
+            self._placed.append(member.nest.op)
             emission.add(member, member.nest.op)
 
 

@@ -12,6 +12,7 @@ from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.attributes import (
     AXES,
     DOT,
+    EXTERNAL,
     FUSED_PREFIX,
     LOOP_SCHEDULE,
     MARK_PREFIX,
@@ -21,7 +22,15 @@ from xtc.ir.attributes import (
 )
 from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
 from xtc.ir.builders.unit_loops import without_unit_loops
-from xtc.ir.mlir import ArrayAttr, Operation, StringAttr, UnitAttr
+from xtc.ir.mlir import (
+    ArrayAttr,
+    DenseI64ArrayAttr,
+    DictAttr,
+    IntegerAttr,
+    Operation,
+    StringAttr,
+    UnitAttr,
+)
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.ir.transform import apply_script
@@ -37,6 +46,7 @@ from xtc_passes.tensor._scheduled import (
     Scheduled,
     check_producers,
     check_schedulable,
+    dims_of,
     no_consumer,
     place_of,
     scheduled,
@@ -64,17 +74,19 @@ class ApplySchedules(Pass):
         levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
             ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
         space: the memory space of packed tiles; None where it is that of the arguments.
+        calls: whether what runs the loops can call functions of the user's.
     """
 
     name: ClassVar[str] = "apply-schedules"
     levels: int = 1
     space: int | None = None
+    calls: bool = False
 
     def __post_init__(self) -> None:
         require_positive(self)
 
     def run(self, module: Operation) -> None:
-        apply_schedules(module, levels=self.levels, space=self.space)
+        apply_schedules(module, levels=self.levels, space=self.space, calls=self.calls)
         erase_meshes(module)
 
     def nests(self, module: Operation) -> list[Scheduled]:
@@ -103,6 +115,8 @@ def apply_schedules(
     distribution: Distribution | None = None,
     levels: int = 1,
     space: int | None = None,
+    *,
+    calls: bool = False,
 ) -> None:
     """Make the loops that operations ask for.
 
@@ -117,10 +131,13 @@ def apply_schedules(
             raise refusal(entry)
         if any(loop.consumer for part in entry.nest.walk() for loop in part.loops):
             raise no_consumer(entry)
+        if not calls:
+            _check_no_calls(entry)
     _compute_moved_data(found)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else space)
     _vectorize(module)
+    _name_functions(module, writer)
     if distribution:
         keep_temporaries_local(module, distribution.space)
     linalg.remove_attributes(module, *_MARKS)
@@ -236,6 +253,39 @@ def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
             materialize(module, phase.action, space)
         elif isinstance(phase.action, Fuse):
             fuse_producer(module, phase.action)
+
+
+def _check_no_calls(entry: Scheduled) -> None:
+    """Raise UserError where a loop calls a function."""
+    for loop in (loop for part in entry.nest.walk() for loop in part.loops):
+        if loop.external is not None:
+            raise UserError(
+                f"'{loop.name}' of {entry.title} calls '{loop.external.function}', but what runs "
+                f"{entry.title} calls no functions of C",
+                where=place_of(entry.op),
+                hints=["only the host does"],
+            )
+
+
+def _name_functions(module: Operation, writer: ScriptWriter) -> None:
+    """Say in full what computes the operations that functions are called for."""
+    for op in linalg.operations_with(module, EXTERNAL):
+        external = writer.externals[IntegerAttr(op.attributes[EXTERNAL]).value]
+        names = dims_of(op, title_of(op), len(linalg.iterators(op)))
+        with module.context:
+            fields = {
+                name: ArrayAttr.get([StringAttr.get(text) for text in texts])
+                for name, texts in (
+                    ("sources", external.sources),
+                    ("flags", external.flags),
+                    ("names", external.axes),
+                )
+            }
+            fields["function"] = StringAttr.get(external.function)
+            loops = [names.index(axis) for axis in external.axes]
+            op.attributes[EXTERNAL] = DictAttr.get(
+                {**fields, "loops": DenseI64ArrayAttr.get(loops)}
+            )
 
 
 def _vectorize(module: Operation) -> None:

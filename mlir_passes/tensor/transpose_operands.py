@@ -13,7 +13,7 @@ from xtc.ir.analysis.linalg_ops import is_constant, node_id
 from xtc.ir.analysis.structured import Structured, shape_of, structured
 from xtc.ir.attributes import DEVICE, LOOP_SCHEDULE, node_id_attribute
 from xtc.ir.builders.generic import affine_map_attribute, transpose
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,

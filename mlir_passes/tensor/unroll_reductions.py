@@ -19,7 +19,7 @@ from xtc.ir.analysis.structured import (
 )
 from xtc.ir.builders.generic import generic, yield_
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.tensors import subview
+from xtc.ir.builders.slices import subview
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

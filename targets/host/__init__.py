@@ -55,9 +55,9 @@ class HostTarget(ProgramTarget):
 
         code = self._generator(options).generate(lowered, request)
         manifest = build.manifest_of(code, request, self.toolchain(options))
-        return Artifact(manifest, objects=code.objects)
+        return Artifact(manifest, objects=tuple(code.linked.values()))
 
-    def facts(self, options: HostOptions) -> Mapping[str, int]:
+    def machine_parameters(self, options: HostOptions) -> Mapping[str, int]:
         from xtc_targets.host.description import HostDescription
 
         host = HostDescription.of(options.machine)
@@ -90,7 +90,13 @@ class HostTarget(ProgramTarget):
             )
         from xtc_targets.host.generate_llvm import LlvmGenerator
 
-        return LlvmGenerator(options.machine, options.opt_level, options.threads)
+        return LlvmGenerator(
+            options.machine,
+            options.opt_level,
+            options.threads,
+            options.cpu,
+            options.features,
+        )
 
     def runtime(self, options: HostOptions) -> HostRuntime:
         from xtc_targets.host.device import LocalHost

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LIBRARY = "module.so"
 OBJECTS = ("module.o", "constants.o")
+EXTERNALS = "external_objects"
+"""The key in a manifest's toolchain of how many objects define functions of the user's."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,26 @@ class Code:
         returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
         sources: texts that are kept beside the code, by file name.
         beside: contents by file name of what parallel loops need to run on several threads.
+        externals: objects of functions of the user's, with what calls them.
     """
 
     objects: tuple[bytes, ...]
     returns_status: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)
+    externals: tuple[bytes, ...] = ()
 
     @property
     def versions(self) -> dict[str, str]:
         """What else there is to say of the toolchain."""
-        return {pool_library.VERSION: pool_library.version()} if self.beside else {}
+        parallel = {pool_library.VERSION: pool_library.version()} if self.beside else {}
+        return parallel | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
+
+    @property
+    def linked(self) -> dict[str, bytes]:
+        """All objects by the names of their files."""
+        own = dict(zip(OBJECTS, self.objects, strict=False))
+        return own | {f"external{n}.o": content for n, content in enumerate(self.externals)}
 
 
 class Generator(Protocol):
@@ -100,12 +111,11 @@ def write_artifact(
 def _write_code(code: Code, machine: Machine, folder: Path) -> tuple[str, ...]:
     """Write the library or the objects; returns the files' names."""
     if machine.is_host:
-        link_shared(code.objects, folder / LIBRARY, machine)
+        link_shared(tuple(code.linked.values()), folder / LIBRARY, machine)
         return (LIBRARY,)
-    names = OBJECTS[: len(code.objects)]
-    for name, content in zip(names, code.objects, strict=True):
+    for name, content in code.linked.items():
         (folder / name).write_bytes(content)
-    return names
+    return tuple(code.linked)
 
 
 def manifest_of(

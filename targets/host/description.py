@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from xtc.codegen.llvm import Machine, compile_ir
-from xtc_targets.host.caches import Caches, detected_caches
+from xtc_targets.host.data_caches import Caches, detected_caches
 
 _VECTOR_BITS = {"avx512f": 512, "avx": 256, "sse2": 128, "neon": 128, "simd": 128}
 _REGISTERS = ((r"%zmm\d", 512), (r"%ymm\d", 256))
@@ -23,6 +23,7 @@ _DOTS = {
     "bf16": ("neon",),
     "dotprod": ("neon",),
 }
+_WITH_DOTS = ("x86_64", "i386", "i686", "aarch64", "arm64")
 _SUM = """
 define void @f(ptr %a) {
   %v = load <16 x float>, ptr %a, align 4
@@ -142,7 +143,12 @@ def _said(machine: Machine) -> dict[str, bool]:
 
 @functools.lru_cache(maxsize=64)
 def _dots_in_use(machine: Machine) -> tuple[str, ...]:
-    """The features whose dot products, or conversions to their type, LLVM chooses."""
+    """The features whose dot products, or conversions to their type, LLVM chooses.
+
+    None on other architectures: LLVM generates no code for these operations everywhere.
+    """
+    if not machine.triple.startswith(_WITH_DOTS):
+        return ()
     assembly = compile_ir(_DOT_PROBE, machine, opt=1, kind="assembly").decode()
     return tuple(name for name, word in _DOT_WORDS.items() if re.search(word, assembly))
 

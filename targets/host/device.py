@@ -9,16 +9,18 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 from xtc.codegen.llvm import LoadedObjects, Machine
-from xtc.core.errors import ArtifactError, DeviceMemoryError, UserError
+from xtc.core.errors import ArtifactError, DeviceFault, DeviceMemoryError, UserError
 from xtc.core.numbering import Numbering
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
-from xtc_targets.host.build import LIBRARY
+from xtc_targets.host.build import EXTERNALS, LIBRARY
+from xtc_targets.host.external_signature import STATUS
 from xtc_targets.host.pool import Pool, pool
 from xtc_targets.host.threads import threads_to_use
 
@@ -40,6 +42,7 @@ class HostModule:
     _library: ctypes.CDLL | None = None
     _objects: LoadedObjects | None = None
     _pool: Pool | None = None
+    _status: ctypes.c_int32 | None = None
 
     def use_pool(self, table: Callable[[], int]) -> None:
         """Run parallel loops, where there are any, on threads; `table` looks its address up."""
@@ -52,13 +55,19 @@ class HostModule:
         self._pool = pool(toolchain[pool_library.VERSION], path)
         self._pool.attach(table(), self.threads)
 
+    def watch_functions(self, status: Callable[[], int]) -> None:
+        """Let calls fail where a function of the user's does; `status` looks up where it says."""
+        if EXTERNALS in self.artifact.manifest.toolchain:
+            self._status = ctypes.c_int32.from_address(status())
+
     def bind(self, addresses: Sequence[int]) -> Callable[[], None]:
         """A call of the entry on host addresses; it releases Python's lock while it runs."""
         entry = self._entry
         arguments = tuple(map(ctypes.c_void_p, addresses))
+        call = partial(entry, *arguments)
         if self.artifact.manifest.returns_status:
-            return lambda: _check_status(entry(*arguments), self.artifact)
-        return lambda: entry(*arguments)
+            call = partial(_run, call, self.artifact)
+        return call if self._status is None else partial(_checked, call, self._status)
 
     def set_address(self, variable: str, address: int) -> None:
         """Write an address into a variable of the code."""
@@ -84,11 +93,22 @@ class HostModule:
         self._entry = _closed
 
 
-def _check_status(status: int, artifact: Artifact) -> None:
-    if status:
+def _run(call: Callable[[], int], artifact: Artifact) -> None:
+    if call():
         raise DeviceMemoryError(
             f"'{artifact.manifest.entry}' found no memory for its temporary arrays",
             notes=["what it had taken was given back; its results are not complete"],
+        )
+
+
+def _checked(call: Callable[[], None], status: ctypes.c_int32) -> None:
+    """Call, and raise DeviceFault where a function of the user's returned another status than 0."""
+    call()
+    if status.value:
+        value, status.value = status.value, 0
+        raise DeviceFault(
+            f"an external function returned {value}, not 0",
+            notes=["the results of this call are not complete"],
         )
 
 
@@ -194,11 +214,15 @@ def _from_file(artifact: Artifact) -> HostModule:
         library = ctypes.CDLL(str(path))
         entry = getattr(library, artifact.manifest.entry)
     except (OSError, AttributeError) as error:
-        raise ArtifactError(f"the library cannot be loaded: {error}", where=path) from None
+        calls = EXTERNALS in artifact.manifest.toolchain
+        hints = ["the sources of an external function define it, under its name"] if calls else []
+        message = f"the library cannot be loaded: {error}"
+        raise ArtifactError(message, where=path, hints=hints) from None
     entry.restype = _result_type(artifact)
     module = HostModule(artifact, entry, _library=library)
     with _closed_on_error(module):
         module.use_pool(lambda: _address(library, pool_library.VARIABLE))
+        module.watch_functions(lambda: _address(library, STATUS))
     return module
 
 
@@ -210,6 +234,7 @@ def _from_memory(artifact: Artifact) -> HostModule:
     module = HostModule(artifact, entry, _objects=loaded)
     with _closed_on_error(module):
         module.use_pool(lambda: loaded.address(pool_library.VARIABLE))
+        module.watch_functions(lambda: loaded.address(STATUS))
     return module
 
 

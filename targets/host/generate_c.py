@@ -14,6 +14,7 @@ from xtc.system.c_compiler import CCompiler
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
+from xtc_targets.host.external_code import external_objects
 
 if TYPE_CHECKING:
     from xtc.codegen.c import CSource
@@ -50,7 +51,13 @@ class CGenerator:
         code = compiler.object_code(source.text, self.flags, request.entry)
         objects = (code, *_constants(source, request.constants, self.machine))
         beside = pool_library.files(self.machine) if _is_parallel(lowered) else {}
-        return Code(objects, request.entry in source.fallible, {SOURCE: source.text}, beside)
+        return Code(
+            objects,
+            request.entry in source.fallible,
+            {SOURCE: source.text},
+            beside,
+            external_objects(lowered, self.machine, self._external_flags),
+        )
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The C source."""
@@ -65,6 +72,11 @@ class CGenerator:
             "compiler_version": compiler.version,
             "flags": " ".join(self.flags),
         }
+
+    @property
+    def _external_flags(self) -> tuple[str, ...]:
+        """Those for functions of the user's, which say themselves what C they are."""
+        return (f"-O{self.opt_level}", *machine_flags(self.machine, self.cpu, self.features))
 
     @property
     def flags(self) -> tuple[str, ...]:

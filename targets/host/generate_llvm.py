@@ -10,6 +10,8 @@ from xtc.codegen.llvm import Machine, compile_ir, data_object
 from xtc.interfaces.target import BuildRequest
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
+from xtc_targets.host.c_flags import machine_flags
+from xtc_targets.host.external_code import external_objects
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LlvmGenerator:
-    """LLVM at one optimisation level for one machine; `threads` as in HostOptions."""
+    """LLVM at one optimisation level for one machine; the rest as in HostOptions."""
 
     machine: Machine
     opt_level: int
     threads: int | None = None
+    cpu: str | None = None
+    features: str | None = None
 
     def generate(self, lowered: Operation, request: BuildRequest) -> Code:
         """The code, and the constants where there are any, as relocatable objects.
@@ -34,13 +38,23 @@ class LlvmGenerator:
             objects.append(data_object(request.constants, self.machine))
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
-        return Code(tuple(objects), _returns_status(lowered, request.entry), beside=beside)
+        return Code(
+            tuple(objects),
+            _returns_status(lowered, request.entry),
+            beside=beside,
+            externals=external_objects(lowered, self.machine, self._flags),
+        )
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""
         ir, name = _ir(lowered), request.entry
         text = compile_ir(ir, self.machine, opt=self.opt_level, kind="assembly", name=name)
         return text.decode()
+
+    @property
+    def _flags(self) -> tuple[str, ...]:
+        """The C compiler's, for functions of the user's."""
+        return (f"-O{self.opt_level}", *machine_flags(self.machine, self.cpu, self.features))
 
     def toolchain(self) -> dict[str, str]:
         """What shapes the code."""

@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from xtc.core.checks import whole
 from xtc.core.errors import UserError
+from xtc.core.value_checks import whole
 from xtc_targets.host.threads import check_threads
 
 if TYPE_CHECKING:
     from xtc.codegen.llvm import Machine
-    from xtc_targets.host.caches import Caches
+    from xtc_targets.host.data_caches import Caches
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,24 @@ from xtc.ir.pipeline import Pipeline, Stage
 from xtc_passes.lower._sequences import NO_BF16, TO_ARRAYS, TO_BRANCHES, TO_LLVM, TO_MEMREFS
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.expand_math import ExpandMath
 from xtc_passes.lower.hoist_accumulators import HoistAccumulators
 from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.keep_outer_loops import KeepOuterLoops
 from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.transpose_operands import TransposeOperands
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
-from xtc_targets.host.caches import Caches
+from xtc_targets.host.data_caches import Caches
 from xtc_targets.host.description import HostDescription
 from xtc_targets.host.passes.add_default_schedules import AddDefaultSchedules
 from xtc_targets.host.passes.block_reductions import BlockReductions
+from xtc_targets.host.passes.call_external_functions import CallExternalFunctions
 from xtc_targets.host.passes.check_allocations import CheckAllocations
 from xtc_targets.host.passes.dispatch_parallel_calls import DispatchParallelCalls
-from xtc_targets.host.passes.expand_math import ExpandMath
-from xtc_targets.host.passes.fill_borders import FillBorders
 from xtc_targets.host.passes.fill_by_vectors import FillByVectors
 from xtc_targets.host.passes.fuse_epilogues import FuseEpilogues
 from xtc_targets.host.passes.fuse_reductions import FuseReductions
@@ -84,7 +85,7 @@ def _scheduled(machine: Machine, caches: Caches, codegen: Codegen, *, parallel: 
             WidenOperands(),
             # While they are single operations.
             FuseEpilogues(),
-            ApplySchedules(),
+            ApplySchedules(calls=True),
             "canonicalize",
             # While what a loop packs is a slice of a whole constant.
             PackConstants(),
@@ -125,6 +126,8 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
     return Stage(
         "lowered",
         (
+            # While each tile is one operation.
+            CallExternalFunctions(),
             CopyByLoops(),
             # A loop with calls of the C library would not be vectorised.
             ExpandMath(),
@@ -181,6 +184,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
     return Stage(
         "lowered",
         (
+            CallExternalFunctions(),
             CopyByLoops(parts=True),
             BlockReductions(lanes=_C_LANES),
             UnrollReductions(),

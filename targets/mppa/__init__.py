@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
-from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import AcceleratorTarget, machine_options
+from xtc.interfaces.target import AcceleratorTarget
 from xtc.ir.pipeline import Pipeline
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.options import MppaOptions
 
 if TYPE_CHECKING:
@@ -21,26 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGET", "MppaConfig", "MppaDevice", "MppaOptions", "MppaTarget"]
 
+MppaConfig = MppaOptions
+"""The options by the name under which programs open a device: `MppaDevice(MppaConfig(pes=4))`."""
+
 
 class MppaTarget(AcceleratorTarget):
     """Compiles kernels for clusters of PEs that share a memory."""
 
     name: ClassVar[str] = "mppa"
     Options: ClassVar[type[MppaOptions]] = MppaOptions
-
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
-        from xtc_targets.mppa.device import MppaDevice
-
-        if not isinstance(device, MppaDevice):
-            raise UserError(f"{device.device_name} is no MPPA")
-        config = device.config
-        machine = {
-            "platform": config.platform,
-            "arch": config.arch,
-            "clusters": config.clusters,
-            "pes": config.pes,
-        }
-        return machine_options(self, device, machine, given)
 
     def pipeline(self, options: MppaOptions) -> Pipeline:
         from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not
@@ -65,13 +51,7 @@ class MppaTarget(AcceleratorTarget):
     def runtime(self, options: MppaOptions) -> MppaDevice:
         from xtc_targets.mppa.device import MppaDevice
 
-        config = MppaConfig(
-            platform=options.platform,
-            arch=options.arch,
-            clusters=options.clusters,
-            pes=options.pes,
-        )
-        return MppaDevice(config)
+        return MppaDevice(options)
 
     def unavailable(self) -> str | None:
         from xtc_targets.mppa.device import MppaDevice

@@ -12,9 +12,9 @@ from xtc.core.numbering import Numbering
 from xtc.core.types import element_type
 from xtc.runtime import DriverDevice, OpenDevice
 from xtc.system.workspace import private_folder
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.counters import MppaCounters
 from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import open_simulator, unavailable
 from xtc_targets.mppa.vendor import open_vendor
 
@@ -25,18 +25,18 @@ class MppaDevice(DriverDevice):
     """An MPPA, opened at its first use; instances are independent.
 
     Args:
-        config: which one, and how a simulator behaves.
+        options: which one, how a simulator behaves, and what code for it is compiled with.
         machine: the machine to simulate where it is not one that exists, such as a copy of a
             description with more SMEM (`dataclasses.replace`).
     """
 
     def __init__(
-        self, config: MppaConfig | None = None, *, machine: CoolidgeDescription | None = None
+        self, options: MppaOptions | None = None, *, machine: CoolidgeDescription | None = None
     ) -> None:
-        self.config = config or MppaConfig()
-        if not isinstance(self.config, MppaConfig):
-            raise UserError(f"an MppaDevice takes an MppaConfig, not {config!r}")
-        self.machine = machine or self.config.machine
+        self.options: MppaOptions = options or MppaOptions()
+        if not isinstance(self.options, MppaOptions):
+            raise UserError(f"an MppaDevice takes MppaOptions, not {options!r}")
+        self.machine = machine or self.options.machine
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         super().__init__("mppa", _numbers)
 
@@ -46,12 +46,12 @@ class MppaDevice(DriverDevice):
 
     @property
     def is_modelled(self) -> bool:
-        return self.config.platform != "hw"
+        return self.options.platform != "hw"
 
     @property
     def trace_file(self) -> Path | None:
         """Modelled times as a trace for Perfetto and browsers; None unless asked for."""
-        return self._work_dir() / f"{self.device_name}.trace.json" if self.config.trace else None
+        return self._work_dir() / f"{self.device_name}.trace.json" if self.options.trace else None
 
     @classmethod
     def detect_accelerator(cls) -> str | None:
@@ -60,8 +60,8 @@ class MppaDevice(DriverDevice):
     def check_code(self, toolchain: Mapping[str, str]) -> None:
         machine = {
             "arch": self.machine.arch,
-            "clusters": str(self.config.cluster_count),
-            "pes": str(self.config.pe_count),
+            "clusters": str(self.options.cluster_count),
+            "pes": str(self.options.pe_count),
         }
         for name, here in machine.items():
             built = toolchain.get(name)
@@ -71,7 +71,7 @@ class MppaDevice(DriverDevice):
                 )
 
     def counters(self) -> MppaCounters:
-        return MppaCounters(self.opened().counters(), self.config.clock)
+        return MppaCounters(self.opened().counters(), self.options.clock)
 
     def modelled_figures(self) -> Mapping[str, float]:
         """Of all clusters together: cycles and seconds."""
@@ -79,18 +79,18 @@ class MppaDevice(DriverDevice):
         return {name: counters[f"modelled.{name}"] for name in ("mppa.CYCLES", "mppa.SECONDS")}
 
     def peak_flops(self, dtype: str) -> float:
-        clusters, pes = self.config.cluster_count, self.config.pe_count
+        clusters, pes = self.options.cluster_count, self.options.pe_count
         rate = self.machine.rate(element_type(dtype).name)
-        return 2 * rate * clusters * pes * self.config.clock
+        return 2 * rate * clusters * pes * self.options.clock
 
     def _connect(self, name: str) -> OpenDevice:
-        if self.config.platform == "sim":
-            return open_simulator(self.config, self.machine, name, self.trace_file)
-        return open_vendor(self.config, self.machine, name, self._work_dir())
+        if self.options.platform == "sim":
+            return open_simulator(self.options, self.machine, name, self.trace_file)
+        return open_vendor(self.options, self.machine, name, self._work_dir())
 
     def _work_dir(self) -> Path:
-        if self.config.work_dir is not None:
-            return Path(self.config.work_dir)
+        if self.options.work_dir is not None:
+            return Path(self.options.work_dir)
         if self._folder is None:
             self._folder = private_folder("mppa-")
         return Path(self._folder.name)

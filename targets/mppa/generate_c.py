@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from xtc.codegen.llvm import Machine, compile_shared
 from xtc.system import tool
-from xtc_targets.mppa import commands
-from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa import vendor_commands
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
@@ -44,23 +43,22 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
     gets the headers and objects too. Raises DeviceNotFound where the toolchain is not there,
     ToolError where it fails.
     """
-    toolchain = MppaConfig(platform=options.platform, arch=options.arch).toolchain()
+    toolchain = options.toolchain()
     folder = code.parent
     for name in (*HEADERS, HAL):
         shutil.copyfile(OWN_CSRC / name, folder / name)
     objects = []
     for directory in (code, folder / HAL):
         objects.append(directory.with_suffix(".o"))
-        _run(commands.compile_kernel(toolchain, options.arch, directory, objects[-1]))
-    _run(commands.link_kernels(toolchain, options.arch, objects, output))
+        _run(vendor_commands.compile_kernel(toolchain, options.arch, directory, objects[-1]))
+    _run(vendor_commands.link_kernels(toolchain, options.arch, objects, output))
 
 
 def vendor(options: MppaOptions) -> str:
     """The vendor's compiler by its path. Raises DeviceNotFound where the toolchain is not there."""
-    config = MppaConfig(platform=options.platform, arch=options.arch)
-    return commands.program(config.toolchain(), "kvx-cos-gcc")
+    return vendor_commands.program(options.toolchain(), "kvx-cos-gcc")
 
 
-def _run(words: commands.Words) -> None:
+def _run(words: vendor_commands.Words) -> None:
     what = f"compiling device code by {Path(words[0]).name}"
     tool.run(words, what=what, install_hint="install Kalray's toolchain completely")

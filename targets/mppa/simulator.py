@@ -11,8 +11,8 @@ from pathlib import Path
 from xtc.core.errors import DeviceNotFound
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import simulator_unavailable, simulator_units
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.options import MppaOptions
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 TYPES = ("float32", "float16", "int8", "other")
@@ -44,7 +44,7 @@ class Machine(ctypes.Structure):
     )
 
 
-class Options(ctypes.Structure):
+class Config(ctypes.Structure):
     """`mppa_config` of `csrc/mppa_config.h`."""
 
     _fields_ = (
@@ -70,7 +70,7 @@ def unavailable() -> str | None:
 
 
 def open_simulator(
-    config: MppaConfig, machine: CoolidgeDescription, name: str, trace_file: Path | None
+    options: MppaOptions, machine: CoolidgeDescription, name: str, trace_file: Path | None
 ) -> OpenDevice:
     """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
     if reason := unavailable():
@@ -78,42 +78,42 @@ def open_simulator(
     program, library = units()
     folder, driver = built_driver(program, library)
     executable = os.fsencode(folder / program.name)
-    return OpenDevice(driver, options_of(config, machine, executable, trace_file), name)
+    return OpenDevice(driver, config_of(options, machine, executable, trace_file), name)
 
 
-def options_of(
-    config: MppaConfig, machine: CoolidgeDescription, executable: bytes, trace_file: Path | None
-) -> Options:
+def config_of(
+    options: MppaOptions, machine: CoolidgeDescription, executable: bytes, trace_file: Path | None
+) -> Config:
     """What opens a simulator."""
-    return Options(
-        nbytes=ctypes.sizeof(Options),
+    return Config(
+        nbytes=ctypes.sizeof(Config),
         executable=executable,
         trace_file=None if trace_file is None else os.fsencode(trace_file),
         ddr_address=machine.ddr_address,
-        ddr_bytes=config.ddr_bytes,
-        timeout_s=config.timeout_s,
-        machine=_machine(config, machine),
+        ddr_bytes=options.ddr_bytes,
+        timeout_s=options.timeout_s,
+        machine=_machine(options, machine),
     )
 
 
-def _machine(config: MppaConfig, machine: CoolidgeDescription) -> Machine:
+def _machine(options: MppaOptions, machine: CoolidgeDescription) -> Machine:
     return Machine(
-        clusters=config.cluster_count,
-        pes=config.pe_count,
+        clusters=options.cluster_count,
+        pes=options.pe_count,
         smem_address=machine.smem_address,
         smem_stride=machine.smem_stride,
         smem_bytes=machine.smem_bytes,
         dma_alignment=machine.dma_alignment,
         dma_in_flight=machine.dma_in_flight,
-        shuffled=config.sim_schedule == "shuffled",
-        deferred=config.dma_mode == "deferred",
-        seed=config.seed,
+        shuffled=options.sim_schedule == "shuffled",
+        deferred=options.dma_mode == "deferred",
+        seed=options.seed,
         launch_cycles=machine.launch_cycles,
         fork_cycles=machine.fork_cycles,
         pe_cycles=machine.pe_cycles,
         dma_issue_cycles=machine.dma_issue_cycles,
         dma_latency_cycles=machine.ddr_latency,
         dma_word_bytes=machine.dma_word_bytes,
-        ddr_bytes_per_cycle=machine.ddr_bytes_per_second / config.clock,
+        ddr_bytes_per_cycle=machine.ddr_bytes_per_second / options.clock,
         macs_per_cycle=(c_double * len(TYPES))(*map(machine.rate, TYPES)),
     )

@@ -19,16 +19,16 @@ from xtc.core.errors import DeviceNotFound, ToolError
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import driver_unit
 from xtc.system import tool
-from xtc_targets.mppa import commands
-from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa import vendor_commands
 from xtc_targets.mppa.description import CoolidgeDescription
+from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
 _NO_BOARD = "No Available board"
 _PATIENCE_S = 10
 
 
-class Options(ctypes.Structure):
+class Config(ctypes.Structure):
     """`vendor_config` of `csrc/vendor_config.h`."""
 
     _fields_ = (
@@ -54,19 +54,19 @@ class VendorDevice(OpenDevice):
 
 
 def open_vendor(
-    config: MppaConfig, machine: CoolidgeDescription, name: str, work_dir: Path
+    options: MppaOptions, machine: CoolidgeDescription, name: str, work_dir: Path
 ) -> OpenDevice:
     """Start the vendor's simulator, or look for a board, and open it.
 
     Raises DeviceNotFound saying what is missing.
     """
-    toolchain = config.toolchain()
+    toolchain = options.toolchain()
     driver = built_driver(unit(toolchain))[1]
-    if config.platform == "hw":
+    if options.platform == "hw":
         _require_board(toolchain)
-    process = _start(commands.start_simulator(config, toolchain, work_dir), work_dir)
+    process = _start(vendor_commands.start_simulator(options, toolchain, work_dir), work_dir)
     try:
-        opened = VendorDevice(driver, _options(config, machine, toolchain, work_dir), name)
+        opened = VendorDevice(driver, _config(options, machine, toolchain, work_dir), name)
     except BaseException:
         _end(process)
         raise
@@ -80,21 +80,21 @@ def unit(toolchain: Path) -> NativeUnit:
         "mppa_driver_vendor",
         sorted(OWN_CSRC.glob("vendor_*.c")),
         include=(toolchain / "include",),
-        libraries=commands.HOST_LIBRARIES,
+        libraries=vendor_commands.HOST_LIBRARIES,
         flags=(f"-L{toolchain / 'lib'}", f"-Wl,-rpath,{toolchain / 'lib'}"),
     )
 
 
-def _options(
-    config: MppaConfig, machine: CoolidgeDescription, toolchain: Path, work_dir: Path
-) -> Options:
-    environment = commands.offload_environment(config, work_dir)
+def _config(
+    options: MppaOptions, machine: CoolidgeDescription, toolchain: Path, work_dir: Path
+) -> Config:
+    environment = vendor_commands.offload_environment(options, work_dir)
     words = [os.fsencode(word) for pair in environment.items() for word in pair]
-    return Options(
-        nbytes=ctypes.sizeof(Options),
-        firmware=os.fsencode(commands.firmware_path(config, toolchain)),
+    return Config(
+        nbytes=ctypes.sizeof(Config),
+        firmware=os.fsencode(vendor_commands.firmware_path(options, toolchain)),
         environment=(c_char_p * (len(words) + 1))(*words, None),
-        clusters=config.cluster_count,
+        clusters=options.cluster_count,
         alignment=machine.allocation_alignment,
     )
 
@@ -103,7 +103,7 @@ def _require_board(toolchain: Path) -> None:
     hint = "install Kalray's toolchain completely, or choose another platform"
     try:
         told = tool.run(
-            commands.list_boards(toolchain), what="looking for boards", install_hint=hint
+            vendor_commands.list_boards(toolchain), what="looking for boards", install_hint=hint
         )
     except ToolError as error:
         raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
@@ -111,7 +111,7 @@ def _require_board(toolchain: Path) -> None:
         raise DeviceNotFound("there is no MPPA board in this machine", notes=[told.stdout.strip()])
 
 
-def _start(words: commands.Words | None, work_dir: Path) -> subprocess.Popen[bytes] | None:
+def _start(words: vendor_commands.Words | None, work_dir: Path) -> subprocess.Popen[bytes] | None:
     """Start a simulator in a session of its own, so that it can be ended with its children."""
     if words is None:
         return None
@@ -120,7 +120,7 @@ def _start(words: commands.Words | None, work_dir: Path) -> subprocess.Popen[byt
             f"the toolchain has no program {words[0]}",
             hints=["install Kalray's toolchain completely, or choose another platform"],
         )
-    (work_dir / commands.MEETING_PLACE).mkdir(parents=True, exist_ok=True)
+    (work_dir / vendor_commands.MEETING_PLACE).mkdir(parents=True, exist_ok=True)
     return subprocess.Popen(  # noqa: S603  an argument list from our own code, no shell
         words, stdin=subprocess.DEVNULL, start_new_session=True
     )

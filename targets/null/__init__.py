@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xtc.core.checks import whole
-from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
-from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import AcceleratorTarget, machine_options
+from xtc.interfaces.target import AcceleratorTarget
 from xtc.ir.pipeline import Pipeline, Step
-from xtc_targets.null.description import MAX_MEMORIES, MAX_MEMORY_BYTES, NULL
+from xtc_targets.null.options import NullOptions
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
@@ -23,37 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["TARGET", "NullDevice", "NullOptions", "NullTarget"]
 
 
-@dataclass(frozen=True)
-class NullOptions:
-    """Options of `xtc.compile(..., target="null")`.
-
-    Attributes:
-        memory_bytes: size of each of the device's memories.
-        memories: how many it has; elementwise kernels share their rows among them.
-    """
-
-    memory_bytes: int = NULL.memory_bytes
-    memories: int = 1
-
-    def __post_init__(self) -> None:
-        whole("memory_bytes", self.memory_bytes, 1, MAX_MEMORY_BYTES)
-        whole("memories", self.memories, 1, MAX_MEMORIES)
-
-
 class NullTarget(AcceleratorTarget):
     """Compiles kernels for this processor, which its device runs one after the other."""
 
     name: ClassVar[str] = "null"
     Options: ClassVar[type[NullOptions]] = NullOptions
     splits_kernels: ClassVar[bool] = False
-
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
-        from xtc_targets.null.device import NullDevice
-
-        if not isinstance(device, NullDevice):
-            raise UserError(f"{device.device_name} is no null device")
-        machine = {"memory_bytes": device.memory_bytes, "memories": device.memories}
-        return machine_options(self, device, machine, given)
 
     def pipeline(self, options: NullOptions) -> Pipeline:
         from xtc_targets.null.pipeline import null_pipeline  # loads MLIR, which others need not

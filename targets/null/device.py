@@ -22,6 +22,7 @@ from xtc.runtime import (
 from xtc.runtime.device_set import open_set
 from xtc.runtime.simulator import driver_unit
 from xtc_targets.null.description import NULL
+from xtc_targets.null.options import NullOptions
 
 _OWN_CSRC = Path(__file__).parent / "csrc"
 _numbers = Numbering()
@@ -42,8 +43,9 @@ class NullDevice(DriverDevice):
     """
 
     def __init__(self, memory_bytes: int = NULL.memory_bytes, memories: int = 1) -> None:
-        self.memory_bytes = operator.index(memory_bytes)
-        self.memories = operator.index(memories)
+        self.options: NullOptions = NullOptions(
+            operator.index(memory_bytes), operator.index(memories)
+        )
         super().__init__("null", _numbers)
 
     @property
@@ -66,18 +68,20 @@ class NullDevice(DriverDevice):
                 f"code for {toolchain.get('triple')} cannot run on {self.device_name}",
                 notes=[f"it runs on this processor, {here.triple}"],
             )
-        if (built := toolchain.get("memories")) != str(self.memories):
+        if (built := toolchain.get("memories")) != str(self.options.memories):
             raise ArtifactError(
                 f"the code was compiled for memories {built}, and {self.device_name} has "
-                f"{self.memories}"
+                f"{self.options.memories}"
             )
 
     def _connect(self, name: str) -> OpenDevice:
         if reason := self.detect_accelerator():
             raise DeviceNotFound(reason)
-        configs = [_Config(ctypes.sizeof(_Config), self.memory_bytes)] * self.memories
+        configs = [
+            _Config(ctypes.sizeof(_Config), self.options.memory_bytes)
+        ] * self.options.memories
         driver = built_driver(unit())[1]
-        if self.memories == 1:
+        if self.options.memories == 1:
             return OpenDevice(driver, configs[0], name)
         return open_set(driver, configs, name)
 

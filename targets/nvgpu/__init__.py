@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
-from xtc.interfaces.runtime import CommonRuntimeInterface
-from xtc.interfaces.target import AcceleratorTarget, machine_options
+from xtc.interfaces.target import AcceleratorTarget
 from xtc.ir.pipeline import Pipeline
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.options import NvgpuOptions
 
 if TYPE_CHECKING:
@@ -21,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGET", "NvgpuConfig", "NvgpuDevice", "NvgpuOptions", "NvgpuTarget"]
 
+NvgpuConfig = NvgpuOptions
+"""The options by the name under which programs open a device: `NvgpuDevice(NvgpuConfig("hw"))`."""
+
 
 class NvgpuTarget(AcceleratorTarget):
     """Compiles kernels for grids of threads."""
@@ -28,14 +28,6 @@ class NvgpuTarget(AcceleratorTarget):
     name: ClassVar[str] = "nvgpu"
     Options: ClassVar[type[NvgpuOptions]] = NvgpuOptions
     parallel_levels: ClassVar[int] = 2
-
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
-        from xtc_targets.nvgpu.device import NvgpuDevice
-
-        if not isinstance(device, NvgpuDevice):
-            raise UserError(f"{device.device_name} is no GPU")
-        machine = {"platform": device.config.platform, "arch": device.config.arch}
-        return machine_options(self, device, machine, given)
 
     def pipeline(self, options: NvgpuOptions) -> Pipeline:
         from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
@@ -65,7 +57,7 @@ class NvgpuTarget(AcceleratorTarget):
     def runtime(self, options: NvgpuOptions) -> NvgpuDevice:
         from xtc_targets.nvgpu.device import NvgpuDevice
 
-        return NvgpuDevice(NvgpuConfig(platform=options.platform, arch=options.arch))
+        return NvgpuDevice(options)
 
     def unavailable(self) -> str | None:
         from xtc_targets.nvgpu.device import NvgpuDevice

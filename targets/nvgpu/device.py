@@ -10,11 +10,11 @@ from xtc.core.errors import ArtifactError, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.types import element_type
 from xtc.runtime import DeviceArray, DriverDevice, OpenDevice
-from xtc_targets.nvgpu.arrays import GpuArray, borrowed
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.counters import NvgpuCounters
 from xtc_targets.nvgpu.description import GpuDescription
+from xtc_targets.nvgpu.gpu_array import GpuArray, borrowed
 from xtc_targets.nvgpu.hardware import open_hardware
+from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.simulator import open_simulator, unavailable
 
 _numbers = Numbering()
@@ -24,7 +24,7 @@ class NvgpuDevice(DriverDevice):
     """A GPU, opened at its first use; instances are independent.
 
     Args:
-        config: which one, and how a simulator behaves.
+        options: which one, how a simulator behaves, and what code for it is compiled with.
         machine: the GPU to simulate where it is not one that is described, such as a copy of a
             description with less shared memory (`dataclasses.replace`).
     """
@@ -32,12 +32,12 @@ class NvgpuDevice(DriverDevice):
     array_type: ClassVar[type[GpuArray]] = GpuArray
 
     def __init__(
-        self, config: NvgpuConfig | None = None, *, machine: GpuDescription | None = None
+        self, options: NvgpuOptions | None = None, *, machine: GpuDescription | None = None
     ) -> None:
-        self.config = config or NvgpuConfig()
-        if not isinstance(self.config, NvgpuConfig):
-            raise UserError(f"an NvgpuDevice takes an NvgpuConfig, not {config!r}")
-        self.machine = machine or self.config.machine
+        self.options: NvgpuOptions = options or NvgpuOptions()
+        if not isinstance(self.options, NvgpuOptions):
+            raise UserError(f"an NvgpuDevice takes NvgpuOptions, not {options!r}")
+        self.machine = machine or self.options.machine
         super().__init__("nvgpu", _numbers)
 
     @property
@@ -46,14 +46,14 @@ class NvgpuDevice(DriverDevice):
 
     @property
     def is_modelled(self) -> bool:
-        return self.config.platform != "hw"
+        return self.options.platform != "hw"
 
     @classmethod
     def detect_accelerator(cls) -> str | None:
         return unavailable()
 
     def check_code(self, toolchain: Mapping[str, str]) -> None:
-        here = {"arch": self.machine.arch, "platform": self.config.platform}
+        here = {"arch": self.machine.arch, "platform": self.options.platform}
         for name, value in here.items():
             built = toolchain.get(name)
             if built != value:
@@ -71,6 +71,6 @@ class NvgpuDevice(DriverDevice):
         return borrowed(self, value, simulated=self.is_modelled)
 
     def _connect(self, name: str) -> OpenDevice:
-        if self.config.platform == "hw":
-            return open_hardware(self.config, name)
-        return open_simulator(self.config, self.machine, name)
+        if self.options.platform == "hw":
+            return open_hardware(self.options, name)
+        return open_simulator(self.options, self.machine, name)

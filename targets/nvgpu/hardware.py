@@ -11,15 +11,15 @@ from pathlib import Path
 from xtc.core.errors import DeviceNotFound
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import driver_unit
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import MACHINES
+from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.simulator import OWN_CSRC
 
 LIBRARY = "libcuda.so.1"
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_... in cuda.h
 
 
-class Options(ctypes.Structure):
+class Config(ctypes.Structure):
     """`hw_config` of `csrc/hw_config.h`."""
 
     _fields_ = (
@@ -63,14 +63,14 @@ def _number(cuda: ctypes.CDLL, function: str, *arguments: int) -> int:
     return out.value
 
 
-def first_gpu(library: Path | str = LIBRARY) -> NvgpuConfig:
+def first_gpu(library: Path | str = LIBRARY) -> NvgpuOptions:
     """The first GPU that code can be made for, and the best code for it. Raises DeviceNotFound."""
     found = capabilities(library)
     for index, capability in enumerate(found):
         for arch in reversed(tuple(MACHINES)):
             needed, exact = MACHINES[arch].capability, arch.endswith("a")
             if capability == needed or (capability > needed and not exact):
-                return NvgpuConfig("hw", arch, index, library)
+                return NvgpuOptions("hw", arch, index, library)
     listed = ", ".join(f"{major}.{minor}" for major, minor in found) or "none"
     raise DeviceNotFound(f"no GPU of compute capability 8.0 or more is there; found: {listed}")
 
@@ -84,26 +84,26 @@ def unavailable(library: Path | str = LIBRARY) -> str | None:
     return None
 
 
-def open_hardware(config: NvgpuConfig, name: str) -> OpenDevice:
+def open_hardware(options: NvgpuOptions, name: str) -> OpenDevice:
     """Open a GPU.
 
     Raises DeviceNotFound where NVIDIA's driver or the GPU is not there, or cannot run code for
-    `config.arch`.
+    `options.arch`.
     """
-    major, minor = config.machine.capability
-    options = Options(
-        nbytes=ctypes.sizeof(Options),
-        library=os.fsencode(config.driver_library),
-        arch=config.arch.encode(),
-        number=config.device_index,
+    major, minor = options.machine.capability
+    config = Config(
+        nbytes=ctypes.sizeof(Config),
+        library=os.fsencode(options.driver_library),
+        arch=options.arch.encode(),
+        number=options.device_index,
         major=major,
         minor=minor,
         # Code for an architecture whose name ends in "a" runs on no other one.
-        exact=config.arch.endswith("a"),
-        timeout_s=config.timeout_s,
+        exact=options.arch.endswith("a"),
+        timeout_s=options.timeout_s,
     )
     try:
-        return OpenDevice(built_driver(unit())[1], options, name)
+        return OpenDevice(built_driver(unit())[1], config, name)
     except DeviceNotFound as error:
         hint = "platform='sim' needs no GPU"
         raise DeviceNotFound(error.what, notes=error.notes, hints=[*error.hints, hint]) from None

@@ -1,52 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What code for a GPU is compiled for, and how."""
+"""Which GPU, how it behaves where that is a simulator's choice, and how code for it is made."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from xtc.core.checks import whole
 from xtc.core.errors import UserError, shown
-from xtc_targets.nvgpu.config import NvgpuConfig, Platform
-from xtc_targets.nvgpu.description import GpuDescription
+from xtc.core.value_checks import one_of, positive, whole
+from xtc.interfaces.options import check_left_alone, of_device, of_machine
+from xtc_targets.nvgpu.description import GIB, MACHINES, MIB, GpuDescription
+
+Platform = Literal["sim", "hw"]
+PLATFORMS = ("sim", "hw")
+SCHEDULES = ("sequential", "shuffled")
+_HARDWARE_ONLY = ("device_index", "driver_library")
+_SIMULATOR_ONLY = ("sim_schedule", "seed", "memory_bytes")
 
 
 @dataclass(frozen=True)
 class NvgpuOptions:
-    """Options of device code.
+    """Options of a GPU and of code for it.
 
     Attributes:
-        platform: what runs it, "sim" or "hw".
-        arch: what it is compiled for, "sm_80" or "sm_90a".
-        block_threads: threads of a block, where a kernel has so many.
+        platform: "sim" is the simulator of this project, "hw" a GPU of this machine.
+        arch: what code is compiled for, "sm_80" or "sm_90a"; a GPU must be able to run it.
+        device_index: of the GPU among those that the driver shows, for "hw".
+        driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
+        sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random
+            order, which exposes races; for the simulator alone, as `seed` and `memory_bytes` are.
+        seed: of that order; the same seed gives the same order.
+        memory_bytes: size of the simulated global memory.
+        timeout_s: seconds that one kernel may take. A simulator stops it then; a GPU cannot be
+            stopped: its device is lost, and runs the kernel until this process ends.
+        block_threads: threads of a block, where a kernel has that many.
         opt_level: the optimisation level, 0 to 3.
         tf32: whether contractions of float32 may round their operands to TF32, 10 bits after the
             point, for tensor cores.
         cubins: chips that machine code is made for beside the PTX, for "hw": names such as "sm_86",
-            which NVIDIA's assembler has to be there for; "auto" is `arch` where the assembler is
-            found, and else none, as is "none": the GPU's driver translates PTX when it loads it.
+            which need NVIDIA's assembler. "auto" is `arch` where the assembler is found, else
+            "none": the GPU's driver translates PTX when it loads it.
     """
 
-    platform: Platform = "sim"
-    arch: str = "sm_90a"
+    platform: Platform = of_machine("sim")
+    arch: str = of_machine("sm_90a")
+    device_index: int = of_device(0)
+    driver_library: Path | str = of_device("libcuda.so.1")
+    sim_schedule: Literal["sequential", "shuffled"] = of_device("sequential")
+    seed: int = of_device(0)
+    memory_bytes: int = of_device(GIB)
+    timeout_s: float = of_device(60.0)
     block_threads: int = 256
     opt_level: int = 3
     tf32: bool = False
     cubins: Literal["auto", "none"] | tuple[str, ...] = "auto"
 
     def __post_init__(self) -> None:
-        # The same rules as for the device that runs it.
-        NvgpuConfig(platform=self.platform, arch=self.arch)
+        one_of("platform", self.platform, PLATFORMS)
+        one_of("arch", self.arch, tuple(MACHINES))
+        one_of("sim_schedule", self.sim_schedule, SCHEDULES)
+        whole("device_index", self.device_index, 0, 255)
+        whole("seed", self.seed, 0, 2**64 - 1)
+        whole("memory_bytes", self.memory_bytes, MIB, self.machine.memory_bytes)
+        if self.memory_bytes % MIB:
+            raise UserError(f"memory_bytes={self.memory_bytes} is not a multiple of {MIB}")
+        positive("timeout_s", self.timeout_s)
+        if not isinstance(self.driver_library, str | Path) or not str(self.driver_library):
+            raise UserError(f"driver_library={shown(self.driver_library)} is not a path")
         whole("block_threads", self.block_threads, 1, self.machine.max_block_threads)
         whole("opt_level", self.opt_level, 0, 3)
+        other = _HARDWARE_ONLY if self.platform == "sim" else _SIMULATOR_ONLY
+        check_left_alone(self, other, self.platform)
         self._check_cubins()
 
     @property
     def machine(self) -> GpuDescription:
         """The description of a GPU of this architecture."""
-        return NvgpuConfig(arch=self.arch).machine
+        return MACHINES[self.arch]
 
     def _check_cubins(self) -> None:
         if self.cubins in ("auto", "none"):

@@ -13,9 +13,8 @@ from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.transpose_operands import TransposeOperands
 from xtc_passes.tensor.unroll_loops import UnrollLoops
-from xtc_targets.nvgpu.config import Platform
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.options import NvgpuOptions
+from xtc_targets.nvgpu.options import NvgpuOptions, Platform
 from xtc_targets.nvgpu.passes.align_vectors import AlignVectors
 from xtc_targets.nvgpu.passes.call_libdevice import CallLibdevice
 from xtc_targets.nvgpu.passes.call_simulator import CallSimulator

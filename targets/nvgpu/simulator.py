@@ -12,8 +12,8 @@ from pathlib import Path
 from xtc.core.errors import DeviceNotFound
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import simulator_unavailable, simulator_units
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import GpuDescription
+from xtc_targets.nvgpu.options import NvgpuOptions
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 PROCESSORS = ("x86_64", "aarch64")
@@ -34,7 +34,7 @@ class Machine(ctypes.Structure):
     )
 
 
-class Options(ctypes.Structure):
+class Config(ctypes.Structure):
     """`gpu_config` of `csrc/gpu_config.h`."""
 
     _fields_ = (
@@ -62,30 +62,30 @@ def unavailable() -> str | None:
     return None
 
 
-def open_simulator(config: NvgpuConfig, machine: GpuDescription, name: str) -> OpenDevice:
+def open_simulator(options: NvgpuOptions, machine: GpuDescription, name: str) -> OpenDevice:
     """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
     program, library = units()
     folder, driver = built_driver(program, library)
-    options = Options(
-        nbytes=ctypes.sizeof(Options),
+    config = Config(
+        nbytes=ctypes.sizeof(Config),
         executable=os.fsencode(folder / program.name),
         memory_address=machine.global_address,
-        memory_bytes=config.memory_bytes,
-        timeout_s=config.timeout_s,
-        machine=_machine(config, machine),
+        memory_bytes=options.memory_bytes,
+        timeout_s=options.timeout_s,
+        machine=_machine(options, machine),
     )
-    return OpenDevice(driver, options, name)
+    return OpenDevice(driver, config, name)
 
 
-def _machine(config: NvgpuConfig, machine: GpuDescription) -> Machine:
+def _machine(options: NvgpuOptions, machine: GpuDescription) -> Machine:
     return Machine(
         max_block_threads=machine.max_block_threads,
         max_block=(c_uint32 * 3)(*machine.max_block),
         max_grid=(c_uint32 * 3)(*machine.max_grid),
         shared_address=machine.shared_address,
         shared_bytes=machine.shared_bytes_block,
-        shuffled=config.sim_schedule == "shuffled",
-        seed=config.seed,
+        shuffled=options.sim_schedule == "shuffled",
+        seed=options.seed,
     )

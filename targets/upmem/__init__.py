@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xtc.core.errors import UserError
 from xtc.core.versions import toolchain_versions
-from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.upmem.options import UpmemOptions
@@ -26,22 +24,6 @@ class UpmemTarget(AcceleratorTarget):
 
     name: ClassVar[str] = "upmem"
     Options: ClassVar[type[UpmemOptions]] = UpmemOptions
-
-    def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> UpmemOptions:
-        from xtc_targets.upmem.device import UpmemDevice
-
-        if not isinstance(device, UpmemDevice):
-            raise UserError(f"{device.device_name} is no set of DPUs")
-        own = {"nr_dpus": device.nr_dpus, "profile": device.profile}
-        for name, value in own.items():
-            if given.get(name, value) != value:
-                raise UserError(
-                    f"option {name}={given[name]} does not fit {device.device_name}",
-                    notes=[f"it has {name}={value}"],
-                    hints=["omit the option: code is compiled for the device"],
-                )
-        options: UpmemOptions = self.options(**{"tasklets": device.tasklets, **own, **given})
-        return options
 
     def pipeline(self, options: UpmemOptions) -> Pipeline:
         from xtc_targets.upmem.pipeline import upmem_pipeline  # loads MLIR, which others need not

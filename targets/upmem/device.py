@@ -49,8 +49,10 @@ class UpmemDevice(DriverDevice):
     ) -> None:
         if platform not in PLATFORMS:
             raise UserError(f"platform={shown(platform)} is not one of {', '.join(PLATFORMS)}")
-        options = UpmemOptions(nr_dpus=nr_dpus, tasklets=tasklets, profile=profile)
-        self.nr_dpus, self.profile, self.tasklets = options.nr_dpus, profile, options.tasklets
+        self.options: UpmemOptions = UpmemOptions(
+            nr_dpus=nr_dpus, tasklets=tasklets, profile=profile
+        )
+        self.nr_dpus, self.profile, self.tasklets = nr_dpus, profile, tasklets
         self.platform = platform
         self._program: DpuSet | None = None
         super().__init__("upmem", _numbers)

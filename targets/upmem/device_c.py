@@ -97,7 +97,7 @@ def _described(kernel: Operation, symbols: Mapping[str, str]) -> KernelCode:
 
 
 def _nbytes(buffer: Value) -> int:
-    from xtc_passes.local._layouts import nbytes
+    from xtc_passes.local._view_layouts import nbytes
 
     return nbytes(MemRefType(buffer.type))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xtc.core.errors import UserError, shown
+from xtc.interfaces.options import of_machine
 from xtc_targets.upmem.description import MAX_DPUS, DpuDescription, profile_named
 
 STACK_BYTES = 768
@@ -24,9 +25,9 @@ class UpmemOptions:
         profile: version of the chip, `v1A` or `v1B`.
     """
 
-    nr_dpus: int = 1
+    nr_dpus: int = of_machine(1)
     tasklets: int = 16
-    profile: str = "v1B"
+    profile: str = of_machine("v1B")
 
     def __post_init__(self) -> None:
         machine = profile_named(self.profile)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,29 +12,13 @@ from xtc.core.versions import toolchain_versions
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import AcceleratorTarget
 from xtc.ir.pipeline import Pipeline
-from xtc_targets.wse.description import ARCHITECTURES, DEFAULT
+from xtc_targets.wse.options import WseOptions
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
     from xtc_targets.wse.device import WseDevice
 
 __all__ = ["TARGET", "WseDevice", "WseOptions", "WseTarget"]
-
-
-@dataclass(frozen=True)
-class WseOptions:
-    """Options of code for a wafer.
-
-    Attributes:
-        arch: wse2 or wse3.
-    """
-
-    arch: str = DEFAULT.name
-
-    def __post_init__(self) -> None:
-        if self.arch not in ARCHITECTURES:
-            known = " and ".join(ARCHITECTURES)
-            raise UserError(f"there is no architecture {self.arch!r}", hints=[f"{known} are known"])
 
 
 def _no_graphs() -> UserError:
@@ -70,7 +53,7 @@ class WseTarget(AcceleratorTarget):
     def runtime(self, options: WseOptions) -> WseDevice:
         from xtc_targets.wse.device import WseDevice
 
-        return WseDevice(arch=options.arch)
+        return WseDevice(options)
 
     def unavailable(self) -> str | None:
         from xtc_targets.wse.device import WseDevice

@@ -16,11 +16,11 @@ from xtc.core.versions import toolchain_versions
 from xtc.system.cache import cache_key, configured_cache
 from xtc.system.workspace import private_folder
 from xtc_targets.wse import image
-from xtc_targets.wse.checks import check_circles
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.depth import deep_calls
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.description import DEFAULT, Architecture
+from xtc_targets.wse.route_checks import check_circles
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
 from xtc_targets.wse.sema.facts import ColorConfig, ExportName, LayoutFacts

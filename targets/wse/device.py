@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xtc.core.errors import ArtifactError, UserError
+from xtc.core.errors import ArtifactError
 from xtc.core.numbering import Numbering
 from xtc.interfaces.runtime import AcceleratorDevice
 from xtc.runtime import DriverDevice, OpenDevice
-from xtc_targets.wse.config import WseConfig
-from xtc_targets.wse.description import ARCHITECTURES, DEFAULT
+from xtc_targets.wse.options import WseOptions
 from xtc_targets.wse.simulator import open_simulator, unavailable
 
 _numbers = Numbering()
@@ -20,20 +19,16 @@ class WseDevice(DriverDevice, AcceleratorDevice):
     """A simulated wafer, opened at its first use; instances are independent.
 
     Args:
-        config: how it behaves.
-        arch: of the programs it runs, wse2 or wse3.
+        options: which wafer, and how it behaves.
     """
 
-    def __init__(self, config: WseConfig | None = None, arch: str = DEFAULT.name) -> None:
-        self.config = config or WseConfig()
-        if arch not in ARCHITECTURES:
-            raise UserError(f"there is no architecture {arch!r}", hints=["wse2 and wse3 are known"])
-        self.arch = arch
+    def __init__(self, options: WseOptions | None = None) -> None:
+        self.options: WseOptions = options or WseOptions()
         super().__init__("wse", _numbers)
 
     @property
     def device_arch(self) -> str:
-        return self.arch
+        return self.options.arch
 
     @property
     def is_modelled(self) -> bool:
@@ -44,10 +39,10 @@ class WseDevice(DriverDevice, AcceleratorDevice):
         return unavailable()
 
     def check_code(self, toolchain: Mapping[str, str]) -> None:
-        if toolchain.get("arch") != self.arch:
+        if toolchain.get("arch") != self.options.arch:
             raise ArtifactError(
                 f"the code was compiled for {toolchain.get('arch')}, and {self.device_name} is a "
-                f"{self.arch}"
+                f"{self.options.arch}"
             )
 
     def counters(self) -> Mapping[str, float]:
@@ -58,4 +53,4 @@ class WseDevice(DriverDevice, AcceleratorDevice):
         return 0.0
 
     def _connect(self, name: str) -> OpenDevice:
-        return open_simulator(self.config, name)
+        return open_simulator(self.options, name)

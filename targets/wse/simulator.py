@@ -11,12 +11,12 @@ from pathlib import Path
 from xtc.core.errors import DeviceNotFound
 from xtc.runtime import NativeUnit, OpenDevice, built_driver
 from xtc.runtime.simulator import simulator_unavailable, simulator_units
-from xtc_targets.wse.config import WseConfig
+from xtc_targets.wse.options import WseOptions
 
 OWN_CSRC = Path(__file__).parent / "csrc"
 
 
-class Options(ctypes.Structure):
+class Config(ctypes.Structure):
     """`wse_config` of `csrc/wse_config.h`."""
 
     _fields_ = (
@@ -43,24 +43,24 @@ def unavailable() -> str | None:
     return simulator_unavailable()
 
 
-def open_simulator(config: WseConfig, name: str) -> OpenDevice:
+def open_simulator(options: WseOptions, name: str) -> OpenDevice:
     """Start a simulator. Raises DeviceNotFound where it cannot be built or started."""
     if reason := unavailable():
         raise DeviceNotFound(reason)
     program, library = units()
     folder, driver = built_driver(program, library)
-    options = Options(
-        nbytes=ctypes.sizeof(Options),
+    config = Config(
+        nbytes=ctypes.sizeof(Config),
         executable=os.fsencode(folder / program.name),
-        log=_path(config.log),
-        trace=_path(config.trace),
-        memory_bytes=config.memory_bytes,
-        timeout_s=config.timeout_s,
-        shuffled=config.schedule == "shuffled",
-        seed=config.seed,
-        cycle_limit=config.cycle_limit,
+        log=_path(options.log),
+        trace=_path(options.trace),
+        memory_bytes=options.memory_bytes,
+        timeout_s=options.timeout_s,
+        shuffled=options.schedule == "shuffled",
+        seed=options.seed,
+        cycle_limit=options.cycle_limit,
     )
-    return OpenDevice(driver, options, name)
+    return OpenDevice(driver, config, name)
 
 
 def _path(path: Path | None) -> bytes | None:

@@ -19,9 +19,9 @@ from xtc.runtime import DriverDevice, DriverQueue
 from xtc.runtime.device import DeviceFunction
 from xtc.runtime.native import NativeUnit, compile_unit
 from xtc_targets import mppa, nvgpu
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 MEBIBYTE = 1 << 20
 SOURCE = Path(__file__).parent / "contract_kernels.c"
@@ -100,17 +100,17 @@ KINDS = (
     ),
     Kind(
         "mppa:sim",
-        lambda: MppaDevice(MppaConfig(ddr_bytes=8 * MEBIBYTE)),
+        lambda: MppaDevice(MppaOptions(ddr_bytes=8 * MEBIBYTE)),
         lambda: image("CONTRACT_MPPA", OWN[0]),
-        impatient=lambda: MppaDevice(MppaConfig(timeout_s=0.2)),
+        impatient=lambda: MppaDevice(MppaOptions(timeout_s=0.2)),
         is_asynchronous=True,
         has_process=True,
     ),
     Kind(
         "nvgpu:sim",
-        lambda: NvgpuDevice(NvgpuConfig(memory_bytes=8 * MEBIBYTE)),
+        lambda: NvgpuDevice(NvgpuOptions(memory_bytes=8 * MEBIBYTE)),
         lambda: image("CONTRACT_NVGPU", OWN[1]),
-        impatient=lambda: NvgpuDevice(NvgpuConfig(timeout_s=0.2)),
+        impatient=lambda: NvgpuDevice(NvgpuOptions(timeout_s=0.2)),
         has_grid=True,
         runs_blocks=True,
         is_asynchronous=True,
@@ -141,7 +141,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     found: Kind = request.param
     if found.name == "nvgpu:stand-in":
         library = nvgpu_stand_in.stand_in(tmp_path, monkeypatch, image=found.image())
-        config = NvgpuConfig(platform="hw", driver_library=library)
+        config = NvgpuOptions(platform="hw", driver_library=library)
         return replace(found, make=lambda: NvgpuDevice(config))
     return found
 

@@ -17,7 +17,6 @@ from xtc.ir.mlir import Operation, single_threaded_context
 from xtc.ir.pipeline import PassRunner, Pipeline
 from xtc.runtime import DeviceArray
 from xtc_targets.mppa.build import build_image
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice
 from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.pipeline import device_stages
@@ -77,7 +76,7 @@ def run(
 
 def launch(code: bytes, kernel: str, arrays: Sequence[Array], config: dict[str, Any]) -> Run:
     """Launch a kernel of a device image on copies of arrays."""
-    with MppaDevice(MppaConfig(**config)) as device:
+    with MppaDevice(MppaOptions(**config)) as device:
         module = device.load_module(code)
         function = device.get_module_function(module, kernel)
         there: list[DeviceArray] = [device.array(array) for array in arrays]

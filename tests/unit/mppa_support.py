@@ -16,8 +16,8 @@ from xtc.interfaces.runtime import Event
 from xtc.runtime import DriverQueue
 from xtc.runtime.device import DeviceFunction
 from xtc.runtime.native import NativeUnit, compile_unit
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 from xtc_targets.mppa.simulator import OWN_CSRC
 
 SOURCES = Path(__file__).parent
@@ -47,7 +47,7 @@ class Kernels:
 @contextmanager
 def opened(**config: Any) -> Iterator[Kernels]:
     """A simulator of that configuration with the test kernels."""
-    with MppaDevice(MppaConfig(**config)) as device:
+    with MppaDevice(MppaOptions(**config)) as device:
         yield Kernels(device)
 
 

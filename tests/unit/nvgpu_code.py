@@ -14,7 +14,7 @@ import pytest
 
 import xtc
 from xtc.driver import prepare
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.toolkit import assemble, find
 
 ARCHITECTURES = ("sm_80", "sm_90a")
@@ -34,7 +34,7 @@ _INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/ +(?:@!?\w+ +)?([A-Z][\w.]*)")
 
 def gpu(arch: str) -> NvgpuDevice:
     """A GPU that is never opened: code is generated without one."""
-    return NvgpuDevice(NvgpuConfig(platform="hw", arch=arch))
+    return NvgpuDevice(NvgpuOptions(platform="hw", arch=arch))
 
 
 def ptx_of(

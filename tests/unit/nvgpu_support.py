@@ -12,8 +12,8 @@ from typing import Any
 
 from xtc.runtime.device import DeviceFunction
 from xtc.runtime.native import NativeUnit, compile_unit
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.device import NvgpuDevice
+from xtc_targets.nvgpu.options import NvgpuOptions
 from xtc_targets.nvgpu.simulator import OWN_CSRC
 
 SOURCES = Path(__file__).parent
@@ -44,5 +44,5 @@ class Kernels:
 @contextmanager
 def opened(code: bytes | None = None, **config: Any) -> Iterator[Kernels]:
     """A simulator of that configuration with the test kernels, or with other code."""
-    with NvgpuDevice(NvgpuConfig(**config)) as device:
+    with NvgpuDevice(NvgpuOptions(**config)) as device:
         yield Kernels(device, code)

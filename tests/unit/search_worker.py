@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker whose candidates do what their schedule says, good or bad; see test_search_lane.py.
+"""A worker whose candidates do what their schedule says, good or bad; see test_search_candidate.py.
 
 All are compiled for real; what is bad of the code is that of hand-written LLVM IR, or of another
 graph than the one that is tuned.

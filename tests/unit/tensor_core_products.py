@@ -13,7 +13,7 @@ import pytest
 import xtc
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc_targets.nvgpu import NvgpuDevice, config, description
+from xtc_targets.nvgpu import NvgpuDevice, description, options
 
 EVENTS = ("MMA_F16", "MMA_BF16", "MMA_TF32")
 
@@ -56,7 +56,7 @@ def with_sms(monkeypatch: pytest.MonkeyPatch, sms: int) -> None:
         arch: dataclasses.replace(machine, sms=sms)
         for arch, machine in description.MACHINES.items()
     }
-    monkeypatch.setattr(config, "MACHINES", MappingProxyType(machines))
+    monkeypatch.setattr(options, "MACHINES", MappingProxyType(machines))
 
 
 @contextmanager

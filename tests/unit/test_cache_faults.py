@@ -20,7 +20,7 @@ import pytest
 
 import xtc
 from tests.unit.cache_graphs import product
-from xtc.system.cache import ArtifactCache, CacheWarning, entry, place
+from xtc.system.cache import ArtifactCache, CacheWarning, cache_folder, entry
 from xtc.system.workspace import sweep
 
 pytestmark = pytest.mark.slow
@@ -195,7 +195,7 @@ def failing(code: int) -> Callable[..., Any]:
     [
         (os, "fsync"),
         (entry, "_write"),
-        (place, "make_private"),
+        (cache_folder, "make_private"),
         (Path, "rename"),
         (ArtifactCache, "_count"),
         (ArtifactCache, "_temporary"),

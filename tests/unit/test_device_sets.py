@@ -14,7 +14,7 @@ from tests.unit.device_contract import KINDS, Kernels
 from xtc.core.errors import DeviceError, DeviceFault, DeviceMemoryError, LaunchError, UserError
 from xtc.runtime import BorrowedArray, OpenDevice, built_driver
 from xtc.runtime.device_set import open_set
-from xtc_targets.mppa import MppaConfig, simulator
+from xtc_targets.mppa import MppaOptions, simulator
 from xtc_targets.mppa.device import MppaDevice as _Mppa
 from xtc_targets.null import NullDevice
 
@@ -32,8 +32,8 @@ class SetOfMppas(_Mppa):
         program, library = simulator.units()
         folder, driver = built_driver(program, library)
         executable = os.fsencode(folder / program.name)
-        options = simulator.options_of(self.config, self.machine, executable, None)
-        return open_set(driver, [options] * MEMORIES, name)
+        config = simulator.config_of(self.options, self.machine, executable, None)
+        return open_set(driver, [config] * MEMORIES, name)
 
 
 @pytest.fixture(params=["null", "mppa"])
@@ -42,13 +42,13 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
         with NullDevice(memory_bytes=1 << 20, memories=MEMORIES) as device:
             yield Kernels(device, NULL)
     else:
-        with SetOfMppas(MppaConfig(ddr_bytes=1 << 20)) as device:
+        with SetOfMppas(MppaOptions(ddr_bytes=1 << 20)) as device:
             yield Kernels(device, MPPA)
 
 
 @pytest.fixture
 def asynchronous() -> Iterator[Kernels]:
-    with SetOfMppas(MppaConfig(ddr_bytes=1 << 20)) as device:
+    with SetOfMppas(MppaOptions(ddr_bytes=1 << 20)) as device:
         yield Kernels(device, MPPA)
 
 
@@ -230,11 +230,11 @@ def test_a_command_that_cannot_be_given_stops_the_queue(kernels: Kernels) -> Non
 
 def test_nothing_is_left_of_a_set() -> None:
     process = psutil.Process()
-    with SetOfMppas(MppaConfig(ddr_bytes=1 << 20)) as device:
+    with SetOfMppas(MppaOptions(ddr_bytes=1 << 20)) as device:
         Kernels(device, MPPA)
     before = process.num_fds(), len(process.children())
     for _ in range(3):
-        with SetOfMppas(MppaConfig(ddr_bytes=1 << 20)) as device:
+        with SetOfMppas(MppaOptions(ddr_bytes=1 << 20)) as device:
             kernels = Kernels(device, MPPA)
             assert len(process.children()) == before[1] + MEMORIES
             device.queue().launch(kernels.step, [device.zeros(3, "int64", shards=3), 1])

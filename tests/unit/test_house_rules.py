@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import file_names
 from tools import house_rules as rules
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,8 @@ RULES: tuple[Rule, ...] = (
     rules.long_files,
     rules.long_functions,
     rules.files_without_licence,
+    file_names.names_that_differ_by_an_s,
+    file_names.helpers_of_one_name,
 )
 
 
@@ -237,3 +240,21 @@ def test_every_source_file_names_its_licence(tmp_path: Path, name: str) -> None:
         assert rules.files_without_licence(write(tmp_path, {name: text})) == [
             f"{name}: no '{rules.LICENCE}' at its head"
         ]
+
+
+def test_names_of_files_do_not_differ_by_an_s(tmp_path: Path) -> None:
+    write(tmp_path, {"xtc/a/_cost.py": "", "targets/t/passes/costs.py": "", "xtc/ops/costs.py": ""})
+    assert file_names.names_that_differ_by_an_s(tmp_path) == [
+        "targets/t/passes/costs.py, xtc/a/_cost.py"
+    ]
+    (tmp_path / "targets/t/passes/costs.py").rename(tmp_path / "targets/t/passes/cost.py")
+    assert file_names.names_that_differ_by_an_s(tmp_path) == []
+
+
+def test_a_helper_has_one_name_but_in_the_rooms_of_targets(tmp_path: Path) -> None:
+    write(tmp_path, {"targets/t/passes/_sizes.py": "", "targets/u/passes/_sizes.py": ""})
+    assert file_names.helpers_of_one_name(tmp_path) == []
+    write(tmp_path, {"mlir_passes/tensor/_sizes.py": ""})
+    assert file_names.helpers_of_one_name(tmp_path) == [
+        "mlir_passes/tensor/_sizes.py, targets/t/passes/_sizes.py, targets/u/passes/_sizes.py"
+    ]

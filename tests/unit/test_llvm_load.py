@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +44,8 @@ end:
 """
 # Reads a byte of two data symbols that another object defines.
 LOOK_UP = """
-@left = external hidden constant [0 x i8]
-@right = external hidden constant [0 x i8]
+@left = external constant [0 x i8]
+@right = external constant [0 x i8]
 define i32 @look_up(i64 %i) {
   %p = getelementptr i8, ptr @left, i64 %i
   %q = getelementptr i8, ptr @right, i64 %i
@@ -106,6 +107,21 @@ def test_data_of_ten_megabytes_comes_back(load: Loader) -> None:
         start = ctypes.CFUNCTYPE(ctypes.c_size_t)(address("where_left"))()
         assert start % 64 == 0
         assert ctypes.string_at(start, len(left)) == left
+
+
+@pytest.mark.slow
+def test_data_may_be_far_from_code() -> None:
+    """What is reserved fills the gaps that data would fit in; code finds room above it."""
+    data = data_object({"left": bytes(16 << 20), "right": bytes(9) + b"\x05"}, HOST)
+    code = compile_ir(LOOK_UP, HOST)
+    with ExitStack() as stack:
+        for size in [12 << 20] * 400 + [5 << 30]:
+            stack.enter_context(mmap.mmap(-1, size, mmap.MAP_PRIVATE, prot=0))
+        loaded = stack.enter_context(LoadedObjects([code, data]))
+        look_up = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(loaded.address("look_up"))
+        start = ctypes.CFUNCTYPE(ctypes.c_size_t)(loaded.address("where_left"))()
+        assert abs(loaded.address("look_up") - start) > 1 << 31
+        assert look_up(9) == 5
 
 
 def test_half_precision_helpers_of_libgcc_are_found(load: Loader) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.device_checks import only_right_candidates_are_ranked
 from tests.unit.mppa_support import Kernels
 from xtc.core.errors import DeviceFault, DeviceTimeout
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 
 pytestmark = pytest.mark.usefixtures("collected")
 RNG = np.random.default_rng(7)
@@ -20,7 +20,7 @@ TIMEOUT_S = 0.1
 
 @pytest.mark.slow
 def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
-    with MppaDevice(MppaConfig(timeout_s=TIMEOUT_S)) as device:
+    with MppaDevice(MppaOptions(timeout_s=TIMEOUT_S)) as device:
 
         def product(left: np.ndarray) -> np.ndarray:
             a, b = device.array(left), device.array(B)

@@ -27,7 +27,7 @@ from tests.unit.device_checks import (
 from tests.unit.mppa_support import Kernels, opened
 from tests.unit.offload_support import B, product
 from xtc.core.errors import DeviceFault, DeviceLost, LaunchError
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -39,7 +39,7 @@ def device() -> Iterator[MppaDevice]:
 
 
 def test_running_out_of_memory_leaks_nothing(is_long: bool) -> None:
-    with MppaDevice(MppaConfig(ddr_bytes=2 * MEBIBYTE)) as device:
+    with MppaDevice(MppaOptions(ddr_bytes=2 * MEBIBYTE)) as device:
         running_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
 
 
@@ -153,5 +153,5 @@ def test_no_order_and_no_late_transfer_changes_a_result(is_long: bool, clusters:
     seeds = range(100 if is_long else 2)
     configs = ({}, *({**exposing, "seed": seed} for seed in seeds))
     no_order_changes_a_result(
-        MppaDevice(MppaConfig(clusters=clusters, **config)) for config in configs
+        MppaDevice(MppaOptions(clusters=clusters, **config)) for config in configs
     )

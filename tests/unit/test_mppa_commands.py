@@ -29,9 +29,9 @@ from xtc.core.errors import (
 from xtc.runtime import NativeUnit
 from xtc.runtime.native import compile_unit
 from xtc.system import tool
-from xtc_targets.mppa import commands
-from xtc_targets.mppa.config import MppaConfig
+from xtc_targets.mppa import vendor_commands
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 
 STAND_IN = Path(__file__).parent / "mppa_toolchain"
 PROGRAMS = ("kvx-cos-gcc", "kvx-cluster", "kvx-qemu-offload-bridge", "kvx-board-diag")
@@ -90,14 +90,14 @@ def log(toolchain: Path) -> list[str]:
     return (toolchain / "log").read_text().splitlines()
 
 
-def run(words: commands.Words) -> None:
+def run(words: vendor_commands.Words) -> None:
     tool.run(words, what="a command of Kalray's", install_hint="none")
 
 
 def test_kernels_are_compiled_and_linked(toolchain: Path, tmp_path: Path) -> None:
     k, o, so = tmp_path / "k.c", tmp_path / "k.o", tmp_path / "libkvx.so"
-    run(commands.compile_kernel(toolchain, "kv3-2", k, o))
-    run(commands.link_kernels(toolchain, "kv3-1", [o, k], so))
+    run(vendor_commands.compile_kernel(toolchain, "kv3-2", k, o))
+    run(vendor_commands.link_kernels(toolchain, "kv3-1", [o, k], so))
     assert recorded(toolchain) == [
         [
             *("kvx-cos-gcc", "-O2", "-fPIC", "-march=kv3-2", "-DBUILD_ID=0"),
@@ -124,7 +124,7 @@ SIMULATORS: dict[str, Callable[[Path], list[str]]] = {
 
 
 def device_of(platform: Any, toolchain: Path, **config: Any) -> MppaDevice:
-    return MppaDevice(MppaConfig(platform=platform, toolchain_dir=toolchain, **config))
+    return MppaDevice(MppaOptions(platform=platform, toolchain_dir=toolchain, **config))
 
 
 def wait_for_calls(toolchain: Path) -> list[list[str]]:

@@ -13,9 +13,9 @@ import pytest
 
 from tests.unit.mppa_support import Kernels, opened
 from xtc.core.errors import DeviceNotFound, UserError
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import COOLIDGE_V1, COOLIDGE_V2
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 
 CLUSTERS, PES = 5, 16
 
@@ -98,8 +98,8 @@ def test_modelled_cycles_follow_the_description(overlap: bool) -> None:
 
 def test_the_peak_is_that_of_the_description() -> None:
     with (
-        MppaDevice(MppaConfig(arch="kv3-1")) as first,
-        MppaDevice(MppaConfig(clusters=1)) as second,
+        MppaDevice(MppaOptions(arch="kv3-1")) as first,
+        MppaDevice(MppaOptions(clusters=1)) as second,
     ):
         assert first.peak_flops("float32") == pytest.approx(0.768e12)
         assert first.peak_flops("int8") == pytest.approx(24.576e12)
@@ -124,7 +124,7 @@ def test_every_number_of_the_description_has_a_source() -> None:
 
 
 def test_the_trace_shows_modelled_time(tmp_path: Path) -> None:
-    config = MppaConfig(trace=True, work_dir=tmp_path, clusters=2)
+    config = MppaOptions(trace=True, work_dir=tmp_path, clusters=2)
     with MppaDevice(config) as device:
         kernels = Kernels(device)
         array = device.zeros(128, "int8")
@@ -150,6 +150,6 @@ def test_without_a_trace_there_is_no_file(kernels: Kernels) -> None:
 
 
 def test_a_trace_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    config = MppaConfig(trace=True, work_dir=tmp_path / "missing")
+    config = MppaOptions(trace=True, work_dir=tmp_path / "missing")
     with pytest.raises(DeviceNotFound, match="trace file cannot be written"):
         MppaDevice(config).init_device()

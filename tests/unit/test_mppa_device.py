@@ -23,9 +23,9 @@ from xtc.core.errors import (
     UserError,
 )
 from xtc.interfaces.runtime import AcceleratorDevice
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 
 CLUSTERS = 5
 
@@ -57,7 +57,7 @@ def test_it_opens_at_its_first_use_and_closes_for_good() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    with MppaDevice(MppaConfig(arch="kv3-1")) as device:
+    with MppaDevice(MppaOptions(arch="kv3-1")) as device:
         assert isinstance(device, AcceleratorDevice)
         assert (device.target_name, device.device_name, device.device_id) == ("mppa", "mppa0", 0)
         assert (device.device_arch, device.is_modelled) == ("kv3-1", True)
@@ -92,7 +92,7 @@ def test_opening_twice_keeps_what_is_there() -> None:
         assert device.memory_data_pointer(address) == address
         device.close()
         device.init_device()
-        assert device.memory_info() == (0, device.config.ddr_bytes)
+        assert device.memory_info() == (0, device.options.ddr_bytes)
 
 
 def test_two_devices_have_memories_of_their_own() -> None:
@@ -140,7 +140,7 @@ def test_memory_is_aligned_and_counted(kernels: Kernels) -> None:
 
 
 def test_memory_runs_out_and_comes_back() -> None:
-    with MppaDevice(MppaConfig(ddr_bytes=1 << 20)) as device:
+    with MppaDevice(MppaOptions(ddr_bytes=1 << 20)) as device:
         whole = device.memory_allocate(1 << 20)
         with pytest.raises(DeviceMemoryError, match="mppa0: cannot allocate 1 bytes") as error:
             device.memory_allocate(1)

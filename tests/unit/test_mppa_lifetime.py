@@ -19,8 +19,8 @@ import pytest
 
 from tests.unit.mppa_support import Kernels, image, opened
 from xtc.core.errors import DeviceError, DeviceFault, DeviceLost, DeviceMemoryError, LaunchError
-from xtc_targets.mppa.config import MppaConfig
 from xtc_targets.mppa.device import MppaDevice
+from xtc_targets.mppa.options import MppaOptions
 
 ROOT = Path(__file__).parents[2]
 
@@ -226,13 +226,13 @@ def test_devices_can_be_opened_a_thousand_times() -> None:
         device.memory_allocate(1)
     before = resources()
     for _ in range(1000):
-        with MppaDevice(MppaConfig(ddr_bytes=1 << 20)) as device:
+        with MppaDevice(MppaOptions(ddr_bytes=1 << 20)) as device:
             device.memory_allocate(1)
     assert resources() == before
 
 
 def test_memory_larger_than_that_of_this_machine_costs_nothing_until_used() -> None:
-    with MppaDevice(MppaConfig(ddr_bytes=64 << 30)) as device:
+    with MppaDevice(MppaOptions(ddr_bytes=64 << 30)) as device:
         with pytest.raises(DeviceMemoryError, match="cannot allocate"):
             device.memory_allocate(1 << 62)
         first = device.memory_allocate(1 << 20)

@@ -15,8 +15,8 @@ from hypothesis import settings
 import xtc
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc_targets.mppa import MppaConfig, MppaDevice
-from xtc_targets.mppa import config as mppa_config
+from xtc_targets.mppa import MppaDevice, MppaOptions
+from xtc_targets.mppa import options as mppa_options
 from xtc_targets.mppa.description import KIB, MACHINES
 
 pytestmark = pytest.mark.usefixtures("collected")
@@ -31,7 +31,7 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         name: dataclasses.replace(machine, smem_reserved_bytes=machine.smem_bytes - 40 * KIB)
         for name, machine in MACHINES.items()
     }
-    monkeypatch.setattr(mppa_config, "MACHINES", MappingProxyType(machines))
+    monkeypatch.setattr(mppa_options, "MACHINES", MappingProxyType(machines))
 
 
 def matmul(r: Random, tensor: Callable[..., Tensor], device: Any) -> Tensor:
@@ -76,7 +76,7 @@ FAMILIES: tuple[Make, ...] = (matmul, conv2d, pool, chain, reduction)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_a_random_operator_agrees_with_numpy(seed: int) -> None:
     r = Random(seed)  # noqa: S311  not for secrets
-    config = MppaConfig(
+    options = MppaOptions(
         dma_mode="deferred",
         sim_schedule=r.choice(("sequential", "shuffled")),
         seed=seed,
@@ -84,13 +84,13 @@ def test_a_random_operator_agrees_with_numpy(seed: int) -> None:
         pes=r.choice((1, 3, 16)),
     )
     dtype = r.choice(("float32", "float32", "int8", "float16", "float64"))
-    with MppaDevice(config) as device:
+    with MppaDevice(options) as device:
 
         def tensor(name: str, *shape: int) -> Tensor:
             return O.tensor(shape, dtype, name=name, device=device)
 
         with O.graph(name="g") as gb:
             FAMILIES[seed % len(FAMILIES)](r, tensor, device)
-        options = {"double_buffer": r.random() < 0.8, "opt_level": 1}
-        with xtc.compile(gb.graph, target=device, cache=False, **options) as module:
+        code = {"double_buffer": r.random() < 0.8, "opt_level": 1}
+        with xtc.compile(gb.graph, target=device, cache=False, **code) as module:
             module.check()

@@ -14,12 +14,12 @@ from tests.unit.test_mesh_random import random_schedule
 from xtc.core.errors import UserError
 from xtc.evaluate import compare
 from xtc.graph.graph import Graph
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.mppa.description import COOLIDGE_V2
 
 pytestmark = pytest.mark.slow
 
-DISORDER = MppaConfig(sim_schedule="shuffled", dma_mode="deferred")
+DISORDER = MppaOptions(sim_schedule="shuffled", dma_mode="deferred")
 
 
 def product(mppa: MppaDevice) -> Graph:

@@ -22,7 +22,7 @@ from tests.unit.nvgpu_support import Kernels
 from xtc.core.errors import UserError
 from xtc.driver.arguments import bind_arguments, output_arrays
 from xtc.interfaces.artifact import Argument, Manifest
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 GPU = 2  # kDLCUDA
@@ -123,7 +123,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def device(library: Path) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig("hw", driver_library=library)) as gpu:
+    with NvgpuDevice(NvgpuOptions("hw", driver_library=library)) as gpu:
         yield gpu
 
 

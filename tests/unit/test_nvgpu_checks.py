@@ -24,7 +24,7 @@ from tests.unit.device_checks import (
 from tests.unit.nvgpu_support import Kernels, opened
 from xtc.core.errors import DeviceFault, DeviceTimeout
 from xtc.runtime import DriverDevice
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 RNG = np.random.default_rng(7)
@@ -35,7 +35,7 @@ APART = 0  # of `apart`: half of a block does not come to a barrier
 
 
 def test_running_out_of_memory_leaks_nothing(is_long: bool) -> None:
-    with NvgpuDevice(NvgpuConfig(memory_bytes=2 * MEBIBYTE)) as device:
+    with NvgpuDevice(NvgpuOptions(memory_bytes=2 * MEBIBYTE)) as device:
         running_out_of_memory_leaks_nothing(device, 1000 if is_long else 20)
 
 
@@ -61,7 +61,7 @@ def test_a_device_that_dies_is_opened_again_and_right(is_long: bool) -> None:
 
 def test_an_endless_kernel_leaves_no_process(is_long: bool) -> None:
     before = children()
-    with NvgpuDevice(NvgpuConfig(timeout_s=0.1)) as device:
+    with NvgpuDevice(NvgpuOptions(timeout_s=0.1)) as device:
         for _ in range(20 if is_long else 2):
             with pytest.raises(DeviceTimeout, match=r"it ran for more than 0\.1 s"):
                 device.launch(Kernels(device).faults, [device.memory_allocate(64), ENDLESS])
@@ -100,15 +100,15 @@ def test_every_stray_access_is_found_with_its_place(is_long: bool, schedule: str
 
 def test_no_order_changes_a_result(is_long: bool) -> None:
     shuffled = (
-        NvgpuConfig(arch=arch, sim_schedule="shuffled", seed=seed)
+        NvgpuOptions(arch=arch, sim_schedule="shuffled", seed=seed)
         for seed in range(100 if is_long else 2)
         for arch in ("sm_80", "sm_90a")
     )
-    no_order_changes_a_result(NvgpuDevice(config) for config in (NvgpuConfig(), *shuffled))
+    no_order_changes_a_result(NvgpuDevice(config) for config in (NvgpuOptions(), *shuffled))
 
 
 def test_wrong_and_broken_candidates_are_never_ranked(is_long: bool) -> None:
-    with NvgpuDevice(NvgpuConfig(timeout_s=0.1)) as device:
+    with NvgpuDevice(NvgpuOptions(timeout_s=0.1)) as device:
 
         def product(left: np.ndarray) -> np.ndarray:
             arrays = [device.array(left), device.array(B), device.empty((32, 16), "float32")]

@@ -22,7 +22,6 @@ from xtc.core.errors import (
     UserError,
 )
 from xtc.interfaces.runtime import AcceleratorDevice
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.description import A100, H100, MACHINES
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.options import NvgpuOptions
@@ -53,12 +52,12 @@ def test_it_opens_at_its_first_use_and_closes_for_good() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    with NvgpuDevice(NvgpuConfig(arch="sm_80")) as device:
+    with NvgpuDevice(NvgpuOptions(arch="sm_80")) as device:
         assert isinstance(device, AcceleratorDevice)
         assert (device.target_name, device.device_name, device.device_id) == ("nvgpu", "nvgpu0", 0)
         assert (device.device_arch, device.is_modelled) == ("sm_80", True)
     assert NvgpuDevice.detect_accelerator() is None
-    with pytest.raises(UserError, match="an NvgpuDevice takes an NvgpuConfig, not 'sm_80'"):
+    with pytest.raises(UserError, match="an NvgpuDevice takes NvgpuOptions, not 'sm_80'"):
         NvgpuDevice("sm_80")  # type: ignore[arg-type]
 
 
@@ -156,7 +155,7 @@ def test_events_are_counted_exactly() -> None:
 
 
 def test_peaks_are_those_of_the_data_sheets() -> None:
-    with NvgpuDevice(NvgpuConfig(arch="sm_80")) as a100, NvgpuDevice() as h100:
+    with NvgpuDevice(NvgpuOptions(arch="sm_80")) as a100, NvgpuDevice() as h100:
         peaks = {"float16": (312e12, 989.4e12), "float32": (19.5e12, 66.9e12)}
         peaks |= {"int8": (624e12, 1978.9e12), "float64": (19.5e12, 66.9e12)}
         for dtype, expected in peaks.items():
@@ -218,4 +217,4 @@ def test_descriptions_are_values() -> None:
 )
 def test_what_does_not_fit_is_refused(given: dict[str, object], what: str) -> None:
     with pytest.raises(UserError, match=what):
-        NvgpuConfig(**given)  # type: ignore[arg-type]
+        NvgpuOptions(**given)  # type: ignore[arg-type]

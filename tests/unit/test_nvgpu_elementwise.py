@@ -11,7 +11,7 @@ import xtc
 import xtc.ops as O
 from tests.unit.test_nvgpu_tiles import counted
 from xtc.graph.tensor import Tensor
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+    with NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device:
         yield device
 
 

@@ -17,7 +17,7 @@ import xtc.ops as O
 from tests.unit.nvgpu_stand_in import kernel_code, stand_in
 from xtc.core.errors import ArtifactError, DeviceNotFound, LaunchError, UserError
 from xtc.driver import prepare
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -29,7 +29,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def device(library: Path) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig("hw", driver_library=library)) as gpu:
+    with NvgpuDevice(NvgpuOptions("hw", driver_library=library)) as gpu:
         yield gpu
 
 
@@ -52,7 +52,7 @@ def test_ptx_that_the_driver_refuses(device: NvgpuDevice) -> None:
 
 
 def test_a_missing_driver() -> None:
-    config = NvgpuConfig("hw", driver_library="libcuda-that-is-not.so.1")
+    config = NvgpuOptions("hw", driver_library="libcuda-that-is-not.so.1")
     with pytest.raises(DeviceNotFound) as error:
         xtc.compile(one_operator(), target=NvgpuDevice(config))
     assert str(error.value) == (
@@ -63,7 +63,7 @@ def test_a_missing_driver() -> None:
 
 
 def test_a_gpu_of_another_architecture(library: Path) -> None:
-    config = NvgpuConfig("hw", device_index=1, driver_library=library)
+    config = NvgpuOptions("hw", device_index=1, driver_library=library)
     with pytest.raises(DeviceNotFound) as error:
         xtc.compile(one_operator(), target=NvgpuDevice(config))
     assert str(error.value) == (
@@ -73,7 +73,7 @@ def test_a_gpu_of_another_architecture(library: Path) -> None:
 
 
 def test_code_for_another_architecture(device: NvgpuDevice, tmp_path: Path) -> None:
-    old = NvgpuDevice(NvgpuConfig("hw", arch="sm_80"))
+    old = NvgpuDevice(NvgpuOptions("hw", arch="sm_80"))
     folder = tmp_path / "artefact"
     folder.mkdir()
     prepare(one_operator(), target=old, cubins="none").build(folder)

@@ -24,9 +24,9 @@ from xtc.core.errors import (
     DeviceTimeout,
     LaunchError,
 )
-from xtc_targets.nvgpu.config import NvgpuConfig
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.hardware import capabilities, first_gpu, unavailable
+from xtc_targets.nvgpu.options import NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -37,12 +37,12 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def config(library: Path) -> NvgpuConfig:
-    return NvgpuConfig(platform="hw", driver_library=library)
+def config(library: Path) -> NvgpuOptions:
+    return NvgpuOptions(platform="hw", driver_library=library)
 
 
 @pytest.fixture
-def device(config: NvgpuConfig) -> Iterator[NvgpuDevice]:
+def device(config: NvgpuOptions) -> Iterator[NvgpuDevice]:
     with NvgpuDevice(config) as gpu:
         yield gpu
 
@@ -210,21 +210,21 @@ def test_a_launch_that_the_driver_refuses_leaves_the_device_alive(
     device.launch(scale, [values, 4, 2])
 
 
-def refused(config: NvgpuConfig) -> DeviceNotFound:
+def refused(config: NvgpuOptions) -> DeviceNotFound:
     with pytest.raises(DeviceNotFound) as error:
         NvgpuDevice(config).memory_allocate(1)
     return error.value
 
 
 def test_a_missing_driver_is_named() -> None:
-    error = refused(NvgpuConfig(platform="hw", driver_library="libcuda-that-is-not.so.1"))
+    error = refused(NvgpuOptions(platform="hw", driver_library="libcuda-that-is-not.so.1"))
     assert "NVIDIA's driver cannot be loaded: libcuda-that-is-not.so.1" in error.what
     assert error.hints == ("platform='sim' needs no GPU",)
 
 
 def test_a_driver_without_a_function_is_too_old(tmp_path: Path) -> None:
     path = built("kernels", tmp_path)
-    error = refused(NvgpuConfig(platform="hw", driver_library=path))
+    error = refused(NvgpuOptions(platform="hw", driver_library=path))
     assert "has no function cuInit" in error.what
     assert error.notes == ("it is too old: CUDA 11.0 is needed",)
 
@@ -240,7 +240,7 @@ def test_a_driver_without_a_function_is_too_old(tmp_path: Path) -> None:
     ],
 )
 def test_a_gpu_that_cannot_be_opened_says_why(
-    config: NvgpuConfig, fails: str, what: str, monkeypatch: pytest.MonkeyPatch, library: Path
+    config: NvgpuOptions, fails: str, what: str, monkeypatch: pytest.MonkeyPatch, library: Path
 ) -> None:
     monkeypatch.setenv("STAND_IN_FAILS", fails)
     assert what in refused(config).what
@@ -259,13 +259,13 @@ def test_a_gpu_that_cannot_be_opened_says_why(
 def test_a_gpu_that_cannot_run_the_code_is_refused(
     library: Path, number: int, arch: str, what: str
 ) -> None:
-    config = NvgpuConfig(platform="hw", arch=arch, device_index=number, driver_library=library)
+    config = NvgpuOptions(platform="hw", arch=arch, device_index=number, driver_library=library)
     assert refused(config).what == what
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_newer_gpus_run_code_for_older_ones(library: Path, number: int) -> None:
-    config = NvgpuConfig(platform="hw", arch="sm_80", device_index=number, driver_library=library)
+    config = NvgpuOptions(platform="hw", arch="sm_80", device_index=number, driver_library=library)
     with NvgpuDevice(config) as device:
         assert device.zeros(1, "int32").numpy().tolist() == [0]
 
@@ -274,10 +274,10 @@ def test_gpus_are_found_with_the_best_code_for_them(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert capabilities(library) == [(9, 0), (8, 6)]
-    assert first_gpu(library) == NvgpuConfig("hw", "sm_90a", 0, library)
+    assert first_gpu(library) == NvgpuOptions("hw", "sm_90a", 0, library)
     assert unavailable(library) is None
     monkeypatch.setenv("STAND_IN_FIRST_GPU", "75")
-    assert first_gpu(library) == NvgpuConfig("hw", "sm_80", 1, library)
+    assert first_gpu(library) == NvgpuOptions("hw", "sm_80", 1, library)
     monkeypatch.setenv("STAND_IN_FAILS", "cuInit=100")
     assert unavailable(library) == (
         "no GPU of compute capability 8.0 or more is there; found: none"

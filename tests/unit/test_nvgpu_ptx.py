@@ -21,7 +21,7 @@ from tests.unit.random_graphs import graphs
 from tests.unit.random_operators import FAMILIES
 from tests.unit.test_random_schedules import legal_schedule
 from xtc.core.errors import DeviceNotFound
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ def one_operator() -> xtc.Graph:
 
 
 def test_running_without_a_driver_says_what_is_missing() -> None:
-    config = NvgpuConfig(platform="hw", driver_library="libcuda-that-is-not.so.1")
+    config = NvgpuOptions(platform="hw", driver_library="libcuda-that-is-not.so.1")
     missing = pytest.raises(DeviceNotFound, match=r"libcuda-that-is-not\.so\.1")
     with missing, xtc.compile(one_operator(), target=NvgpuDevice(config)) as module:
         module.check()

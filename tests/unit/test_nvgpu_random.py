@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import xtc
 from tests.unit.random_graphs import graphs, inputs_of
 from xtc.runtime import DriverDevice
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.hardware import first_gpu, unavailable
 
 COUNT = max(40, settings().max_examples // 4)  # 500 in a long run
@@ -25,7 +25,7 @@ COUNT = max(40, settings().max_examples // 4)  # 500 in a long run
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[DriverDevice]]:
     """Two architectures, races made visible on one; and a real GPU."""
-    configs = [NvgpuConfig(), NvgpuConfig(arch="sm_80", sim_schedule="shuffled")]
+    configs = [NvgpuOptions(), NvgpuOptions(arch="sm_80", sim_schedule="shuffled")]
     if unavailable() is None:
         configs.append(first_gpu())
     with ExitStack() as stack:

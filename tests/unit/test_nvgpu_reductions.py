@@ -14,7 +14,7 @@ from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas,
 from tests.unit.test_nvgpu_tiles import counted
 from xtc.evaluate.compare import MismatchError
 from xtc.graph.tensor import Tensor
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.passes import distribute_blocks
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ TYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+    with NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device:
         yield device
 
 

@@ -16,7 +16,7 @@ from tests.unit.random_operators import FAMILIES, random_inputs
 from tests.unit.test_random_schedules import legal_schedule
 from xtc.core.errors import UserError
 from xtc.evaluate.compare import MismatchError
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.passes import distribute_blocks
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ COUNT = max(2, settings().max_examples // 25)
 
 @pytest.fixture(scope="module")
 def gpu() -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+    with NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device:
         yield device
 
 

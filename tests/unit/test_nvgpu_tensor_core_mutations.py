@@ -12,7 +12,7 @@ from tests.unit.tensor_core_products import Shape, product
 from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice, pipeline
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions, pipeline
 from xtc_targets.nvgpu.passes._kernels import BARRIER
 from xtc_targets.nvgpu.passes.use_tensor_cores import UseTensorCores
 
@@ -30,7 +30,7 @@ SHAPE = Shape(64, 64, 6 * 64)
 
 @pytest.fixture(scope="module")
 def gpu() -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig()) as device:
+    with NvgpuDevice(NvgpuOptions()) as device:
         yield device
 
 

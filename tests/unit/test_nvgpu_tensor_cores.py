@@ -16,7 +16,7 @@ import xtc.ops as O
 from tests.unit.tensor_core_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
 from xtc.evaluate import MismatchError
 from xtc.graph.tensor import Tensor
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ SMALLEST = 32, 32
 
 @pytest.fixture(scope="module")
 def gpu() -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+    with NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device:
         yield device
 
 

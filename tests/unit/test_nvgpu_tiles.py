@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import xtc
 import xtc.ops as O
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas, ptx_of
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ COUNT = max(8, settings().max_examples // 10)
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig(sim_schedule="shuffled")) as device:
+    with NvgpuDevice(NvgpuOptions(sim_schedule="shuffled")) as device:
         yield device
 
 

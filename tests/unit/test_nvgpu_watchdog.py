@@ -15,7 +15,7 @@ import pytest
 from tests.unit.nvgpu_stand_in import kernel_code, log, stand_in
 from tests.unit.nvgpu_support import Kernels
 from xtc.core.errors import DeviceLost, DeviceNotFound, DeviceTimeout
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -31,7 +31,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def device(library: Path) -> Iterator[NvgpuDevice]:
-    with NvgpuDevice(NvgpuConfig("hw", driver_library=library, timeout_s=0.05)) as gpu:
+    with NvgpuDevice(NvgpuOptions("hw", driver_library=library, timeout_s=0.05)) as gpu:
         yield gpu
 
 
@@ -76,7 +76,7 @@ def test_a_kernel_that_ends_late_leaves_nothing(
 def test_a_device_that_was_left_is_cleared_away_by_the_next_one(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = NvgpuConfig("hw", driver_library=library, timeout_s=0.05)
+    config = NvgpuOptions("hw", driver_library=library, timeout_s=0.05)
     with NvgpuDevice(config) as device:
         run_into_the_limit(device, monkeypatch)
     assert not any(line.startswith("release") for line in log(library))

@@ -14,7 +14,7 @@ import xtc.ops as O
 from tests.unit.offload_support import A, B, counted, product
 from xtc.core.errors import UserError
 from xtc.graph.graph import Graph
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
@@ -63,7 +63,7 @@ class TestSeveral:
             assert (mppa.memory_info()[0], null.memory_info()[0]) == (0, 0)
 
     def test_code_of_each_fits_the_device_that_runs_it(self) -> None:
-        small = MppaConfig(clusters=2, pes=3)
+        small = MppaOptions(clusters=2, pes=3)
         with (
             MppaDevice() as first,
             MppaDevice(small) as second,
@@ -122,7 +122,7 @@ class TestNames:
                 module(X)
 
     def test_its_code_fits_the_device_that_stands_for_a_name(self) -> None:
-        small = MppaConfig(clusters=1, pes=2)
+        small = MppaOptions(clusters=1, pes=2)
         with MppaDevice(small) as device, xtc.compile(relay("mppa4", "null0"), device) as module:
             assert module.devices["mppa4"] is device
             module.check()
@@ -210,7 +210,7 @@ class TestOptions:
             assert module.devices["null0"].memory_info()[1] == 4096  # type: ignore[attr-defined]
 
     def test_one_that_a_live_device_has_not(self) -> None:
-        with MppaDevice(MppaConfig(clusters=2)) as mppa:
+        with MppaDevice(MppaOptions(clusters=2)) as mppa:
             with pytest.raises(UserError, match="option clusters=3 does not fit mppa0") as failure:
                 xtc.compile(product(mppa), mppa, clusters=3)
             assert failure.value.notes == ("it has clusters=2",)
@@ -227,7 +227,7 @@ class TestOptions:
             xtc.compile(product("mppa0"), "mppa", cluster=2)
 
     def test_code_for_another_machine_is_not_loaded(self, tmp_path: Path) -> None:
-        with MppaDevice(MppaConfig(clusters=2)) as mppa:
+        with MppaDevice(MppaOptions(clusters=2)) as mppa:
             with xtc.compile(product(mppa), mppa) as module:
                 module.save(tmp_path / "saved")
             with (

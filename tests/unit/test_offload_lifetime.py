@@ -17,7 +17,7 @@ import xtc.ops as O
 from tests.unit.offload_support import A_BYTES, B_BYTES, A, B, counted, product
 from xtc.core.errors import ArtifactError, DeviceLost, DeviceMemoryError, UserError
 from xtc.graph.graph import Graph
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
@@ -104,7 +104,7 @@ class TestCached:
             with xtc.compile(product("mppa0"), "mppa", **options) as module:
                 assert not module.cached
                 module.check()
-        with MppaDevice(MppaConfig(clusters=3)) as mppa, xtc.compile(product(mppa)) as module:
+        with MppaDevice(MppaOptions(clusters=3)) as mppa, xtc.compile(product(mppa)) as module:
             assert not module.cached
 
 

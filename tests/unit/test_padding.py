@@ -12,7 +12,7 @@ import xtc
 import xtc.ops as O
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
-from xtc_targets.host.passes._padding import slabs
+from xtc_passes.tensor._padding import slabs
 
 pytestmark = pytest.mark.slow
 

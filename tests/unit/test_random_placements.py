@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import xtc
 from tests.unit.random_graphs import graphs, inputs_of
 from xtc.runtime import DriverDevice
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 # 150 graphs in every run, 1,000 in a long one.
 COUNT = max(150, settings().max_examples // 2)
@@ -23,8 +23,8 @@ COUNT = max(150, settings().max_examples // 2)
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[DriverDevice]]:
     """Two of one target, a GPU, and another one; races and late transfers are visible on two."""
-    exposing = MppaConfig(sim_schedule="shuffled", dma_mode="deferred", clusters=3)
-    shuffled = NvgpuConfig(sim_schedule="shuffled", arch="sm_80")
+    exposing = MppaOptions(sim_schedule="shuffled", dma_mode="deferred", clusters=3)
+    shuffled = NvgpuOptions(sim_schedule="shuffled", arch="sm_80")
     with (
         MppaDevice() as first,
         MppaDevice(exposing) as second,

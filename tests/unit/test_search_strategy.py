@@ -178,7 +178,7 @@ def test_several_products_are_tuned_together() -> None:
     with O.graph(name="two") as builder:
         O.relu(O.matmul(O.matmul(a, b, name="P"), c, name="Q"), name="R")
     space = space_of("auto", builder)
-    assert [part.operator for part in space.parts] == ["P", "Q"]
+    assert [each.operator for each in space.operators] == ["P", "Q"]
     assert {name.partition(".")[0] for name in space.names} == {"P", "Q"}
     point = space.random_point(seeded(0))
     assert point is not None
@@ -189,7 +189,7 @@ def test_several_products_are_tuned_together() -> None:
 def test_threads_run_the_outermost_loop() -> None:
     def nests(rows: int, threads: int) -> list[bool]:
         space = make_space(prepare(product(rows, 256, 256), threads=threads), "tile3d")
-        return ["parallelize" in nest[0].words for nest in space.parts[0].strategy.nests]
+        return ["parallelize" in nest[0].words for nest in space.operators[0].strategy.nests]
 
     assert nests(256, 1) == [False, False]
     assert nests(8, 2) == [False, False]

@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 import xtc
@@ -29,6 +31,23 @@ def _later(number: int, process: int) -> Iterator[None]:
     timer.start()
     yield
     timer.join()
+
+
+@contextmanager
+def _once_busy(number: int, process: int) -> Iterator[None]:
+    """The signal comes when the simulator has computed for a tenth of a second."""
+    simulator = psutil.Process(_simulator())
+    before = simulator.cpu_times().user
+
+    def send() -> None:
+        while simulator.cpu_times().user < before + 0.1:
+            time.sleep(0.01)
+        os.kill(process, number)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    yield
+    sender.join()
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +102,7 @@ def test_ctrl_c_ends_a_call_of_a_module() -> None:
             O.matmul(a, b, device=kernels.device)
         arrays = [kernels.device.zeros((4096, 4096), "float32") for _ in "AB"]
         with xtc.compile(gb.graph) as module:
-            with _later(signal.SIGINT, os.getpid()), pytest.raises(KeyboardInterrupt):
+            with _once_busy(signal.SIGINT, os.getpid()), pytest.raises(KeyboardInterrupt):
                 module(*arrays)
             with pytest.raises(DeviceLost):
                 module(*arrays)

@@ -11,16 +11,16 @@ import pytest
 
 from tests.unit.nvgpu_stand_in import kernel_code, log, stand_in
 from xtc.core import discover
-from xtc.driver.images import build_devices
+from xtc.driver.assignment import DeviceCode
+from xtc.driver.device_images import build_devices
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.partition import DeviceCode
-from xtc.driver.pipelines import whole_pipeline
+from xtc.driver.whole_pipeline import whole_pipeline
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.target import BuildRequest
-from xtc.ir.pipeline import Part, PassRunner, run_steps
+from xtc.ir.pipeline import PartitionSteps, PassRunner, run_steps
 from xtc_passes.offload.insert_transfers import InsertTransfers
 from xtc_passes.offload.separate_devices import SeparateDevices
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("collected")]
 
@@ -68,7 +68,9 @@ def built(folder: Path, **options: object) -> Artifact:
     request = BuildRequest("scale", ARGUMENTS, {}, 0)
     with Context():
         module = Module.parse(SOURCE).operation
-        kernels = Part("nvgpu0", devices["nvgpu0"].pipeline.steps("bufferized", "offloaded"))
+        kernels = PartitionSteps(
+            "nvgpu0", devices["nvgpu0"].pipeline.steps("bufferized", "offloaded")
+        )
         run_steps(
             module, [InsertTransfers(("nvgpu0",)), "canonicalize", SeparateDevices(), kernels]
         )
@@ -111,7 +113,7 @@ def test_a_gpu_gets_the_grid_that_the_host_computes(
     assert "scale_nvgpu0_0_launch[32] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0" in text
     assert artifact.manifest.offload.kernels[0].types[1] == "float32"
     library = stand_in(tmp_path, monkeypatch)
-    with NvgpuDevice(NvgpuConfig(platform="hw", driver_library=library)) as device:
+    with NvgpuDevice(NvgpuOptions(platform="hw", driver_library=library)) as device:
         scale = device.get_module_function(device.load_module(kernel_code()), "scale")
         device.launch(scale, [device.zeros(8, "int32"), 8, 2], grid=[7, 2])
     assert "launch 7,2,1 64,1,1 0 kernels" in log(library)

@@ -14,8 +14,8 @@ import pytest
 from tests.unit.search_support import a_run
 from tests.unit.test_search_strategy import BLOCKED, space_of
 from xtc.search import Store
+from xtc.search.candidate import Candidate, Outcome
 from xtc.search.evaluator import Evaluator
-from xtc.search.lane import Candidate, Outcome
 from xtc.search.records import STATUSES
 from xtc.search.samplers import sampler
 from xtc.search.tuner import FINALISTS, Tuner

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.unit.upmem_support import Command, native_cache, upmem
 from xtc_targets.upmem.toolchain.clang import unavailable
 
 pytestmark = [
@@ -25,29 +25,37 @@ PLACES = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.pa
 PARALLEL_ACCESS = next((place / PAGE for place in PLACES if (place / PAGE).exists()), Path(PAGE))
 
 
-def command(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "xtc.cli.main", "upmem", *map(str, words)]
-    return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, timeout=240)
+__all__ = ["native_cache", "upmem"]  # fixtures
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A copy of the programs, whose Makefiles write beside them."""
+    copy: Path = shutil.copytree(PROGRAMS, tmp_path / "programs")
+    return copy
+
+
+def _run_by_command(upmem: Command, folder: Path, tasklets: int) -> tuple[int, str]:
+    words = ("--dpu", "dpu=dpu.c", "--tasklets", tasklets, "-DBLOCK=10", "-I..", "host.c")
+    done = upmem("run", *words, cwd=folder)
+    return done.returncode, done.stdout + done.stderr
+
+
+def _run_by_makefile(upmem: Command, folder: Path, tasklets: int) -> tuple[int, str]:
+    words = ("make", "--silent", "test", f"NR_TASKLETS={tasklets}")
+    done = upmem("env", "--", *words, cwd=folder)
+    return done.returncode, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("tasklets", [1, 11])
-def test_a_program_is_right(name: str, tasklets: int) -> None:
-    words = ("--dpu", "dpu=dpu.c", "--tasklets", tasklets, "-DBLOCK=10", "-I..", "host.c")
-    done = command("run", *words, cwd=PROGRAMS / name)
-    assert (done.stdout, done.returncode) == (f"{name}: all results are right\n", 0), done.stderr
-
-
-def test_a_makefile_builds_and_runs(tmp_path: Path) -> None:
-    for file in ("program.mk", "support.h", *(f"add/{part}" for part in _FILES)):
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text((PROGRAMS / file).read_text())
-    done = command("env", "--", "make", "test", cwd=tmp_path / "add")
-    assert done.returncode == 0, done.stderr
-    assert "add: all results are right" in done.stdout
-
-
-_FILES = ("Makefile", "common.h", "dpu.c", "host.c")
+def test_a_program_is_right(upmem: Command, sources: Path, name: str, is_long: bool) -> None:
+    right = (0, f"{name}: all results are right\n")
+    assert _run_by_command(upmem, sources / name, 11) == right
+    assert _run_by_makefile(upmem, sources / name, 1) == right
+    for tasklets in (2, 3, 8, 16, 24) if is_long else ():
+        assert _run_by_command(upmem, sources / name, tasklets) == right
+        (sources / name / "dpu").unlink()
+        assert _run_by_makefile(upmem, sources / name, tasklets) == right
 
 
 def _page(tmp_path: Path) -> None:
@@ -59,11 +67,11 @@ def _page(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not PARALLEL_ACCESS.exists(), reason=f"{PARALLEL_ACCESS} is not there")
-def test_the_key_value_example_prints_right_sums(tmp_path: Path) -> None:
+def test_the_key_value_example_prints_right_sums(upmem: Command, tmp_path: Path) -> None:
     _page(tmp_path)
     words = ("--dpu", "wram_fifo_example=dpu.c", "--tasklets", 16)
     report = tmp_path / "report.json"
-    first = command("run", *words, "--report", report, "host.c", cwd=tmp_path)
+    first = upmem("run", *words, "--report", report, "host.c", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     lines = [line for line in first.stdout.splitlines() if line.startswith("key:")]
     assert len(lines) == 64
@@ -72,7 +80,7 @@ def test_the_key_value_example_prints_right_sums(tmp_path: Path) -> None:
         assert received == expected
     found = json.loads(report.read_text())
     assert [launch["program"] for launch in found["launches"]] == ["wram_fifo_example"]
-    again = command("run", *words, "--report", report, "host.c", cwd=tmp_path)
+    again = upmem("run", *words, "--report", report, "host.c", cwd=tmp_path)
     assert again.stdout == first.stdout
     assert json.loads(report.read_text()) == found  # modelled times too
 
@@ -128,39 +136,39 @@ def _written(tmp_path: Path, body: str) -> None:
 
 
 @pytest.mark.parametrize("body", FAULTS)
-def test_a_fault_names_dpu_tasklet_and_line(tmp_path: Path, body: str) -> None:
+def test_a_fault_names_dpu_tasklet_and_line(upmem: Command, tmp_path: Path, body: str) -> None:
     _written(tmp_path, body)
-    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    done = upmem("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "a DPU is at fault\n")
     assert "program 'program', DPU 0 of rank 0, tasklet 1: " in done.stderr
     assert FAULTS[body] in done.stderr
     assert "dpu.c:13" in done.stderr or "alloc.h" in done.stderr or "mram.h" in done.stderr
 
 
-def test_an_endless_wait_is_a_timeout(tmp_path: Path) -> None:
+def test_an_endless_wait_is_a_timeout(upmem: Command, tmp_path: Path) -> None:
     _written(tmp_path, "while (!zero) continue;")
-    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    done = upmem("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "timeout\n")
     assert "an endless loop: nothing can happen that would end it" in done.stderr
 
 
-def test_a_deadlock_is_a_fault(tmp_path: Path) -> None:
+def test_a_deadlock_is_a_fault(upmem: Command, tmp_path: Path) -> None:
     _written(tmp_path, "barrier_wait(&all);")
-    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    done = upmem("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
     assert "deadlock: every tasklet waits for another" in done.stderr
 
 
-def test_programs_print(tmp_path: Path) -> None:
+def test_programs_print(upmem: Command, tmp_path: Path) -> None:
     body = 'printf("%d %5.2f|%-4s|%lld %c\\n", -3, 1.5, "ab", 1ll << 40, 65);'
     _written(tmp_path, body)
-    done = command("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
+    done = upmem("run", "--dpu", "program=dpu.c", "--tasklets", 2, "host.c", cwd=tmp_path)
     text = "-3  1.50|ab  |1099511627776 A\n"
     assert done.stdout == f"success\n=== DPU#0x0 ===\n{text}=== DPU#0x1 ===\n{text}"
 
 
-def test_a_program_that_is_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_program_that_is_too_large_is_refused(upmem: Command, tmp_path: Path) -> None:
     _written(tmp_path, "")
     words = ("--dpu", "program=dpu.c", "--tasklets", 16, "--stack", 4096)
-    done = command("run", *words, "host.c", cwd=tmp_path)
+    done = upmem("run", *words, "host.c", cwd=tmp_path)
     assert done.returncode == 1
     assert "bytes of data and stacks in WRAM, and a v1B has 63488" in done.stderr

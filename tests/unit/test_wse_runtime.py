@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.csl_support import HEAD, compiled, layout
 from xtc.core.errors import DeviceFault, UserError
-from xtc_targets.wse.config import WseConfig
+from xtc_targets.wse.options import WseOptions
 from xtc_targets.wse.sdk.runtime import MemcpyDataType, MemcpyOrder, SdkRuntime
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def runner(folder: Path) -> Iterator[SdkRuntime]:
-    made = SdkRuntime(folder, config=WseConfig())
+    made = SdkRuntime(folder, options=WseOptions())
     made.load()
     made.run()
     yield made
@@ -71,7 +71,7 @@ def runner(folder: Path) -> Iterator[SdkRuntime]:
 
 
 def test_commands_have_an_order(folder: Path) -> None:
-    made = SdkRuntime(folder, config=WseConfig())
+    made = SdkRuntime(folder, options=WseOptions())
     with pytest.raises(UserError, match=r"run goes after load\(\)"):
         made.run()
     made.load()
@@ -154,7 +154,7 @@ def test_orders_widths_and_broadcasts(runner: SdkRuntime) -> None:
 def test_the_same_seed_gives_the_same_cycles(folder: Path) -> None:
     cycles = []
     for _ in range(2):
-        made = SdkRuntime(folder, config=WseConfig(schedule="shuffled", seed=9))
+        made = SdkRuntime(folder, options=WseOptions(schedule="shuffled", seed=9))
         made.load()
         made.run()
         made.launch("add", 1.0, 2)
@@ -177,7 +177,7 @@ comptime { @initialize_queue(in, .{ .color = @get_color(1) }); @export_symbol(ma
 """
     )
     folder = compiled(tmp_path, {"layout.csl": layout(width=6, height=5), "pe.csl": pe})
-    made = SdkRuntime(folder, config=WseConfig())
+    made = SdkRuntime(folder, options=WseOptions())
     made.load()
     made.run()
     with pytest.raises(DeviceFault, match="deadlock in cycle") as caught:

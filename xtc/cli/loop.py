@@ -27,9 +27,9 @@ from xtc.cli.common import (
 )
 from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.core.errors import UserError
+from xtc.driver.assignment import program_target
 from xtc.driver.foreign import named_places, parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
-from xtc.driver.partition import program_target
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir import known_passes
 from xtc.ir.attributes import LOOP_SCHEDULE
@@ -98,6 +98,8 @@ def _results(args: argparse.Namespace, text: str) -> str:
             own = find_function(module, args.function)
             parts = [entry for entry in found if entry.function == name_of(own)]
             function = MlirFunction(module, name_of(own), arguments_of(own), target, options)
+            if args.run or args.measure:
+                _check_own_code(parts)
             flops = sum(entry.flops for entry in parts)
             reduction = max((entry.nest.space.reduced for entry in parts), default=1)
             printed += _outcomes(replace(function, flops=flops, reduction=reduction), args)
@@ -120,6 +122,18 @@ def _nests(module: Operation, function: str | None, *, needed: bool) -> list[Any
         where = "the file" if function is None else f"'{function}'"
         raise UserError(f"no operator of {where} has {LOOP_SCHEDULE}", hints=[_EXAMPLE])
     return found
+
+
+def _check_own_code(parts: Sequence[Any]) -> None:
+    """Raise UserError where a schedule of a file calls a function, which may touch any memory."""
+    for entry in parts:
+        for loop in (loop for nest in entry.nest.walk() for loop in nest.loops):
+            if loop.external is not None:
+                raise UserError(
+                    f"'{loop.name}' of {entry.title} calls '{loop.external.function}', which is "
+                    "not run: it cannot be told what it would touch",
+                    hints=["xtc.compile runs graphs whose schedules call functions"],
+                )
 
 
 def _outcomes(function: MlirFunction, args: argparse.Namespace) -> list[str]:

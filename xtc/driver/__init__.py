@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a graph to a module that can be called; finds targets by name only."""
 
+from xtc.driver.availability import DeviceStatus, devices
 from xtc.driver.compile import Compilation, IrOptions, compile, prepare
-from xtc.driver.devices import DeviceStatus, devices
 from xtc.driver.module import Module, load
 
 __all__ = [

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from xtc.core.arrays import as_array
 from xtc.core.call import match_names
 from xtc.core.errors import UserError
+from xtc.core.numpy_arrays import as_array
 from xtc.core.types import element_type
 from xtc.driver.device_arguments import (
     Devices,

@@ -15,8 +15,9 @@ import numpy as np
 
 from xtc.core import knobs
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
+from xtc.interfaces.options import code_options
 from xtc.ir.passes import Pass
-from xtc.ir.pipeline import Part, Pipeline, Step
+from xtc.ir.pipeline import PartitionSteps, Pipeline, Step
 from xtc.system.cache import (
     CodeFingerprint,
     NoCanonicalFormError,
@@ -55,11 +56,13 @@ class CompilationKey:
 def build_or_fetch(compilation: Compilation, folder: Path, use_cache: bool) -> Built:
     """Fill the empty `folder` from the cache, or build there and let the cache keep a copy.
 
-    A compilation whose passes somebody looks at is always a real one, and is not kept.
+    A compilation whose passes somebody looks at is always a real one, and is not kept; nor is one
+    that calls functions of the user's, as nobody knows what files their sources include.
     """
     seconds, start = compilation.runner.seconds, time.perf_counter()
     key = None
-    if use_cache and knobs.CACHE.get() and not compilation.runner.one_by_one:
+    kept = knobs.CACHE.get() and not compilation.runner.one_by_one
+    if use_cache and kept and not _calls_functions(compilation):
         key = _key_or_none(compilation)
     if key is None:
         return Built(compilation.build(folder), cached=False)
@@ -74,6 +77,10 @@ def build_or_fetch(compilation: Compilation, folder: Path, use_cache: bool) -> B
         cache.publish(key.text, folder)
     seconds["cache"] += time.perf_counter() - start
     return Built(artifact, cached=False)
+
+
+def _calls_functions(compilation: Compilation) -> bool:
+    return any("external:" in text for text in compilation.schedules.values())
 
 
 def compilation_key(compilation: Compilation) -> CompilationKey:
@@ -95,11 +102,15 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
         "code": code.digest,
         "target": target.name,
         "toolchain": canonical_text(target.toolchain(options)),
-        "options": canonical_text(options),
+        "options": canonical_text(code_options(options)),
         "pipeline": canonical_text(pipeline),
         "devices": canonical_text(
             {
-                name: (device.target.name, device.options, device.target.toolchain(device.options))
+                name: (
+                    device.target.name,
+                    code_options(device.options),
+                    device.target.toolchain(device.options),
+                )
                 for name, device in devices.items()
             }
         ),
@@ -144,7 +155,7 @@ def _package(module: str) -> str:
 
 
 def _passes(step: Step) -> list[Pass]:
-    if isinstance(step, Part):
+    if isinstance(step, PartitionSteps):
         return [found for inner in step.steps for found in _passes(inner)]
     return [step] if isinstance(step, Pass) else []
 

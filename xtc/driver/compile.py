@@ -15,15 +15,15 @@ import numpy as np
 
 from xtc.core import knobs
 from xtc.core.errors import UserError
+from xtc.driver.assignment import DeviceCode, assignment_of
 from xtc.driver.cached import Built, build_or_fetch
-from xtc.driver.chosen import chosen_schedules
-from xtc.driver.images import build_devices, device_texts
+from xtc.driver.default_schedules import default_schedules
+from xtc.driver.device_images import build_devices, device_texts
+from xtc.driver.live_devices import accelerator, live_devices, require_used
 from xtc.driver.module import Module
-from xtc.driver.partition import DeviceCode, parts_of
-from xtc.driver.pipelines import whole_pipeline
-from xtc.driver.placements import accelerator, live_devices, require_used
 from xtc.driver.specialised import SpecialisedModule, specialised
 from xtc.driver.tuned import TUNED, tuned_schedule
+from xtc.driver.whole_pipeline import whole_pipeline
 from xtc.emit.module import constant_symbol, module_text, stored_constants
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.family import GraphFamily
@@ -154,7 +154,7 @@ class Compilation:
     def schedule(self) -> Schedule:
         """The schedules in use: the user's, and those that the target chooses."""
         given = self.schedules
-        chosen = chosen_schedules(self)
+        chosen = default_schedules(self)
         lines = [f"{name}: {text}" for name, text in {**chosen, **given}.items()]
         return Schedule.of(self.graph, "\n".join(lines))
 
@@ -285,17 +285,17 @@ def prepare(
     plain = graph.graph if isinstance(graph, GraphBuilder) else graph
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
-    parts = parts_of(plain.bind(dims), target, options)
+    assignment = assignment_of(plain.bind(dims), target, options)
     if isinstance(schedule, str) and schedule == TUNED:
-        schedule = tuned_schedule(parts.graph, parts.target, parts.options)
-    texts = schedule_texts(parts.graph, schedule)
+        schedule = tuned_schedule(assignment.graph, assignment.target, assignment.options)
+    texts = schedule_texts(assignment.graph, schedule)
     return Compilation(
-        parts.graph,
-        parts.target,
-        parts.options,
+        assignment.graph,
+        assignment.target,
+        assignment.options,
         (ir or IrOptions()).runner(),
         texts,
-        parts.devices,
+        assignment.devices,
         steps_by_stage(passes),
     )
 

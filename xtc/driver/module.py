@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xtc.core.errors import ArtifactError, UserError
+from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.folders import new_folder
 from xtc.driver.in_flight_calls import InFlightCalls
+from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
 from xtc.driver.offloaded import load_artifact
-from xtc.driver.placements import by_name, device_targets, devices_of, require_used
-from xtc.driver.transfers import argument_addresses
 from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xtc.driver.partition import DeviceCode
-from xtc.ir.pipeline import Part, Pipeline, Stage, Step
+from xtc.driver.assignment import DeviceCode
+from xtc.ir.pipeline import PartitionSteps, Pipeline, Stage, Step
 from xtc_passes.lower._sequences import TO_MEMREFS
 from xtc_passes.offload.bind_device_commands import BindDeviceCommands
 from xtc_passes.offload.elide_copies import ElideCopies
@@ -54,7 +54,7 @@ class OffloadPipeline:
             # Before anything fuses or moves across the border of a device.
             OutlineDeviceRegions(),
             *self._on_devices("scheduled"),
-            Part(None, self.program.steps("scheduled")),
+            PartitionSteps(None, self.program.steps("scheduled")),
         )
 
     def _bufferized(self) -> tuple[Step, ...]:
@@ -95,19 +95,19 @@ class OffloadPipeline:
         return (
             *self._on_devices("lowered"),
             LowerDeviceCommands(),
-            Part(None, self.program.steps("bufferized", "lowered")),
+            PartitionSteps(None, self.program.steps("bufferized", "lowered")),
             # In the program's last dialect: the functions that commands are given by.
-            Part(None, (BindDeviceCommands(),)),
+            PartitionSteps(None, (BindDeviceCommands(),)),
         )
 
     def _sharding(self) -> tuple[Step, ...]:
         steps = {name: code.target.sharding(code.options) for name, code in self.devices.items()}
-        return tuple(Part(name, own) for name, own in steps.items() if own)
+        return tuple(PartitionSteps(name, own) for name, own in steps.items() if own)
 
     def _on_devices(self, *stages: str) -> tuple[Step, ...]:
         pipelines = {name: code.pipeline for name, code in self.devices.items()}
         return tuple(
-            Part(name, steps)
+            PartitionSteps(name, steps)
             for name, pipeline in pipelines.items()
             if (steps := pipeline.steps(*stages))
         )

@@ -75,7 +75,7 @@ def options_text(target: ProgramTarget, options: Any) -> str:
     values = {field.name: getattr(options, field.name) for field in fields}
     usual = {field.name: field.default for field in fields}
     changed = {name: value for name, value in values.items() if value != usual[name]}
-    threads = target.facts(options).get(THREADS)
+    threads = target.machine_parameters(options).get(THREADS)
     if threads is not None:
         changed[THREADS.lower()] = threads
     return " ".join(f"{name}={changed[name]}" for name in sorted(changed))

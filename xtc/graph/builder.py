@@ -10,9 +10,9 @@ from types import TracebackType
 
 import numpy as np
 
-from xtc.core.arrays import as_array
 from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation, user_location
+from xtc.core.numpy_arrays import as_array
 from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.attributes import with_plain_attributes
 from xtc.graph.finish import finish_graph

@@ -186,7 +186,12 @@ class AcceleratorDevice(CommonRuntimeInterface):
 
     Addresses are the device's. Every method but the closing ones raises DeviceLost once the device
     is closed or gone.
+
+    Attributes:
+        options: what it was opened with, an instance of its target's `Options`.
     """
+
+    options: Any
 
     @classmethod
     @abstractmethod

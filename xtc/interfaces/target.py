@@ -13,6 +13,7 @@ from xtc.core import option_types
 from xtc.core.errors import UserError, did_you_mean
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.offload import Offload
+from xtc.interfaces.options import options_of_device
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
 from xtc.ir.pipeline import Pipeline, Step
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 THREADS = "THREADS"
-"""The fact of a target that tells how many threads its code uses."""
+"""The machine parameter of a target that tells how many threads its code uses."""
 DEFAULT_TARGET = "host"
 """What a graph is compiled for where nothing else is said."""
 
@@ -56,10 +57,7 @@ class Target(ABC):
 
     def options(self, **given: Any) -> Any:
         """A checked instance of `Options`. Raises UserError for an option that does not fit."""
-        for option, value in given.items():
-            declared = self._option_type(option)
-            if not option_types.fits(value, declared):
-                raise self._unusable(option, value, declared)
+        self._check(given)
         return self.Options(**given)
 
     def option_values(self, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -72,6 +70,12 @@ class Target(ABC):
             except ValueError:
                 raise self._unusable(option, text, declared) from None
         return values
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        for option, value in given.items():
+            declared = self._option_type(option)
+            if not option_types.fits(value, declared):
+                raise self._unusable(option, value, declared)
 
     def _option_type(self, option: str) -> Any:
         known = get_type_hints(self.Options)
@@ -132,7 +136,7 @@ class ProgramTarget(Target):
     def check_offload(self, options: Any) -> None:
         """Raise UserError where code with these options cannot command devices."""
 
-    def facts(self, options: Any) -> Mapping[str, int]:
+    def machine_parameters(self, options: Any) -> Mapping[str, int]:
         """Numbers of the machine that search strategies use by name, as `VECTOR_BYTES`."""
         return {}
 
@@ -159,9 +163,15 @@ class AcceleratorTarget(Target):
     def runtime(self, options: Any) -> AcceleratorDevice:
         """A device that code of this target runs on. Raises DeviceNotFound: what is missing."""
 
-    @abstractmethod
     def options_for(self, device: CommonRuntimeInterface, given: Mapping[str, Any]) -> Any:
-        """Options of code for this device, with those that the user gave. Raises UserError."""
+        """Options of code for this device, with those that the user gave. Raises UserError.
+
+        The device has the `options` that it was opened with.
+        """
+        if not isinstance(device, AcceleratorDevice) or device.target_name != self.name:
+            raise UserError(f"{device.device_name} runs no code of target '{self.name}'")
+        self._check(given)
+        return options_of_device(device.options, given, device.device_name)
 
     def sharding(self, options: Any) -> tuple[Step, ...]:
         """Passes that say how the arguments of device functions lie over a device's memories.
@@ -189,23 +199,3 @@ class AcceleratorTarget(Target):
 def kernel_symbol(name: str) -> str:
     """How device code calls the function `name` of the IR: as C can."""
     return name.replace(".", "_")
-
-
-def machine_options(
-    target: AcceleratorTarget,
-    device: CommonRuntimeInterface,
-    machine: Mapping[str, Any],
-    given: Mapping[str, Any],
-) -> Any:
-    """Options for a live device, of which `machine` says what it is.
-
-    Raises UserError for an option of the user's that says something else.
-    """
-    for name in machine.keys() & given.keys():
-        if given[name] != machine[name]:
-            raise UserError(
-                f"option {name}={given[name]!r} does not fit {device.device_name}",
-                notes=[f"it has {name}={machine[name]!r}"],
-                hints=["leave the option out: code is compiled for the device"],
-            )
-    return target.options(**{**given, **machine})

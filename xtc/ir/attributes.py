@@ -52,6 +52,17 @@ apply-schedules and by passes that make small loops."""
 VECTORIZE = "xtc.vectorize"
 """Unit attribute of a linalg operation that a schedule vectorizes, within apply-schedules."""
 
+EXTERNAL = "xtc.external"
+"""On a linalg operation that a function of the user's computes, a dictionary: `function`, `sources`
+and `flags` as its schedule says, `loops`: the numbers of the loops whose extents and strides the
+function takes, and `names`: of these loops. Written by apply-schedules, read by
+call-external-functions."""
+
+EXTERNALS = "xtc.externals"
+"""Array of dictionaries on the module, one for each function of the user's: `function`, `sources`,
+`flags`, `declaration` in C, and `callers`, C functions that call it for tiles of known extents.
+Written by call-external-functions, read by code generation."""
+
 DOT = "xtc.dot"
 """Unit attribute of a contraction whose innermost loop is over the operands that one instruction
 multiplies and adds up. Written by interleave-operands, read by apply-schedules and

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a module that belong to different machines: the host's, and each device's.
+"""Partitions of a module by the machine they belong to: the host, and each device.
 
-A device's part is its functions, those with `xtc.device`, or, once nothing of the host refers to
-them, the module of its own that holds them.
+The partition of a device is its functions, those with `xtc.device`, or the module that holds them
+once nothing of the host refers to them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def part_of(module: Operation, device: str | None) -> Iterator[Operation | None]:
-    """The part of `device`, or the host's where it is None, as a module for passes to run on.
+def partition_of(module: Operation, device: str | None) -> Iterator[Operation | None]:
+    """The partition of `device`, or the host's for None, as a module for passes to run on.
 
-    There is none where the device has no code, to which passes would add. What the passes made of
-    a part is put back at the end, also where one failed.
+    There is none where the device has no code, to which passes would add. What passes made of
+    a partition is put back at the end, also where one failed.
     """
-    with _host_part(module) if device is None else _device_part(module, device) as part:
-        yield part if device is None or top_level(part) else None
+    with (
+        _host_partition(module)
+        if device is None
+        else _device_partition(module, device) as partition
+    ):
+        yield partition if device is None or top_level(partition) else None
 
 
 def device_of(op: Operation) -> str | None:
@@ -49,21 +53,21 @@ def device_module(module: Operation, device: str) -> Operation | None:
 
 
 @contextmanager
-def _device_part(module: Operation, device: str) -> Iterator[Operation]:
+def _device_partition(module: Operation, device: str) -> Iterator[Operation]:
     own = device_module(module, device)
     if own is not None:
         yield own
         return
     functions = [op for op in top_level(module) if device_of(op) == device]
-    part = _moved(functions, module)
+    partition = _moved(functions, module)
     try:
-        yield part
+        yield partition
     finally:
-        _put_first(top_level(part), module)
+        _put_first(top_level(partition), module)
 
 
 @contextmanager
-def _host_part(module: Operation) -> Iterator[Operation]:
+def _host_partition(module: Operation) -> Iterator[Operation]:
     """The module itself, without the code of devices, which is declared."""
     away = [op for op in top_level(module) if device_of(op) is not None]
     declared = [_declaration(op, module) for op in away if op.name == "func.func"]

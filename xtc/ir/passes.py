@@ -70,7 +70,7 @@ class SchedulingPass(Pass):
     """A pass that gives schedules to operations that have none."""
 
     @abstractmethod
-    def chosen(self, module: Operation) -> dict[str, str]:
+    def schedules_in(self, module: Operation) -> dict[str, str]:
         """The schedules in a module this pass has run on: one line of YAML each, by graph node."""
 
 

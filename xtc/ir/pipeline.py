@@ -10,12 +10,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xtc.core import knobs
 from xtc.core.errors import CompileError, UserError, did_you_mean
-from xtc.ir.partition import part_of
+from xtc.ir.partition import partition_of
 from xtc.ir.pass_filter import PassFilter
 from xtc.ir.passes import Pass
 
@@ -26,7 +27,7 @@ STAGES = ("source", "scheduled", "bufferized", "offloaded", "lowered", "code")
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionSteps:
     """Steps for the code of one device, or for the host's where `device` is None."""
 
     device: str | None
@@ -36,9 +37,9 @@ class Part:
         return f"on {self.device or 'the host'}: {', '.join(map(str, self.steps))}"
 
 
-Step = Pass | str | Part
+Step = Pass | str | PartitionSteps
 """A pass of ours, or one of MLIR's in its textual form, `canonicalize` or `func.func(cse)`; or
-several for a part of the module."""
+several for one partition of the module."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,25 @@ class PassRunner:
             self._add(stage.name, time.perf_counter() - start)
 
     def _run_steps(self, module: Operation, steps: Sequence[Step], stage: str) -> None:
+        start = module.clone()  # one a stage: of a whole network, one a pass would take long
+        done: list[Step] = []
+        again = partial(self._again, start, done)
         for group in self._groups(steps):
-            if isinstance(group[0], Part):
-                with part_of(module, group[0].device) as part:
-                    if part is not None:
-                        self._run_steps(part, group[0].steps, stage)
+            if isinstance(group[0], PartitionSteps):
+                with partition_of(module, group[0].device) as partition:
+                    if partition is not None:
+                        self._run_steps(partition, group[0].steps, stage)
             else:
-                self._run_group(module, group, stage)
+                self._run_group(module, group, stage, again)
+            done += group
+
+    def _again(self, start: Operation, steps: Sequence[Step]) -> Operation:
+        """The module as it was after `steps`, which run on it again; `start` stays."""
+        from xtc.ir.mlir import copied
+
+        module = copied(start)
+        run_steps(module, steps, self.source_name)
+        return module
 
     def _groups(self, steps: Sequence[Step]) -> Iterable[tuple[Step, ...]]:
         """Runs of MLIR's own passes share one pass manager unless each is looked at."""
@@ -148,13 +161,20 @@ class PassRunner:
         if group:
             yield tuple(group)
 
-    def _run_group(self, module: Operation, group: tuple[Step, ...], stage: str) -> None:
-        before = module.clone()
+    def _run_group(
+        self,
+        module: Operation,
+        group: tuple[Step, ...],
+        stage: str,
+        again: Callable[[], Operation],
+    ) -> None:
+        """Run `group` on the module, which `again` makes as it is now where the group fails."""
+        before = str(module) if self.print_after is not None else ""
         start = time.perf_counter()
         try:
             run_steps(module, group, self.source_name)
         except CompileError as error:
-            raise self._explain(error, before, group) from None
+            raise self._explain(error, again(), group) from None
         if self.one_by_one:
             self._show(before, module, group[0], stage, time.perf_counter() - start)
         if self.observe is not None and isinstance(group[0], Pass):
@@ -189,9 +209,7 @@ class PassRunner:
                 return (step,), snapshot, again
         return group, before, error
 
-    def _show(
-        self, before: Operation, module: Operation, step: Step, stage: str, seconds: float
-    ) -> None:
+    def _show(self, before: str, module: Operation, step: Step, stage: str, seconds: float) -> None:
         self._count += 1
         if self.time_passes:
             self._add(f"{stage}/{step}", seconds)
@@ -199,7 +217,7 @@ class PassRunner:
             _dump(str(module), self.dump_dir, f"{self._count:02d}-{_file_name(step)}.mlir")
         if self.print_after is not None:
             text = str(module)
-            if self.printed.takes(str(step), str(before), text):
+            if self.printed.takes(str(step), before, text):
                 self.print_after(str(step), text)
 
     def _add(self, key: str, seconds: float) -> None:
@@ -207,8 +225,8 @@ class PassRunner:
 
 
 def _texts(step: Step) -> Iterable[str]:
-    """The passes of a step, those for a part of the module too."""
-    if not isinstance(step, Part):
+    """The passes of a step, those for a partition of the module too."""
+    if not isinstance(step, PartitionSteps):
         return [str(step)]
     return [text for inner in step.steps for text in _texts(inner)]
 
@@ -234,10 +252,10 @@ def run_steps(module: Operation, steps: Sequence[Step], source_name: str = "-") 
             if isinstance(step, Pass):
                 step.run(module)
                 module.verify()
-            elif isinstance(step, Part):
-                with part_of(module, step.device) as part:
-                    if part is not None:
-                        run_steps(part, step.steps, source_name)
+            elif isinstance(step, PartitionSteps):
+                with partition_of(module, step.device) as partition:
+                    if partition is not None:
+                        run_steps(partition, step.steps, source_name)
             else:
                 run_steps(module, [step], source_name)
     except MLIRError as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xtc.core.errors import UserError, did_you_mean, shown
+from xtc.loops.check_external import check_external
 from xtc.loops.check_mesh import check_distribution
 from xtc.loops.check_operands import check_not_vectorized, check_operands
 from xtc.loops.incomplete import IncompleteError
@@ -45,6 +46,7 @@ def check_nest(nest: Nest, title: str) -> None:
     _check(nest, title, Outside())
     check_distribution(nest, title)
     check_operands(nest, title)
+    check_external(nest, title)
     size = code_size(plan_nest(nest, title))
     if size > MAX_CODE:
         raise IncompleteError(
@@ -268,7 +270,7 @@ def _check_level(nest: Nest, loop: NestLoop, level: int, title: str, outside: Ou
 def _check_together(nest: Nest, group: tuple[NestLoop, ...], title: str) -> None:
     """Loops that run as one parallel loop."""
     for loop in group[:-1]:
-        if loop.pack or loop.fuse or loop.buffer:
+        if loop.pack or loop.fuse or loop.buffer or loop.external:
             raise IncompleteError(
                 f"'{loop.name}' and '{group[-1].name}' of {title} run as one parallel "
                 "loop; nothing can be put between them",

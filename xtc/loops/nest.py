@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xtc.core.location import SourceLocation
+from xtc.loops.external import External
 from xtc.loops.mesh import Mesh
 
 ALL = -1
@@ -108,6 +109,7 @@ class NestLoop:
         distribute: the axis of the processor mesh whose places share the iterations, or "".
         spread: operands that the memory mesh holds, by number, with an axis of it, or `*`, for
             each of their dimensions.
+        external: the function that computes what is inside this loop, or None.
         where: where a text has it, for messages.
     """
 
@@ -123,6 +125,7 @@ class NestLoop:
     consumer: bool = False
     distribute: str = ""
     spread: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    external: External | None = None
     where: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -286,6 +289,7 @@ def words_of(loop: NestLoop) -> list[str]:
     words += [f"fuse {operand}" for operand in loop.fuse]
     words += ["fuse consumer"] * loop.consumer
     words += [f"spread {operand} [{', '.join(axes)}]" for operand, axes in loop.spread]
+    words += [f"external {loop.external.function}"] if loop.external else []
     return words
 
 

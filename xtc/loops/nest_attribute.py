@@ -25,6 +25,7 @@ from xtc.ir.mlir import (
     StringAttr,
     UnitAttr,
 )
+from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, Segment, Space
 
 MAX_DEPTH = 16
@@ -145,6 +146,22 @@ def _write_spread(spread: Spread) -> Attribute:
     return DictAttr.get(axes)
 
 
+def _read_external(attribute: Attribute) -> External:
+    fields = {entry.name: entry.attr for entry in DictAttr(attribute)}
+    texts = {name: _read_texts(fields[name]) for name in fields.keys() - {"function"}}
+    return External(_read_text(fields["function"]), **texts)
+
+
+def _read_texts(attribute: Attribute) -> tuple[str, ...]:
+    return tuple(StringAttr(item).value for item in ArrayAttr(attribute))
+
+
+def _write_external(external: External) -> Attribute:
+    lists = {name: getattr(external, name) for name in ("sources", "flags", "axes")}
+    attributes = {n: ArrayAttr.get([StringAttr.get(t) for t in v]) for n, v in lists.items()}
+    return DictAttr.get({"function": StringAttr.get(external.function), **attributes})
+
+
 _Codecs = dict[str, tuple[Callable[[Attribute], Any], Callable[[Any], Attribute]]]
 _TEXT = (_read_text, StringAttr.get)
 _NUMBER = (_read_number, _write_number)
@@ -163,6 +180,7 @@ _LOOP: _Codecs = {
     "consumer": _FLAG,
     "distribute": _TEXT,
     "spread": (_read_spread, _write_spread),
+    "external": (_read_external, _write_external),
 }
 _SEGMENT: _Codecs = {
     "axis": _TEXT,

@@ -41,6 +41,8 @@ def _loop_data(loop: NestLoop) -> str:
         words.append(f"distribute: {loop.distribute}")
     if loop.spread:
         words.append(f"spread: {{{', '.join(_spread_data(*entry) for entry in loop.spread)}}}")
+    if loop.external:
+        words.append(f"external: {loop.external.data}")
     return f"{_key(loop)}: {{{', '.join(words)}}}"
 
 

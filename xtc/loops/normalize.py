@@ -31,12 +31,22 @@ def _normalized(nest: Nest, around: int) -> Nest:
         around *= extent.trips
         fused, found = _fused(extent.loop, nest)
         loop, more = _loop(replace(extent, loop=fused), around)
-        loops.append(loop)
+        loops.append(_with_axes(loop, nest))
         notes += [*found, *more]
     segments = tuple(replace(s, nest=_normalized(s.nest, around)) for s in nest.segments)
     for segment in segments:
         notes += segment.nest.notes
     return replace(nest, loops=tuple(loops), segments=segments, notes=tuple(dict.fromkeys(notes)))
+
+
+def _with_axes(loop: NestLoop, nest: Nest) -> NestLoop:
+    """The loop whose function knows the axes that it loops over."""
+    if loop.external is None or loop.external.axes:
+        return loop
+    position = [other.name for other in nest.loops].index(loop.name)
+    inside = {other.axis for other in nest.loops[position + 1 :]}
+    axes = tuple(name for name in nest.space.names if name in inside)
+    return replace(loop, external=replace(loop.external, axes=axes))
 
 
 def _reductions_around_vectors(nest: Nest) -> Nest:

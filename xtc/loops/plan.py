@@ -14,6 +14,7 @@ from typing import Literal
 
 from xtc.core.errors import UserError
 from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop
 
 Level = Literal["", "memories", "processors", "blocks", "threads"]
@@ -33,9 +34,11 @@ class Body:
 
     Attributes:
         vector: elements of the vector operations it becomes; 0 where it stays scalar.
+        external: the function that is called instead, or None.
     """
 
     vector: int = 0
+    external: External | None = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,9 @@ class _Planner:
     def _plan(self, nest: Nest, position: int, sizes: Mapping[str, int]) -> Plan:
         if position == len(nest.loops):
             return self._segments(nest, sizes) if nest.segments else self._body(0)
+        external = nest.loops[position - 1].external if position else None
+        if external is not None:
+            return self._body(0, external)
         if nest.loops[position].vectorize:
             axes = {loop.axis for loop in nest.loops[position:]}
             return self._body(math.prod(sizes[axis] for axis in axes))
@@ -229,7 +235,7 @@ class _Planner:
         )
         return Split(axis, bounds, parts)
 
-    def _body(self, vector: int) -> Body:
+    def _body(self, vector: int, external: External | None = None) -> Body:
         self.bodies += 1
         if self.bodies > MAX_PARTS:
             raise UserError(
@@ -237,7 +243,7 @@ class _Planner:
                 notes=["each tile that does not divide what it is a tile of makes one more"],
                 hints=["choose sizes that divide each other, or fewer tiles and segments"],
             )
-        return Body(vector)
+        return Body(vector, external)
 
 
 def _places(nest: Nest, loop: NestLoop) -> int:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xtc.ir.attributes import AXES, MARK_PREFIX, UNROLL, VECTORIZE, loop_path
+from xtc.ir.attributes import AXES, EXTERNAL, MARK_PREFIX, UNROLL, VECTORIZE, loop_path
+from xtc.loops.external import External
 from xtc.loops.nest import NestLoop
 from xtc.loops.plan import Level, Loops, Plan, Split
 
@@ -67,6 +68,7 @@ class ScriptWriter:
     """Writes the phases for one operation after another."""
 
     phases: list[Phase] = field(default_factory=lambda: [Phase()])
+    externals: list[External] = field(default_factory=list)
     _count: int = 0
 
     def add(
@@ -103,6 +105,12 @@ class ScriptWriter:
         (number,) = self.new(f"transform.param.constant {value} : i64 -> !transform.param<i64>")
         self.line(f'transform.annotate {handle} "{name}" = {number} : {ANY}, !transform.param<i64>')
 
+    def number_of(self, external: External) -> int:
+        """By what number operations say that they are this function's."""
+        if external not in self.externals:
+            self.externals.append(external)
+        return self.externals.index(external)
+
     def annotate_texts(self, handle: str, name: str, texts: Sequence[str]) -> None:
         """Put an attribute that is a list of texts on an operation."""
         value = ", ".join(f'"{text}"' for text in texts)
@@ -136,6 +144,8 @@ class _Walk:
             self._loops(handle, plan)
         elif plan.vector:
             self.writer.annotate(handle, VECTORIZE)
+        elif plan.external:
+            self.writer.annotate(handle, EXTERNAL, self.writer.number_of(plan.external))
 
     def _loops(self, handle: str, plan: Loops) -> None:
         """A loop, unless it runs once and nothing is to be put into it."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from xtc.core.errors import UserError, did_you_mean, located, shown
+from xtc.loops.external import external_of
 from xtc.loops.nest import ALL, NestLoop
 from xtc.loops.yaml_text import Located
 
@@ -22,6 +23,7 @@ WORDS = (
     "fuse_consumer",
     "distribute",
     "spread",
+    "external",
 )
 _SAME = {"fuse_producer": "fuse"}
 _OF_PARAMETERS = ("partial", "full")
@@ -101,6 +103,8 @@ def annotated(loop: NestLoop, word: str, argument: Any) -> NestLoop:
         return replace(loop, distribute=_mesh_axis(loop, argument))
     if word == "spread":
         return replace(loop, spread=_spread(loop, argument))
+    if word == "external":
+        return replace(loop, external=external_of(loop.name, argument))
     if word == "buffer" and argument == _DEFAULT:
         argument = None
     if argument is not None and argument is not True:

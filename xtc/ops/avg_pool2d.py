@@ -15,8 +15,8 @@ from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.accumulation import accumulator_dtype
 from xtc.ops.attributes import check_flag, user_function
-from xtc.ops.contraction import accumulator_dtype
 from xtc.ops.elementwise import DIM_NAMES, dim_loops, emit_elementwise, require_float
 from xtc.ops.pooling import Pool2d, canonical_window
 from xtc.ops.window import Pair, Slide

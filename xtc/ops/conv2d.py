@@ -15,14 +15,14 @@ from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
-from xtc.ops.attributes import check_int, check_operands, check_pair, operand_type, user_function
-from xtc.ops.border import Border
-from xtc.ops.contraction import (
+from xtc.ops.accumulation import (
     accumulator_dtype,
     contraction_element,
     multiply_add,
     round_result,
 )
+from xtc.ops.attributes import check_int, check_operands, check_pair, operand_type, user_function
+from xtc.ops.border import Border
 from xtc.ops.elementwise import require_number, require_same_element
 from xtc.ops.pad import emit_pad
 from xtc.ops.window import (

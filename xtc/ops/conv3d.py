@@ -16,9 +16,9 @@ from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
+from xtc.ops.accumulation import accumulator_dtype, multiply_add, product_element, round_result
 from xtc.ops.attributes import check_int, check_ints, check_operands, user_function
 from xtc.ops.border import Border
-from xtc.ops.contraction import accumulator_dtype, multiply_add, product_element, round_result
 from xtc.ops.elementwise import require_number, require_same_element
 from xtc.ops.pad import emit_pad
 from xtc.ops.window import Slide

@@ -18,8 +18,8 @@ from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.accumulation import accumulator_dtype, multiply_add, product_element, round_result
 from xtc.ops.attributes import user_function
-from xtc.ops.contraction import accumulator_dtype, multiply_add, product_element, round_result
 from xtc.ops.elementwise import require_number, require_same_element
 
 _EQUATION = re.compile(r"[A-Za-z]*(,[A-Za-z]*)?->[A-Za-z]*")

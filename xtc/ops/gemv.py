@@ -15,8 +15,8 @@ from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value, parallel, reduction
+from xtc.ops.accumulation import accumulator_dtype, contraction_element, round_result
 from xtc.ops.attributes import check_flag, check_operands, user_function
-from xtc.ops.contraction import accumulator_dtype, contraction_element, round_result
 from xtc.ops.elementwise import require_number, require_same_element
 
 

@@ -14,8 +14,8 @@ from xtc.graph.builder import apply
 from xtc.graph.operator import Array
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.accumulation import accumulator_dtype, product_element
 from xtc.ops.attributes import user_function
-from xtc.ops.contraction import accumulator_dtype, product_element
 from xtc.ops.elementwise import require_number
 from xtc.ops.reduction import Reduction, reduction_attributes
 

@@ -18,8 +18,8 @@ from xtc.graph.operator import Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.accumulation import round_result
 from xtc.ops.attributes import check_axes, check_flag, check_operands, operand_type
-from xtc.ops.contraction import round_result
 from xtc.ops.elementwise import DIM_NAMES
 
 Combine = Callable[[ScalarBuilder, Scalar, Scalar], Scalar]

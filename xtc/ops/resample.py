@@ -16,8 +16,8 @@ from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
 from xtc.ir.builders.linalg import LinalgBuilder, Loop, Value
 from xtc.ir.builders.scalar import Scalar, ScalarBuilder
+from xtc.ops.accumulation import round_result
 from xtc.ops.attributes import check_axis, check_operands, operand_type, user_function
-from xtc.ops.contraction import round_result
 from xtc.ops.elementwise import DIM_NAMES, dim_loops, require_float, require_same_element, widened
 from xtc.ops.gathering import from_end, from_end_reference, require_indices
 

@@ -5,9 +5,9 @@ A target brings a driver library (its own C, and that in `csrc/` here) and a dev
 `DriverDevice`. `csrc/xtc_driver.h` is the table through which Python and generated code reach it.
 """
 
-from xtc.runtime.array import BorrowedArray, DeviceArray
 from xtc.runtime.board import Board, BoardModule
 from xtc.runtime.device import DeviceFunction, DeviceImage, DriverDevice
+from xtc.runtime.device_array import BorrowedArray, DeviceArray
 from xtc.runtime.driver import Driver, OpenDevice, built_driver
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.program import DeviceProgram

@@ -20,7 +20,7 @@ import numpy as np
 from xtc.core.errors import DeviceLost, DeviceMemoryError, LaunchError, UserError
 from xtc.core.numbering import Numbering
 from xtc.interfaces.runtime import AcceleratorDevice
-from xtc.runtime.array import DeviceArray, from_values
+from xtc.runtime.device_array import DeviceArray, from_values
 from xtc.runtime.driver import OpenDevice
 from xtc.runtime.launch import KernelArgument, launch_of
 from xtc.runtime.memory import address_of, flat, writable

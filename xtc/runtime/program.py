@@ -17,8 +17,8 @@ import numpy as np
 
 from xtc.core.errors import DeviceLost, XtcError
 from xtc.interfaces.offload import ARGUMENT_TYPES, Kernel, Resident
-from xtc.runtime.array import DeviceArray
 from xtc.runtime.device import DeviceImage, DriverDevice
+from xtc.runtime.device_array import DeviceArray
 from xtc.runtime.interruptible import interruptible
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.queue import DriverQueue

@@ -8,107 +8,24 @@ other call can mend is refused at once; the rest is checked when the schedule is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from typing_extensions import Self
 
-from xtc.core.errors import UserError, about, did_you_mean, located, shown
-from xtc.core.location import SourceLocation, user_location
-from xtc.loops import Axis, Nest, NestLoop, Segment, Space, check_nest, nest_data, nest_text
+from xtc.core.errors import UserError, shown
+from xtc.core.location import user_location
+from xtc.loops import NestLoop, nest_data, nest_text
 from xtc.loops.check_operands import check_number
-from xtc.loops.incomplete import IncompleteError
-from xtc.loops.normalize import normalized
-from xtc.schedule.loop_names import check_loop_name, is_loop_name
-from xtc.schedule.values import integer, integers, joined, text, texts
-
-
-@dataclass(frozen=True)
-class _Waiting:
-    """A call that names loops which are not there yet.
-
-    Attributes:
-        names: loops that it needs.
-        what: does it.
-        where: the call, for messages.
-    """
-
-    names: tuple[str, ...]
-    what: Callable[[], None]
-    where: SourceLocation | None
+from xtc.loops.external import External, function_name
+from xtc.schedule.loop_names import check_loop_name
+from xtc.schedule.node_state import NodeState
+from xtc.schedule.values import files, integer, integers, joined, text, texts
 
 
 @dataclass(eq=False)
-class NodeSchedule:
-    """The loop nest of one operator, or of one segment of it.
-
-    Attributes:
-        node: the operator's name in the graph.
-        space: what it runs over; inside a segment, what the loops around it leave of that.
-    """
-
-    node: str
-    space: Space
-    _loops: list[NestLoop] = field(default_factory=list)
-    _parts: list[tuple[str, int, int, NodeSchedule]] = field(default_factory=list)
-    _parent: NodeSchedule | None = None
-    _own: dict[str, str] = field(default_factory=dict)
-    _waiting: list[_Waiting] = field(default_factory=list)
-    _notes: tuple[str, ...] = ()
-    _vectors: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._own = self._own or {name: name for name in self.dims}
-        if not self._loops:
-            self._loops = [NestLoop(axis.name) for axis in self.axes if self._is_open(axis)]
-
-    def _is_open(self, axis: Axis) -> bool:
-        return self._parent is None or axis.size > 1
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The iteration space's axes."""
-        return self.space.axes
-
-    @property
-    def operands(self) -> int:
-        """How many operands the operator reads."""
-        return self.space.operands
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Names of the axes, in the operator's own order."""
-        return self.space.names
-
-    @property
-    def loops(self) -> tuple[str, ...]:
-        """Names of the loops, from the outermost to the innermost."""
-        return tuple(loop.name for loop in self._loops)
-
-    @property
-    def nest(self) -> Nest:
-        """The legal loop nest, with notes on what came to nothing. Raises UserError."""
-        root = self._root()
-        with located(user_location()), about(self.node):
-            root._check_settled()
-            check_nest(normalized(root._written()), root.node)
-        return normalized(self._written())
-
-    def _written(self) -> Nest:
-        """The nest as it was asked for."""
-        segments = tuple(
-            Segment(axis, start, stop, child._written()) for axis, start, stop, child in self._parts
-        )
-        return Nest(self.space, tuple(self._loops), segments, self._notes)
-
-    def _check_settled(self) -> None:
-        """Raise UserError where a call names a loop that never came."""
-        for waiting in self._waiting:
-            with located(waiting.where):
-                for name in waiting.names:
-                    self._loop(name)
-        for *_, child in self._parts:
-            child._check_settled()
+class NodeSchedule(NodeState):
+    """The loop nest of one operator, or of one segment of it, written by scheduling primitives."""
 
     @property
     def data(self) -> str:
@@ -329,6 +246,35 @@ class NodeSchedule:
         """
         return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))
 
+    def external_at(
+        self, loop: str, function: str, *, sources: object = (), flags: Sequence[str] = ()
+    ) -> Self:
+        """Let a C function compute what is inside `loop`, once in each of its iterations.
+
+        for k1                       for k1
+          for i1                       f(&c[i, j], &a[i, k], &b[k, j],
+            for j1             ->        extents, strides)
+              c += a * b                                           external_at("k1", "f")
+
+        `sources` are files in C or assembly that define it, `flags` the compiler's for them. Its
+        signature, for loops inside over i and j and a product of float32:
+
+            int32_t f(float *c, const float *a, const float *b, int64_t extent_i, int64_t extent_j,
+                      int64_t c_stride_i, int64_t c_stride_j, int64_t a_stride_i, ...)
+
+        It does what the operator does on this tile, so adds to `c` where the operator reduces.
+        Axes are in the operator's order, strides in elements, 0 where an axis does not index an
+        operand. It returns 0; another status makes the call fail.
+        """
+
+        def change() -> None:
+            name = function_name(function, text(loop))
+            words = texts(flags, "external_at", "flags of the compiler")
+            external = External(name, files(sources, "external_at"), words)
+            self._replace(loop, partial(replace, external=external))
+
+        return self._checked(change)
+
     def distribute(self, loops: Mapping[str, str] | str, processor_axis: str | None = None) -> Self:
         """Share the iterations of loops between processors along axes of the processor mesh.
 
@@ -414,85 +360,3 @@ class NodeSchedule:
         number = integer(operand, f"the operand of {word}_at")
         check_number(self.space, number, word, loop, self.node)
         return number
-
-    def _replace(self, name: str, change: Callable[[NestLoop], NestLoop]) -> None:
-        """Put another loop in the place of that called `name`, when it is there."""
-        where = user_location()
-
-        def apply() -> None:
-            old = self._loop(name)
-            self._loops[self._loops.index(old)] = replace(change(old), where=where)
-
-        self._when_there((name,), apply)
-
-    def _when_there(self, names: tuple[str, ...], what: Callable[[], None]) -> None:
-        """Do it now where these loops are there, else when they are."""
-        for name in names:
-            if not is_loop_name(name):
-                self._loop(name)
-        if all(name in self.loops for name in names):
-            what()
-        else:
-            self._waiting.append(_Waiting(names, what, user_location()))
-
-    def _settle(self) -> None:
-        """Do what waited for loops that are there now."""
-        waiting, self._waiting = self._waiting, []
-        for request in waiting:
-            if all(name in self.loops for name in request.names):
-                request.what()
-            else:
-                self._waiting.append(request)
-
-    def _checked(self, change: Callable[[], None]) -> Self:
-        """Apply `change`; where no other call can make that legal, nothing has changed."""
-        root = self._root()
-        before = list(self._loops), list(self._parts), self.space, self._own, list(self._waiting)
-        with located(user_location()), about(self.node):
-            try:
-                change()
-                self._settle()
-                root._refit()
-                check_nest(normalized(root._written()), root.node)
-            except IncompleteError:
-                pass
-            except BaseException:
-                self._loops, self._parts, self.space, self._own, self._waiting = before
-                root._refit()
-                raise
-        return self
-
-    def _root(self) -> NodeSchedule:
-        return self if self._parent is None else self._parent._root()
-
-    def _refit(self) -> None:
-        """Tell the segments what the loops around them leave."""
-        nest = self._written()
-        for segment, (*_, child) in zip(nest.segments, self._parts, strict=True):
-            child.space = nest.inside(segment)
-            child._refit()
-
-    def _axis(self, name: object) -> str:
-        """The axis called `name`, which has a loop here. Raises UserError."""
-        axis = text(name)
-        if self.space.axis(axis) is None:
-            hints = did_you_mean(axis, self.dims)
-            raise UserError(f"{self.node} has no axis {shown(name)}", hints=hints)
-        if not any(loop.axis == axis for loop in self._loops):
-            raise UserError(
-                f"axis '{name}' of {self.node} has no loop here",
-                notes=[f"the loops here: {', '.join(self.loops) or 'none'}"],
-            )
-        return axis
-
-    def _loop(self, name: object) -> NestLoop:
-        for loop in self._loops:
-            if loop.name == name:
-                return loop
-        hints = did_you_mean(text(name), self.loops)
-        raise UserError(f"{self.node} has no loop {shown(name)}", hints=hints)
-
-    def _check_new(self, name: str) -> None:
-        check_loop_name(name, self.node)
-        if name in self.loops:
-            raise UserError(f"{self.node} has a loop '{name}' already")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import SupportsIndex
 
 from xtc.core.errors import UserError, shown
@@ -44,6 +45,23 @@ def texts(value: object, primitive: str, what: str) -> tuple[str, ...]:
         found.append(text(item))
         _check_count(len(found), primitive)
     return tuple(found)
+
+
+def files(value: object, primitive: str) -> tuple[str, ...]:
+    """Paths of files, one or several. Raises UserError for anything else, and where none is."""
+    given = [value] if isinstance(value, str | Path) else value
+    if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
+        raise UserError(f"{primitive} takes a list of files, not {shown(value)}")
+    paths = []
+    for item in given:
+        if not isinstance(item, str | Path):
+            raise UserError(f"{primitive} takes paths of files, not {shown(item)}")
+        path = Path(item).absolute()
+        if not path.is_file():
+            raise UserError(f"{primitive}: there is no file {item}")
+        paths.append(str(path))
+        _check_count(len(paths), primitive)
+    return tuple(paths)
 
 
 def text(value: object) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strategies for families of operators, as data: made from the axes that an operator has.
 
-Names in expressions: sizes of the axes, `V` (elements in a vector register), and the facts of the
-target, as `REGISTERS`.
+Names in expressions: sizes of the axes, `V` (elements in a vector register), and machine parameters
+of the target, such as `REGISTERS`.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ NAMES = ("auto", *_MAKERS)
 
 
 def builtin(
-    name: str, operator: str, space: LoopSpace, facts: Mapping[str, int], flops: int
+    name: str, operator: str, space: LoopSpace, machine_parameters: Mapping[str, int], flops: int
 ) -> Strategy:
     """The strategy called `name` for an operator of that kind, which has so much to do.
 
@@ -251,7 +251,7 @@ def builtin(
             f"strategy '{name}' has nothing for {operator} over {', '.join(space.names)}",
             hints=[] if name == "auto" else ["--strategy auto"],
         )
-    parallel = facts.get(THREADS, 1) > 1 and flops >= _PARALLEL_FLOPS
+    parallel = machine_parameters.get(THREADS, 1) > 1 and flops >= _PARALLEL_FLOPS
     serial = not parallel or flops < _SERIAL_FLOPS
     return Strategy.of(draft.data(chosen, axes.sums, parallel=parallel, serial=serial))
 

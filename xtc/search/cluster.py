@@ -23,8 +23,8 @@ from typing import Any
 
 from xtc.core.errors import UserError, XtcError
 from xtc.driver.tuned import machine_name
+from xtc.search.candidate import Candidate, CandidateRunner, Outcome
 from xtc.search.evaluator import Evaluator
-from xtc.search.lane import Candidate, Lane, Outcome
 from xtc.search.problem import Data, Problem
 from xtc.system.ownership import make_private
 from xtc.system.sandbox import Limits
@@ -130,12 +130,12 @@ def measure_here(sent: str, candidate: Data, best: float | None) -> Data:
     """What a worker of the cluster does with one candidate; an `Outcome` without the candidate."""
     from distributed import get_worker
 
-    lane = _lane(sent)
+    runner = _runner(sent)
     received = Candidate(**candidate)
-    found = lane.compile(received)
+    found = runner.compile(received)
     if not isinstance(found, Outcome):
         with _measuring():
-            found = lane.measure(found, best)
+            found = runner.measure(found, best)
     data = {name: getattr(found, name) for name in ("status", "message", "samples")}
     with contextlib.suppress(ValueError):  # outside of a worker
         data["worker"] = str(get_worker().address)
@@ -146,19 +146,20 @@ _folders: list[tempfile.TemporaryDirectory[str]] = []
 _opening = threading.Lock()
 
 
-def _lane(sent: str) -> Lane:
+def _runner(sent: str) -> CandidateRunner:
     """The lane of a problem; its files are there as long as this process."""
     with _opening:
-        return _new_lane(sent)
+        return _new_runner(sent)
 
 
 @functools.lru_cache(maxsize=4)
-def _new_lane(sent: str) -> Lane:
+def _new_runner(sent: str) -> CandidateRunner:
     data = json.loads(sent)
     folder = private_folder("tuning-")
     _folders.append(folder)
     problem = Problem.unpacked(data["problem"], Path(folder.name))
-    return Lane(problem, Limits(**data["limits"]["compile"]), Limits(**data["limits"]["run"]))
+    limits = {name: Limits(**given) for name, given in data["limits"].items()}
+    return CandidateRunner(problem, limits["compile"], limits["run"])
 
 
 @contextmanager

@@ -9,7 +9,7 @@
     {multiples: V, to: 4 * V}     V, 2 V, ...
 
 Where none of these is between the bounds, and there is an upper one, that one is. Numbers are
-expressions of axes and facts of the machine; `from` and `to` bound all kinds but lists.
+expressions of axes and machine parameters; `from` and `to` bound all kinds but lists.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Domain:
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of axes and facts in it."""
+        """Names of axes and machine parameters in it."""
         parts = (*self.numbers, self.low, self.high)
         return frozenset(name for part in parts if part is not None for name in part.names)
 

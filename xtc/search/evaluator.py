@@ -10,8 +10,8 @@ from types import TracebackType
 
 from typing_extensions import Self
 
+from xtc.search.candidate import Candidate, CandidateRunner, Compiled, Outcome
 from xtc.search.gate import Gate
-from xtc.search.lane import Candidate, Compiled, Lane, Outcome
 
 _AHEAD = 2  # compiled candidates that wait to be measured
 
@@ -54,10 +54,10 @@ class Evaluator(ABC):
 class LocalEvaluator(Evaluator):
     """Compiles in `jobs` processes of this machine, and measures in one more."""
 
-    def __init__(self, lane: Lane, jobs: int, *, exclusive: bool = False) -> None:
+    def __init__(self, candidates: CandidateRunner, jobs: int, *, exclusive: bool = False) -> None:
         """`exclusive`: nothing is compiled while something is measured, as for parallel code."""
         self.capacity = jobs + _AHEAD
-        self._lane = lane
+        self._candidates = candidates
         self._gate = Gate(exclusive=exclusive)
         self._compilers = ThreadPoolExecutor(jobs, "compile")
         self._runner = ThreadPoolExecutor(1, "measure")
@@ -81,17 +81,17 @@ class LocalEvaluator(Evaluator):
         self._gate.open()
         self._compilers.shutdown(wait=False, cancel_futures=True)
         self._runner.shutdown(wait=False, cancel_futures=True)
-        self._lane.close()
+        self._candidates.close()
         self._compilers.shutdown()
         self._runner.shutdown()
-        self._lane.close()
+        self._candidates.close()
 
     def _compile(self, candidate: Candidate) -> None:
         try:
             with self._gate.compiling():
                 if self._closed:
                     return
-                found = self._lane.compile(candidate)
+                found = self._candidates.compile(candidate)
                 if not isinstance(found, Outcome):
                     self._gate.announce()
             if isinstance(found, Outcome):
@@ -106,7 +106,7 @@ class LocalEvaluator(Evaluator):
             with self._gate.measuring():
                 if self._closed:
                     return
-                outcome = self._lane.measure(compiled, self.best)
+                outcome = self._candidates.measure(compiled, self.best)
             self._outcomes.put(outcome)
         except BaseException as error:
             self._outcomes.put(error)

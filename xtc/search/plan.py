@@ -12,7 +12,7 @@ from xtc.driver.compile import Compilation
 from xtc.graph.graph import Graph
 from xtc.schedule import Schedule
 from xtc.search.builtin import builtin, family
-from xtc.search.space import Part, SearchSpace
+from xtc.search.space import OperatorSpace, SearchSpace
 from xtc.search.strategy import Strategy
 
 _MOST_PARTS = 3
@@ -32,7 +32,7 @@ def make_space(
     Raises UserError where nothing fits.
     """
     graph = compilation.graph
-    facts = compilation.target.facts(compilation.options)
+    machine_parameters = compilation.target.machine_parameters(compilation.options)
     schedule = Schedule(graph)
     if operator is not None and operator not in schedule.names:
         raise UserError(
@@ -40,18 +40,18 @@ def make_space(
             hints=did_you_mean(operator, schedule.names),
         )
     chosen = _chosen(graph, schedule, strategy, operator)
-    parts = []
+    operators = []
     for name, wanted in chosen:
         space = schedule[name].space
-        known = _facts(graph, name, facts)
+        known = _known(graph, name, machine_parameters)
         if isinstance(wanted, Strategy):
             found = wanted
         else:
             node = graph.node(name)
             found = builtin(wanted, node.op.name, space, known, node.flops)
         prefix = f"{name}." if len(chosen) > 1 else ""
-        parts.append(Part.of(found, name, space, known, prefix))
-    return SearchSpace(parts)
+        operators.append(OperatorSpace.of(found, name, space, known, prefix))
+    return SearchSpace(operators)
 
 
 def _chosen(
@@ -99,7 +99,7 @@ def _heavy(graph: Graph, schedule: Schedule) -> list[str]:
     return [name for name in products if name in heaviest]
 
 
-def _facts(graph: Graph, name: str, facts: Mapping[str, int]) -> dict[str, int]:
+def _known(graph: Graph, name: str, machine_parameters: Mapping[str, int]) -> dict[str, int]:
     """Facts of the target, and how many elements of the operator's result a vector has."""
     nbytes = element_type(graph.node(name).output.dtype).nbytes
-    return {**facts, "V": max(1, facts.get("VECTOR_BYTES", 1) // nbytes)}
+    return {**machine_parameters, "V": max(1, machine_parameters.get("VECTOR_BYTES", 1) // nbytes)}

@@ -16,9 +16,9 @@ from xtc.driver.compile import Compilation, prepare
 from xtc.driver.tuned import TuningKey
 from xtc.graph.graph import Graph
 from xtc.interfaces.target import DEFAULT_TARGET, THREADS
+from xtc.search.candidate import CandidateRunner
 from xtc.search.cluster import ClusterEvaluator, cluster
 from xtc.search.evaluator import Evaluator, LocalEvaluator
-from xtc.search.lane import Lane
 from xtc.search.plan import make_space
 from xtc.search.problem import Problem
 from xtc.search.records import Run
@@ -184,7 +184,7 @@ class Session:
             options=self.key.options,
             machine=machine,
             versions=toolchain_versions(),
-            strategy="+".join(part.strategy.name for part in space.parts),
+            strategy="+".join(part.strategy.name for part in space.operators),
             space=space.text,
             sampler=settings.sampler,
             seed=settings.seed,
@@ -240,12 +240,13 @@ class Session:
                 there = ClusterEvaluator(client, problem, compile_limits, run_limits)
                 yield stack.enter_context(there), there.machine
                 return
-            lane = Lane(problem, compile_limits, run_limits)
+            runner = CandidateRunner(problem, compile_limits, run_limits)
             cores = usable_cores()
-            threads = self.compilation.target.facts(self.compilation.options).get(THREADS, 1)
+            target, options = self.compilation.target, self.compilation.options
+            threads = target.machine_parameters(options).get(THREADS, 1)
             alone = threads > 1 or cores == 1
             jobs = settings.jobs or max(1, min(_MOST_JOBS, cores if alone else max(cores - 1, 2)))
-            here = LocalEvaluator(lane, jobs, exclusive=alone)
+            here = LocalEvaluator(runner, jobs, exclusive=alone)
             yield stack.enter_context(here), self.key.machine
 
 

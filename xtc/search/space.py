@@ -22,14 +22,14 @@ _TRIES = 2000
 
 
 @dataclass(frozen=True)
-class Part:
+class OperatorSpace:
     """A strategy for one operator, with the values that its parameters have there.
 
     Attributes:
         operator: name in the graph.
         strategy: whose nests are used.
         values: of each parameter, ascending.
-        known: sizes of the axes and facts of the machine, by name.
+        known: sizes of the axes and machine parameters, by name.
         prefix: what the parameters' names begin with in points, "" for an only operator.
     """
 
@@ -44,9 +44,9 @@ class Part:
         strategy: Strategy,
         operator: str,
         space: LoopSpace,
-        facts: Mapping[str, int],
+        machine_parameters: Mapping[str, int],
         prefix: str = "",
-    ) -> Part:
+    ) -> OperatorSpace:
         """The strategy on an operator. Raises UserError where it does not fit its axes."""
         sizes = {axis.name: axis.size for axis in space.axes}
         for name in sorted(strategy.axes - set(sizes)):
@@ -55,12 +55,12 @@ class Part:
                 where=strategy.where,
                 hints=did_you_mean(name, sizes),
             )
-        known = {**facts, **sizes}
+        known = {**machine_parameters, **sizes}
         for name in strategy.parameters:
             if name in known:
                 raise UserError(
                     f"parameter '{name}' of strategy '{strategy.name}' has the name of "
-                    f"{'an axis' if name in sizes else 'a fact of the machine'}",
+                    f"{'an axis' if name in sizes else 'a machine parameter'}",
                     where=strategy.where,
                 )
         values = {}
@@ -73,10 +73,10 @@ class Part:
             values[name] = domain.values(known)
         for constraint in strategy.constraints:
             constraint.check_names({*known, *values})
-        return Part(operator, strategy, values, known, prefix)
+        return OperatorSpace(operator, strategy, values, known, prefix)
 
     def own(self, point: Mapping[str, int]) -> Point:
-        """The part of a point that is of this operator, under the strategy's own names."""
+        """What a point says of this operator, under the strategy's own names."""
         return {name: point[self.prefix + name] for name in self.values}
 
     def unused(self, point: Mapping[str, int]) -> frozenset[str]:
@@ -88,38 +88,38 @@ class Part:
 class _Rule:
     """A constraint, and the names of points that it is about."""
 
-    part: Part
+    each: OperatorSpace
     constraint: Expression
     own_names: frozenset[str]
 
     @property
     def names(self) -> set[str]:
-        return {self.part.prefix + name for name in self.own_names}
+        return {self.each.prefix + name for name in self.own_names}
 
     def holds(self, point: Mapping[str, int]) -> bool:
         """Whether it holds, or is about a parameter that plays no part."""
-        if not self.own_names.isdisjoint(self.part.unused(point)):
+        if not self.own_names.isdisjoint(self.each.unused(point)):
             return True
-        values = dict(self.part.known)
-        values.update((name, point[self.part.prefix + name]) for name in self.own_names)
+        values = dict(self.each.known)
+        values.update((name, point[self.each.prefix + name]) for name in self.own_names)
         return bool(self.constraint.value(values))
 
 
 class SearchSpace:
-    """The points of one or several parts."""
+    """The points of one or several operators."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, operators: Sequence[OperatorSpace]) -> None:
         """Raises UserError where nothing is to be chosen."""
-        self.parts = tuple(parts)
+        self.operators = tuple(operators)
         self.values: dict[str, tuple[int, ...]] = {
-            part.prefix + name: values for part in parts for name, values in part.values.items()
+            each.prefix + name: values for each in operators for name, values in each.values.items()
         }
         if not self.values:
             raise UserError("the strategy has no parameters: there is nothing to choose")
         self._rules = [
-            _Rule(part, constraint, constraint.names & set(part.values))
-            for part in parts
-            for constraint in part.strategy.constraints
+            _Rule(each, constraint, constraint.names & set(each.values))
+            for each in operators
+            for constraint in each.strategy.constraints
         ]
         self._order = list(self.values)
         self._due = self._rules_by_step()
@@ -145,9 +145,9 @@ class SearchSpace:
     def canonical(self, point: Mapping[str, int]) -> Point:
         """The point with the first value for parameters that its nests do not have."""
         result = dict(point)
-        for part in self.parts:
-            for name in part.unused(point):
-                result[part.prefix + name] = part.values[name][0]
+        for each in self.operators:
+            for name in each.unused(point):
+                result[each.prefix + name] = each.values[name][0]
         return result
 
     def random_point(self, rng: random.Random) -> Point | None:
@@ -163,7 +163,7 @@ class SearchSpace:
         """The point with one parameter changed, to a value beside it or to any; constraints are
         not looked at."""
         changed = dict(point)
-        idle = {part.prefix + name for part in self.parts for name in part.unused(point)}
+        idle = {each.prefix + name for each in self.operators for name in each.unused(point)}
         several = [n for n, values in self.values.items() if len(values) > 1 and n not in idle]
         if not several:
             return changed
@@ -177,17 +177,17 @@ class SearchSpace:
 
     @property
     def text(self) -> str:
-        """The strategies of all parts as YAML, which `Strategy.several` reads."""
-        return strategies_text([part.strategy.data(part.operator) for part in self.parts])
+        """The strategies of all operators as YAML, which `Strategy.several` reads."""
+        return strategies_text([each.strategy.data(each.operator) for each in self.operators])
 
     def schedule(self, point: Mapping[str, int]) -> str:
         """The schedule that a point means, as YAML that `xtc.Schedule.of` reads."""
         lines = []
-        for part in self.parts:
+        for each in self.operators:
             items = ", ".join(
-                f'"{item}"' for item in part.strategy.nest(part.own(point), part.known)
+                f'"{item}"' for item in each.strategy.nest(each.own(point), each.known)
             )
-            lines.append(f'"{part.operator}": [{items}]')
+            lines.append(f'"{each.operator}": [{items}]')
         return "\n".join(lines)
 
     def _rules_by_step(self) -> list[list[_Rule]]:
@@ -203,7 +203,7 @@ class SearchSpace:
             yield dict(point)
             return
         name = self._order[step]
-        unused = (part.prefix + key for part in self.parts for key in part.unused(point))
+        unused = (each.prefix + key for each in self.operators for key in each.unused(point))
         fixed = name in unused
         for value in self.values[name][: 1 if fixed else None]:
             point[name] = value

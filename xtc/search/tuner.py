@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from xtc.search.candidate import Candidate, Outcome
 from xtc.search.evaluator import Evaluator
-from xtc.search.lane import Candidate, Outcome
 from xtc.search.records import Result, Run
 from xtc.search.samplers import Sampler
 from xtc.search.space import Point

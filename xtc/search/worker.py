@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers behind `xtc.search.lane`: each child compiles or measures one candidate."""
+"""The servers behind `xtc.search.candidate`: each child compiles or measures one candidate."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
-from xtc.ir.builders.tensors import slice_offsets
+from xtc.ir.builders.slices import slice_offsets
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,

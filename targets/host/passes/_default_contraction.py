@@ -24,7 +24,7 @@ from xtc.ir.analysis.structured import Structured, element_bits, even_part
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, FloatType, StringAttr
 from xtc.loops import ALL, NestLoop
-from xtc_targets.host.passes._processor import Processor
+from xtc_targets.host.passes._register_tiles import Processor
 
 _VECTORS = 2  # of a row of the register tile
 _ACCUMULATORS = 8  # vectors of the register tile at least: so many multiply-adds are under way

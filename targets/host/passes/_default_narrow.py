@@ -19,7 +19,7 @@ from xtc_targets.host.passes._default_contraction import (
 )
 from xtc_targets.host.passes._dot_instructions import dot_for
 from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
-from xtc_targets.host.passes._processor import Processor
+from xtc_targets.host.passes._register_tiles import Processor
 
 _PANEL = 1  # the operand with the columns
 _BYTES = 4  # of a word, and of a sum

@@ -17,7 +17,7 @@ from xtc.ir.analysis.structured import Structured, body_operations, element_bits
 from xtc.ir.attributes import LOOP_DIMS
 from xtc.ir.mlir import ArrayAttr, StringAttr
 from xtc.loops import ALL, NestLoop
-from xtc_targets.host.passes._processor import Processor
+from xtc_targets.host.passes._register_tiles import Processor
 
 _ACCUMULATORS = 8  # vectors of the register tile
 _RUN = 4  # vectors along the channels of several positions

@@ -11,7 +11,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, labels, shape_of
 from xtc.ir.builders.generic import copy_body, generic, yield_
 from xtc.ir.builders.numbers import Number, multiply
-from xtc.ir.builders.tensors import Offset, subview
+from xtc.ir.builders.slices import Offset, subview
 from xtc.ir.mlir import FloatType, InsertionPoint, MemRefType, Operation, Value, arith
 
 _SUM = "arith.addf"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.generic import generic
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import InsertionPoint, Value, arith
 from xtc_targets.host.passes._contraction_bodies import BodyWriter
 from xtc_targets.host.passes._narrow_contraction import NarrowContraction

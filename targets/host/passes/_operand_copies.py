@@ -10,7 +10,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.generic import generic
-from xtc.ir.builders.tensors import empty, insert_slice, tensor_type
+from xtc.ir.builders.slices import empty, insert_slice, tensor_type
 from xtc.ir.mlir import (
     DenseI64ArrayAttr,
     FloatType,

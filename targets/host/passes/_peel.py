@@ -22,7 +22,7 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
         axis = nest.space.axis(loop.axis)
         if axis is None or axis.reduction or loop.tile is not None or extent.trips == 1:
             break
-        if loop.unroll or loop.vectorize or loop.distribute or loop.spread:
+        if loop.unroll or loop.vectorize or loop.distribute or loop.spread or loop.external:
             break
         if found and loop.parallelize != found[0].parallelize:
             break
@@ -42,7 +42,7 @@ def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> 
     space = nest.space.resized(lambda axis: sizes[axis.name])
     kept: list[NestLoop] = []
     for loop in nest.loops:
-        if loop in peeled or sizes[loop.axis] == 1:
+        if loop in peeled or (sizes[loop.axis] == 1 and loop.external is None):
             continue
         if loop.tile is not None and loop.tile >= sizes[loop.axis]:
             kept = [other for other in kept if other != NestLoop(loop.axis)]

@@ -10,7 +10,7 @@ from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import UNROLL
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, extract_slice, slice_offsets
+from xtc.ir.builders.slices import Offset, extract_slice, slice_offsets
 from xtc.ir.mlir import (
     AffineMapAttr,
     BlockArgument,
@@ -19,7 +19,7 @@ from xtc.ir.mlir import (
     Operation,
     Value,
 )
-from xtc_targets.host.passes._padding import Padding
+from xtc_passes.tensor._padding import Padding
 
 
 @dataclass(frozen=True)

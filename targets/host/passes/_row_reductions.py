@@ -10,7 +10,7 @@ from xtc.ir.builders.affine import shifted
 from xtc.ir.builders.control import loop
 from xtc.ir.builders.numbers import index_constant
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.vectors import broadcast
+from xtc.ir.builders.vector_pieces import broadcast
 from xtc.ir.mlir import (
     FloatType,
     MemRefType,

@@ -23,7 +23,7 @@ from xtc_passes.tensor._scheduled import dims_of, fused_nodes, schedule_line, ti
 from xtc_targets.host.passes._default_contraction import PARTIAL_SUM, contraction_nest
 from xtc_targets.host.passes._default_narrow import narrow_nest
 from xtc_targets.host.passes._default_window import window_nest
-from xtc_targets.host.passes._processor import Processor
+from xtc_targets.host.passes._register_tiles import Processor
 
 _RULES: tuple[Callable[[Structured, Processor], list[NestLoop] | None], ...] = (
     contraction_nest,
@@ -78,7 +78,7 @@ class AddDefaultSchedules(SchedulingPass):
                 if graph_node(nest.op) not in fused:
                     _choose(nest, processor)
 
-    def chosen(self, module: Operation) -> dict[str, str]:
+    def schedules_in(self, module: Operation) -> dict[str, str]:
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)

@@ -18,7 +18,7 @@ from xtc.ir.analysis.structured import (
 )
 from xtc.ir.builders.control import loop
 from xtc.ir.builders.generic import fill
-from xtc.ir.builders.tensors import subview
+from xtc.ir.builders.slices import subview
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import (
     InsertionPoint,

@@ -62,20 +62,30 @@ def _fuse(module: Operation) -> bool:
     kept = fused_nodes(module)
     moved = False
     for view in list(blocks_of(scheduled.op for scheduled in found)):
-        groups = [_group(view, scheduled, kept) for scheduled in found]
-        roots = [None if group is None else group.root for group in groups]
+        # Found before anything moves: what an operation is known by changes with its operands.
+        groups = [
+            (_group(view, scheduled, kept), scheduled.nest, number)
+            for number, scheduled in enumerate(found)
+            if scheduled.op in view.positions
+        ]
+        taken: list[Structured] = []
         # The last first: what is behind an operation that moves reads something else then.
-        for number, group in reversed(list(enumerate(groups))):
+        for group, nest, number in reversed(groups):
             # A reader of two results moves to the second of them.
-            if group is not None and group.root not in roots[number + 1 :]:
-                overwrite_inputs(view, group.members)
-                if _has_vectors(found[number].nest):
-                    _mark(group)
-                group.rewrite()
-                _reschedule(module, f"{SCHEDULED_PREFIX}{number}", found[number].nest)
+            if group is not None and group.root not in taken:
+                taken.append(group.root)
+                _move(group, nest, f"{SCHEDULED_PREFIX}{number}")
                 moved = True
     linalg.remove_attributes(module, SCHEDULED_PREFIX)
     return moved
+
+
+def _move(group: TileGroup, nest: Nest, mark: str) -> None:
+    """Move a group into the first loops of the schedule of its marked operation."""
+    overwrite_inputs(group.view, group.members)
+    if _has_vectors(nest):
+        _mark(group)
+    _reschedule([op for op in group.rewrite() if mark in op.attributes], nest)
 
 
 def _group(view: FunctionView, scheduled: Scheduled, kept: set[str]) -> TileGroup | None:
@@ -171,10 +181,10 @@ def _is_legal(nest: Nest, peeled: Sequence[NestLoop]) -> bool:
     return all(inside(nest, peeled, {**sizes, **part}) is not None for part in parts)
 
 
-def _reschedule(module: Operation, mark: str, nest: Nest) -> None:
+def _reschedule(ops: Sequence[Operation], nest: Nest) -> None:
     """Write what is left of the schedule to the operations that came of one, whole and rest."""
     peeled = leading(nest)
-    for op in linalg.operations_with(module, mark):
+    for op in ops:
         sizes = dict(zip(nest.space.names, linalg.trip_counts(op), strict=True))
         left = inside(nest, peeled, sizes)
         if left is not None:

@@ -15,7 +15,7 @@ from xtc.ir.analysis.structured import (
     labels,
     structured,
 )
-from xtc.ir.attributes import KERNEL, LOOP_SCHEDULE
+from xtc.ir.attributes import EXTERNAL, KERNEL, LOOP_SCHEDULE
 from xtc.ir.builders.generic import generic, yield_
 from xtc.ir.fast_math import allows
 from xtc.ir.mlir import InsertionPoint, Operation, OpView, RankedTensorType, Value
@@ -73,7 +73,7 @@ def _is_whole(nest: Structured, number: int) -> bool:
 
 def _is_elementwise(nest: Structured) -> bool:
     op = nest.op
-    settled = LOOP_SCHEDULE in op.attributes or KERNEL in op.attributes
+    settled = any(name in op.attributes for name in (LOOP_SCHEDULE, KERNEL, EXTERNAL))
     if settled or op.name != "linalg.generic" or nest.reads_destination:
         return False
     plain = all(not inner.regions and inner.name != "linalg.index" for inner in body_operations(op))

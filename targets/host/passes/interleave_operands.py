@@ -11,7 +11,7 @@ from xtc.ir.analysis.linalg_ops import remove_attributes
 from xtc.ir.analysis.structured import labels, shape_of, structured
 from xtc.ir.attributes import DOT, LOOP_DIMS, LOOP_SCHEDULE, SCHEDULED_PREFIX
 from xtc.ir.builders.generic import generic
-from xtc.ir.builders.tensors import extract_slice
+from xtc.ir.builders.slices import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr, Value, arith
 from xtc.ir.passes import Pass
 from xtc.loops import Nest

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.attributes import PACKED
 from xtc.ir.builders.numbers import binary
-from xtc.ir.builders.tensors import Offset, extract_slice, tensor_type
+from xtc.ir.builders.slices import Offset, extract_slice, tensor_type
 from xtc.ir.mlir import (
     Attribute,
     DictAttr,

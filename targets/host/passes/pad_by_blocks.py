@@ -12,11 +12,11 @@ from xtc.ir.analysis.structured import element_bits, shape_of
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import for_each, new_loop
 from xtc.ir.builders.numbers import Number, linear_offset
-from xtc.ir.builders.tensors import empty, extract_slice, insert_slice
+from xtc.ir.builders.slices import empty, extract_slice, insert_slice
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations, arith, scf
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.host.passes._padding import (
+from xtc_passes.tensor._padding import (
     Padding,
     filled,
     is_stored,

@@ -11,7 +11,7 @@ from xtc.ir.analysis.structured import Structured, body_operations, element_bits
 from xtc.ir.builders.affine import shifted
 from xtc.ir.builders.control import new_loop
 from xtc.ir.builders.numbers import index_constant
-from xtc.ir.builders.tensors import subview
+from xtc.ir.builders.slices import subview
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerType,

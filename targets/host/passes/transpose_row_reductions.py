@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.structured import Structured, labels, shape_of
 from xtc.ir.builders.generic import copy_body, generic
-from xtc.ir.builders.tensors import subview
+from xtc.ir.builders.slices import subview
 from xtc.ir.mlir import InsertionPoint, MemRefType, Operation, Value
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass

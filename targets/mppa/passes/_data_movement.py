@@ -10,7 +10,7 @@ from xtc.ir.analysis.linalg_ops import owner
 from xtc.ir.analysis.structured import labels, shape_of
 from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
 from xtc.ir.builders.generic import generic, yield_
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import InsertionPoint, Operation, Value, all_operations
 from xtc_targets.mppa.passes._fusion_groups import FILL, is_plain_insertion
 

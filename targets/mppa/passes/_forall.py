@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders import numbers
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import DenseI64ArrayAttr, InsertionPoint, Operation
 
 _DYNAMIC = -(1 << 63)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from xtc.ir.analysis.contractions import multiply_add
 from xtc.ir.analysis.indices import Index, index_of
 from xtc.ir.analysis.structured import body_operations
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import MemRefType, Operation, Value, get_indexing_maps
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 
 _NOT_COUNTED = ("linalg.yield", "linalg.index", "arith.constant")
 

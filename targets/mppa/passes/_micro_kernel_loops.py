@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.contractions import Roles, contraction_roles
 from xtc.ir.builders import numbers
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import Operation, Value
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
 
 _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}

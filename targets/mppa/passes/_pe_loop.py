@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from xtc.ir.builders.affine import digits
 from xtc.ir.builders.control import THREADS, Forall, forall
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, extract_slice
+from xtc.ir.builders.slices import Offset, extract_slice
 from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._part_costs import Cut, part_sizes

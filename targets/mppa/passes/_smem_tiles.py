@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xtc.ir.builders.numbers import linear_offset
-from xtc.ir.builders.tensors import Offset, extract_slice, insert_slice, tensor_type
+from xtc.ir.builders.slices import Offset, extract_slice, insert_slice, tensor_type
 from xtc.ir.mlir import (
     InsertionPoint,
     IntegerAttr,

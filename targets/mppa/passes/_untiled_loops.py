@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.affine import apply, digits
 from xtc.ir.builders.control import BLOCKS, THREADS, for_each, forall
-from xtc.ir.builders.tensors import Offset, empty, extract_slice, insert_slice
+from xtc.ir.builders.slices import Offset, empty, extract_slice, insert_slice
 from xtc.ir.mlir import (
     AffineConstantExpr,
     AffineDimExpr,

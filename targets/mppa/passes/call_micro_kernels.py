@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from xtc.ir.builders import control, numbers
 from xtc.ir.builders.functions import call
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, Value, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import declare, functions
 from xtc_targets.mppa.passes._micro_kernel_loops import MatmulLoops, matmul_loops, parts
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from xtc.ir.builders import numbers
 from xtc.ir.builders.functions import call
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import Block, InsertionPoint, MemRefType, Operation, all_operations, arith
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device

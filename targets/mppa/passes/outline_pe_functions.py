@@ -12,7 +12,7 @@ from xtc.ir.attributes import UNITS
 from xtc.ir.builders import numbers
 from xtc.ir.builders.control import loop as new_loop
 from xtc.ir.builders.functions import call, function
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,

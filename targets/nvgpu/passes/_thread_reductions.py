@@ -11,7 +11,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
 from xtc.ir.builders.affine import delinearized
 from xtc.ir.builders.numbers import index_constant, linear_offset
-from xtc.ir.builders.tensors import Offset
+from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import InsertionPoint, Operation, Value, memref
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes._kernels import WARP

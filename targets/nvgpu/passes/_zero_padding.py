@@ -10,7 +10,7 @@ from xtc.ir.analysis.structured import shape_of
 from xtc.ir.attributes import DEVICE
 from xtc.ir.builders.generic import generic, loop_index, yield_
 from xtc.ir.builders.numbers import compare, index_constant
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     FloatType,
     InsertionPoint,

@@ -10,7 +10,7 @@ from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.linalg_ops import graph_node, operations_with
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, PADDED
-from xtc.ir.builders.tensors import extract_slice
+from xtc.ir.builders.slices import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
@@ -54,7 +54,7 @@ class ScheduleContractions(SchedulingPass):
                 for nest in list(view.nests.values()):
                     self._schedule(nest)
 
-    def chosen(self, module: Operation) -> dict[str, str]:
+    def schedules_in(self, module: Operation) -> dict[str, str]:
         """Those of contractions that were not filled up: they are the graph's own."""
         return {
             node: schedule_line(op)

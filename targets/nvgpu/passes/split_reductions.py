@@ -11,7 +11,7 @@ from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
 from xtc.ir.builders.generic import copy_body, generic, yield_
-from xtc.ir.builders.tensors import empty
+from xtc.ir.builders.slices import empty
 from xtc.ir.mlir import (
     Attribute,
     FloatAttr,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.analysis.views import root
 from xtc.ir.mlir import OpResult, Value
-from xtc_passes.local._layouts import element_bytes
+from xtc_passes.local._view_layouts import element_bytes
 
 GRANULE = 8
 """Bytes that each DPU's part of a buffer is a multiple of."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import Structured
 from xtc.ir.mlir import Value
-from xtc_passes.local._layouts import element_bytes
+from xtc_passes.local._view_layouts import element_bytes
 
 _SHORT = 256  # bytes that a row is worth before other loops are tiled, too
 _ALIGNMENT = 8

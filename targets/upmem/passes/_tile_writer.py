@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
     Value,
     memref,
 )
-from xtc_passes.local._layouts import DYNAMIC
+from xtc_passes.local._view_layouts import DYNAMIC
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes._tile_sizes import is_tiled, span
 

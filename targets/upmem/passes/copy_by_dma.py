@@ -11,11 +11,11 @@ from xtc.ir.builders.functions import call
 from xtc.ir.builders.numbers import Number
 from xtc.ir.mlir import IndexType, InsertionPoint, Operation, all_operations
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import declare, functions
-from xtc_passes.local._layouts import Layout
 from xtc_passes.local._memory import LocalMemory
 from xtc_passes.local._transfer_rows import Rows, rows_of
+from xtc_passes.local._view_layouts import Layout
 from xtc_targets.upmem.passes import _device_calls as device
 
 

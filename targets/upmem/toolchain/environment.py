@@ -6,18 +6,15 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xtc.core import knobs
 from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
 
 PYTHON_PATH = Path(__file__).parents[1] / "python"
-_PROGRAMS = {
-    "dpu-upmem-dpurte-clang": "xtc_targets.upmem.toolchain.dpu_clang",
-    "dpu-clang": "xtc_targets.upmem.toolchain.dpu_clang",
-    "dpu-pkg-config": "xtc_targets.upmem.toolchain.dpu_pkg_config",
-}
+_COMPILERS = ("dpu-upmem-dpurte-clang", "dpu-clang")
+_TOOLCHAIN = Path(__file__).parent
 
 
 def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
@@ -28,8 +25,11 @@ def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
         settings: `XTC_UPMEM_...` variables of the host's library.
     """
     library = built_library()
-    for name, module in _PROGRAMS.items():
-        _write_program(folder / name, module)
+    roots = [root for root in sys.path if root]
+    for name in _COMPILERS:
+        _write_program(folder / name, roots, "xtc_targets.upmem.toolchain.dpu_clang")
+    folders = (str(INCLUDE), str(library))
+    _write_program(folder / "dpu-pkg-config", [str(_TOOLCHAIN)], "dpu_pkg_config", *folders)
     inherited = knobs.inherited_environment()
     added = {
         "PATH": str(folder),
@@ -52,14 +52,13 @@ def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _write_program(path: Path, module: str) -> None:
-    """A script that runs a module with this Python, wherever it is called."""
-    roots = [root for root in sys.path if root]
+def _write_program(path: Path, roots: Sequence[str], module: str, *arguments: str) -> None:
+    """A script that calls `main` of a module with this Python, wherever it is called."""
     path.write_text(
         f"#!{sys.executable}\n"
         "import sys\n"
-        f"sys.path[1:1] = {roots!r}\n"
+        f"sys.path[1:1] = {list(roots)!r}\n"
         f"from {module} import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
+        f"sys.exit(main(sys.argv[1:], *{arguments!r}))\n"
     )
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)

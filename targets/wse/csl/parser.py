@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.depth import deep_calls
-from xtc_targets.wse.csl.expressions import ExpressionParser
+from xtc_targets.wse.csl.expression_parser import ExpressionParser
 
 _ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 _ATTRIBUTES = ("align", "linksection", "linkname")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc_targets.wse.build import ABOUT, LIBRARY
-from xtc_targets.wse.config import WseConfig
 from xtc_targets.wse.description import COLORS, SRAM_BYTES
 from xtc_targets.wse.device import WseDevice
+from xtc_targets.wse.options import WseOptions
 from xtc_targets.wse.sdk.settings import configured
 from xtc_targets.wse.sdk.task import Pending, Task
 
@@ -55,7 +56,7 @@ class SdkRuntime:
         simfab_numthreads: int = 1,
         msg_level: str = "WARNING",
         memcpy_required: bool = True,
-        config: WseConfig | None = None,
+        options: WseOptions | None = None,
         **unused: object,
     ) -> None:
         if cmaddr:
@@ -73,7 +74,7 @@ class SdkRuntime:
         self._about: dict[str, Any] = json.loads(about.read_text())
         self._exports = {each["name"]: each for each in self._about["exports"]}
         self._by_id = {each["id"]: each for each in self._about["exports"]}
-        self.device = WseDevice(config or configured(), self._about["arch"])
+        self.device = WseDevice(replace(options or configured(), arch=self._about["arch"]))
         self._state = "new"
         self._pending: list[Pending] = []
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xtc_targets.wse.config import WseConfig
+from xtc_targets.wse.options import WseOptions
 
 _given: dict[str, object] = {}
 
 
 def give(**settings: object) -> None:
-    """Settings of WseConfig for every runtime of this process."""
+    """Settings of WseOptions for every runtime of this process."""
     _given.update(settings)
 
 
-def configured() -> WseConfig:
-    """The configuration of a runtime."""
-    return WseConfig(**{"log": Path("sim.log"), **_given})  # type: ignore[arg-type]
+def configured() -> WseOptions:
+    """The options of a runtime."""
+    return WseOptions(**{"log": Path("sim.log"), **_given})  # type: ignore[arg-type]

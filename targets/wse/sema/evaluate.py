@@ -14,7 +14,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.convert import coerce, peer
 from xtc_targets.wse.sema.costs import BRANCH
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.places import load, place_of
+from xtc_targets.wse.sema.lvalues import load, place_of
 from xtc_targets.wse.sema.values import (
     VOID,
     AccessValue,

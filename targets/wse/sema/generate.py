@@ -23,7 +23,7 @@ from xtc_targets.wse.sema.evaluate import (
 )
 from xtc_targets.wse.sema.frame import Frame, Loop, Memory, Part, Slot
 from xtc_targets.wse.sema.interpret import elements, execute, owned
-from xtc_targets.wse.sema.places import load, place_of
+from xtc_targets.wse.sema.lvalues import load, place_of
 from xtc_targets.wse.sema.values import (
     Address,
     Cell,

@@ -15,7 +15,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.convert import coerce
 from xtc_targets.wse.sema.evaluate import chosen_case, condition, evaluate, known, type_of, zeros
 from xtc_targets.wse.sema.frame import Frame, Part
-from xtc_targets.wse.sema.places import place_of, value_of
+from xtc_targets.wse.sema.lvalues import place_of, value_of
 from xtc_targets.wse.sema.values import VOID, Cell, Const, RangeValue, Value, integer
 
 

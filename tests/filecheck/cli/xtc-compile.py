@@ -57,6 +57,10 @@ session(
     "xtc-compile product.py -O triple=aarch64-linux-gnu --stage code",
     # CHECK: product:
     # CHECK: fmla v{{[0-9]+}}.4s
+    "xtc-compile product.py -O triple=thumbv7em-none-eabihf -O cpu=cortex-m7 --stage code",
+    # CHECK: .cpu cortex-m7
+    # CHECK: product:
+    # CHECK: vfma.f32
     "xtc-compile product.py -O triple=aarch64-linux-gnu -O cpu=cortex-a53 -o ../cross",
     # CHECK: ../cross: module.o
     "cat ../cross/manifest.json",

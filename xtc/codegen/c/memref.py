@@ -187,6 +187,13 @@ def _copy(printer: Printer, op: Operation) -> None:
     printer.statement(f"memcpy({', '.join(texts)}, {size});")
 
 
+def _address(printer: Printer, op: Operation) -> None:
+    """Where an array is, as a number."""
+    (source,), (result,) = op.operands, op.results
+    type = printer.prelude.type(CType("index"))
+    printer.set(result, cast(type, printer.expression(source)), printer.hint(source).rstrip("#"))
+
+
 def _subview(printer: Printer, op: Operation) -> None:
     """What reads and writes a view was folded into it; nothing is left to write."""
 
@@ -215,6 +222,7 @@ RULES: dict[str, Rule] = {
     "memref.dealloc": _dealloc,
     "memref.get_global": _get_global,
     "memref.copy": _copy,
+    "memref.extract_aligned_pointer_as_index": _address,
     "memref.subview": _subview,
     "memref.reinterpret_cast": _reshaped,
     "memref.collapse_shape": _reshaped,

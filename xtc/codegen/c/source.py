@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xtc.codegen.c import arith, compare, convert, func, functions, math, memref, scf, vector
+from xtc.codegen.c.constant_data import declaration
 from xtc.codegen.c.layout import symbol_of
 from xtc.codegen.c.names import Names, is_reserved
 from xtc.codegen.c.prelude import Prelude
 from xtc.codegen.c.printer import Printer, Rule
-from xtc.codegen.c.tables import declaration
 from xtc.core.errors import CompileError, UserError
 from xtc.ir.diagnostics import first_line
 from xtc.ir.mlir import Operation

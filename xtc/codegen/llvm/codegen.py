@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from xtc.codegen.llvm.capi import llvm, take_string
+from xtc.codegen.llvm.compilation import Kind, compilation
 from xtc.codegen.llvm.fatal import guarded
 from xtc.codegen.llvm.machine import Machine
-from xtc.codegen.llvm.unit import Kind, compilation
 from xtc.core.errors import UserError, did_you_mean
 
 _KINDS = ("object", "assembly")
@@ -19,8 +19,9 @@ def compile_ir(
     opt: int = 3,
     kind: Kind = "object",
     name: str = "module",
+    static: bool = False,
 ) -> bytes:
-    """Position-independent machine code of a module, the same bytes for the same input.
+    """Machine code of a module, the same bytes for the same input.
 
     Args:
         ir: LLVM IR text, or bitcode; its triple and data layout become the machine's.
@@ -28,6 +29,7 @@ def compile_ir(
         opt: the level of LLVM's pipeline and of its code generator, 0 to 3.
         kind: an object file, or the text that an assembler takes.
         name: what errors call the module.
+        static: whether the code is linked for fixed addresses; otherwise it runs at any address.
 
     Raises:
         UserError: an unknown machine, level or kind, or a kind that the machine does not have.
@@ -37,7 +39,7 @@ def compile_ir(
         raise UserError(f"no code of the kind '{kind}'", hints=did_you_mean(kind, _KINDS))
 
     def compile_module() -> bytes:
-        with compilation(machine, opt, name) as unit:
+        with compilation(machine, opt, name, static=static) as unit:
             module = unit.parse(_encoded(ir))
             unit.optimize(module)
             return unit.emit(module, kind)

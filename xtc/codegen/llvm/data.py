@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from ctypes import c_void_p
 
 from xtc.codegen.llvm.capi import llvm
+from xtc.codegen.llvm.compilation import Unit, compilation
 from xtc.codegen.llvm.fatal import guarded
 from xtc.codegen.llvm.machine import Machine
-from xtc.codegen.llvm.unit import Unit, compilation
 from xtc.core.errors import UserError
 
 _HIDDEN = 1  # LLVMHiddenVisibility

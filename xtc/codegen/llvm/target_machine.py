@@ -14,7 +14,7 @@ from xtc.codegen.llvm.capi import llvm, take_string
 from xtc.codegen.llvm.triple import FAMILY_OF, normalise, split
 from xtc.core.errors import UserError
 
-_RELOCATION_PIC = 2
+_RELOCATION_STATIC, _RELOCATION_PIC = 1, 2
 _CODE_MODEL_DEFAULT = 0
 
 # Inline assembly in a module needs the assembler; PTX is text to the end.
@@ -32,8 +32,12 @@ class Layout(NamedTuple):
 
 
 @contextmanager
-def target_machine(triple: str, cpu: str, features: str, opt: int) -> Iterator[int]:
-    """A target machine for position-independent code at code generation level `opt` (0 to 3).
+def target_machine(
+    triple: str, cpu: str, features: str, opt: int, *, static: bool = False
+) -> Iterator[int]:
+    """A target machine for code generation level `opt` (0 to 3).
+
+    Its code is position-independent, or `static`: linked for fixed addresses.
 
     The processor and the features must have been checked: LLVM only prints what it ignores.
     """
@@ -44,7 +48,7 @@ def target_machine(triple: str, cpu: str, features: str, opt: int) -> Iterator[i
         cpu.encode(),
         features.encode(),
         opt,
-        _RELOCATION_PIC,
+        _RELOCATION_STATIC if static else _RELOCATION_PIC,
         _CODE_MODEL_DEFAULT,
     )
     try:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xtc.ir.analysis.structured import Structured, body_operations, structured
-from xtc.ir.attributes import KERNEL, LOOP_PATH, LOOP_SCHEDULE
+from xtc.ir.attributes import EXTERNAL, KERNEL, LOOP_PATH, LOOP_SCHEDULE
 from xtc.ir.mlir import Operation, Value, all_operations
+
+_SETTLED = (LOOP_SCHEDULE, EXTERNAL)
 
 
 @dataclass(eq=False)
@@ -82,7 +84,7 @@ def unscheduled_reductions(module: Operation, destinations: int = 1) -> list[Str
 def _is_scheduled(op: Operation | None) -> bool:
     """True where the user's schedule is for the operation, or made a loop around it."""
     while op is not None:
-        if any(name == LOOP_SCHEDULE or name.startswith(LOOP_PATH) for name in op.attributes):
+        if any(name in _SETTLED or name.startswith(LOOP_PATH) for name in op.attributes):
             return True
         op = op.parent
     return False
@@ -108,7 +110,7 @@ def _add(view: FunctionView, op: Operation) -> None:
     view.ops.append(op)
     for result in op.results:
         view.producers[result] = op
-    settled = LOOP_SCHEDULE in op.attributes or KERNEL in op.attributes
+    settled = any(name in op.attributes for name in (*_SETTLED, KERNEL))
     if len(op.results) == 1 and not settled:
         nest = structured(op)
         if nest is not None:

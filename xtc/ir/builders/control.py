@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from xtc.ir.analysis.structured import shape_of
 from xtc.ir.builders.numbers import Number, index_constant, of_one_type
-from xtc.ir.builders.tensors import insert_in_parallel
+from xtc.ir.builders.slices import insert_in_parallel
 from xtc.ir.mlir import Attribute, Block, IndexType, InsertionPoint, Operation, Value, scf
 
 BLOCKS = "[#gpu.block<linear_dim_0>]"

@@ -144,7 +144,8 @@ class LinalgBuilder:
             names = ", ".join(f'"{loop.name}"' for loop in loops)
             attributes.append(f"{LOOP_DIMS} = [{names}]")
             if self.node in self.schedules:
-                attributes.append(f'{LOOP_SCHEDULE} = "{self.schedules[self.node]}"')
+                text = self.schedules[self.node].replace("\\", "\\\\").replace('"', '\\"')
+                attributes.append(f'{LOOP_SCHEDULE} = "{text}"')
         if self.device is not None:
             attributes.append(f'{DEVICE} = "{self.device}"')
         return attributes

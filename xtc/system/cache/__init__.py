@@ -4,11 +4,11 @@
 Nothing here knows what an artefact is: an entry is a folder of files under a key.
 """
 
+from xtc.system.cache.cache_folder import CacheWarning
 from xtc.system.cache.canonical import NoCanonicalFormError, canonical_text
 from xtc.system.cache.configured import configured_cache
 from xtc.system.cache.fingerprint import CodeFingerprint, NoFingerprintError, code_fingerprint
 from xtc.system.cache.key import cache_key
-from xtc.system.cache.place import CacheWarning
 from xtc.system.cache.store import ArtifactCache, Entry, Removed
 
 __all__ = [

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xtc.system.cache import usage
+from xtc.system.cache.cache_folder import CacheFolder, warn_once
 from xtc.system.cache.entry import (
     BadEntryError,
     UnreadableEntryError,
@@ -25,7 +26,6 @@ from xtc.system.cache.entry import (
     write_entry,
 )
 from xtc.system.cache.key import cache_key, is_key
-from xtc.system.cache.place import CachePlace, warn_once
 from xtc.system.workspace import sweep
 
 _log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class ArtifactCache:
         """
         path = self._entry_path(key)
         try:
-            self._place.prepare()
+            self._folder.prepare()
             if not path.is_dir() and self._move_in(folder, path):
                 self._count(path)
             return path.is_dir()
@@ -109,9 +109,9 @@ class ArtifactCache:
         """Every entry, that used last first. Raises OSError where the cache cannot be used."""
         if not os.path.lexists(self.root):
             return []
-        self._place.prepare()
+        self._folder.prepare()
         found = []
-        for path in self._place.entries.iterdir():
+        for path in self._folder.entries.iterdir():
             with contextlib.suppress(FileNotFoundError):
                 if is_key(path.name):
                     used = path.lstat().st_mtime
@@ -138,17 +138,17 @@ class ArtifactCache:
         return removed
 
     @property
-    def _place(self) -> CachePlace:
-        return CachePlace(self.root)
+    def _folder(self) -> CacheFolder:
+        return CacheFolder(self.root)
 
     def _entry_path(self, key: str) -> Path:
         if not is_key(key):
             raise ValueError(f"{key!r} is not a key")
-        return self._place.entries / key
+        return self._folder.entries / key
 
     @contextlib.contextmanager
     def _temporary(self) -> Iterator[Path]:
-        with self._place.workspace.folder() as folder:
+        with self._folder.workspace.folder() as folder:
             yield Path(folder)
 
     def _read(self, key: str, into: Path | None) -> bool:
@@ -169,7 +169,7 @@ class ArtifactCache:
         if not os.path.lexists(self.root):
             return False
         try:
-            self._place.prepare()
+            self._folder.prepare()
         except OSError as error:
             warn_once(self.root, "use", error)
             return False
@@ -206,7 +206,7 @@ class ArtifactCache:
     def _recount(self, size: int) -> None:
         if not self.root.is_dir():
             return
-        sweep(self._place.workspace.root)
+        sweep(self._folder.workspace.root)
         with self._temporary() as temporary:
             usage.reset(self.root, size, temporary / "usage")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema.builtins import (
-    descriptors,
+    descriptor_calls,
     handles,
     layout,
     library,
@@ -17,7 +17,7 @@ from xtc_targets.wse.sema.builtins import (
 )
 from xtc_targets.wse.sema.builtins.table import TABLE, Builtin
 
-SUBJECTS = (numbers, types, handles, layout, tile, descriptors, operations, library)
+SUBJECTS = (numbers, types, handles, layout, tile, descriptor_calls, operations, library)
 """The files that declare them."""
 
 

@@ -12,7 +12,7 @@ from xtc_targets.wse.sema.convert import convert
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known
 from xtc_targets.wse.sema.facts import Export, Fifo, QueueConfig, TaskBinding, TileFacts
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.places import place_of
+from xtc_targets.wse.sema.lvalues import place_of
 from xtc_targets.wse.sema.routes import color_config
 from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value
 

@@ -46,7 +46,7 @@ refused_data({"i[:16]": {}, "i[16:]": {}, "j": {}})
 # A split is made once, of what the loops around leave.
 refused_data({"i": {"i[:16]": {}}})
 # CHECK:      C: 'i' cannot be 'i[:16]'
-# CHECK-NEXT:   hint: one of: buffer, distribute, fuse, fuse_consumer, pack, parallelize
+# CHECK-NEXT:   hint: one of: buffer, distribute, external, fuse, fuse_consumer, pack, parallelize
 refused_data({"i": {}, "i#8": {}, "i[:4]": {}, "i[4:16]": {}})
 # CHECK:      the split of 'i' of C ends at 16, not at 8
 # CHECK-NEXT:   note: the loops around leave 8 of 32 elements of 'i'

@@ -4,9 +4,9 @@
 
 import xtc
 import xtc.ops as O
-from xtc_targets.mppa import MppaConfig, MppaDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
 
-with MppaDevice() as first, MppaDevice(MppaConfig(arch="kv3-1", clusters=3)) as second:
+with MppaDevice() as first, MppaDevice(MppaOptions(arch="kv3-1", clusters=3)) as second:
     a = O.tensor((32, 48), name="A")
     b = O.tensor((48, 16), name="B", device=first)
     with O.graph(name="relay") as gb:

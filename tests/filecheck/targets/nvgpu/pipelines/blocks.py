@@ -9,9 +9,9 @@ import sys
 import xtc
 import xtc.ops as O
 from xtc.driver import prepare
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-gpu = NvgpuDevice(NvgpuConfig(platform="hw", arch="sm_90a"))
+gpu = NvgpuDevice(NvgpuOptions(platform="hw", arch="sm_90a"))
 a = O.tensor((256, 64), name="A", device=gpu)
 b = O.tensor((64, 512), name="B", device=gpu)
 with O.graph(name="f") as graph:

@@ -7,9 +7,9 @@ import sys
 
 import xtc.ops as O
 from xtc.driver import prepare
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-gpu = NvgpuDevice(NvgpuConfig(platform="hw", arch=sys.argv[1]))
+gpu = NvgpuDevice(NvgpuOptions(platform="hw", arch=sys.argv[1]))
 x = O.tensor((70, 33), name="X", device=gpu)
 with O.graph(name="f") as graph:
     O.exp(x, name="Y", device=gpu)

@@ -7,9 +7,9 @@ import sys
 
 import xtc.ops as O
 from xtc.driver import prepare
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-gpu = NvgpuDevice(NvgpuConfig(platform="hw", arch=sys.argv[1]))
+gpu = NvgpuDevice(NvgpuOptions(platform="hw", arch=sys.argv[1]))
 a = O.tensor((4096, 512), "float16", name="A", device=gpu)
 b = O.tensor((512, 4096), "float16", name="B", device=gpu)
 bias = O.tensor((4096,), "float16", name="bias", device=gpu)

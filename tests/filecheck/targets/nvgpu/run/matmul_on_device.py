@@ -8,9 +8,9 @@ import numpy as np
 
 import xtc
 import xtc.ops as O
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-gpu = NvgpuDevice(NvgpuConfig(sim_schedule="shuffled"))
+gpu = NvgpuDevice(NvgpuOptions(sim_schedule="shuffled"))
 
 rows, columns, depth = 4, 8, 16
 a = O.tensor((rows, depth), "float32", name="A")  # lives on the host

@@ -4,11 +4,11 @@
 
 import xtc
 import xtc.ops as O
-from xtc_targets.mppa import MppaConfig, MppaDevice
-from xtc_targets.nvgpu import NvgpuConfig, NvgpuDevice
+from xtc_targets.mppa import MppaDevice, MppaOptions
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 
-shuffled = NvgpuConfig(arch="sm_80", sim_schedule="shuffled")
-with NvgpuDevice(shuffled) as gpu, MppaDevice(MppaConfig(clusters=3)) as mppa:
+shuffled = NvgpuOptions(arch="sm_80", sim_schedule="shuffled")
+with NvgpuDevice(shuffled) as gpu, MppaDevice(MppaOptions(clusters=3)) as mppa:
     a = O.tensor((32, 48), name="A")
     b = O.tensor((48, 16), name="B", device=gpu)
     with O.graph(name="relay") as gb:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fill-borders: only the border of a padded tensor is filled; threads share large insides."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.structured import shape_of
+from xtc.ir.builders.affine import digits
+from xtc.ir.builders.control import forall
+from xtc.ir.builders.numbers import linear_offset
+from xtc.ir.builders.slices import extract_slice
+from xtc.ir.mlir import InsertionPoint, Operation, all_operations
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._padding import Padding, filled, is_stored, padding_of, slabs
+
+_PARALLEL_ELEMENTS = 1 << 18  # of an inside that are worth waking threads for
+_PARTS = 32  # that share out well among threads
+
+
+@dataclass(frozen=True)
+class FillBorders(Pass):
+    """Fill only the border around an inserted tensor, instead of the whole tensor before.
+
+    Each dimension has a slab before the inside and a slab after it. Contiguous slabs stay in one
+    piece: those above and below an image are as wide as the padded image.
+
+    Before:
+        %f = linalg.fill ins(%v) outs(%e : tensor<6x10xf32>)
+        %p = tensor.insert_slice %x into %f[1, 1] [4, 8] [1, 1]
+    After:
+        %s = tensor.extract_slice %e[0, 0] [1, 10] [1, 1]
+        %t = linalg.fill ins(%v) outs(%s)
+        %u = tensor.insert_slice %t into %e[0, 0] [1, 10] [1, 1]  (and three more)
+        %p = tensor.insert_slice %x into %w[1, 1] [4, 8] [1, 1]
+
+    An inside that no operation here computes is copied; a large one by an `scf.forall` over its
+    rows.
+
+    Attributes:
+        parallel: whether threads share loops.
+    """
+
+    name: ClassVar[str] = "fill-borders"
+    parallel: bool = False
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for op in all_operations(module):
+                padding = padding_of(op)
+                if padding is not None:
+                    _narrow(padding)
+                    if self.parallel and _is_long_copy(padding):
+                        _share(padding)
+
+
+def _narrow(padding: Padding) -> None:
+    """Fill the slabs around the inside where it is inserted."""
+    around = padding.fill.operands[1]
+    ip = InsertionPoint(padding.op)
+    with padding.fill.location:
+        for slab in slabs(shape_of(around), padding.offsets, shape_of(padding.inside)):
+            around = filled(padding, around, slab.offsets, slab.sizes, ip)
+    padding.op.operands[1] = around
+    padding.fill.erase()
+
+
+def _is_long_copy(padding: Padding) -> bool:
+    """True where the inside is large, and in a buffer already."""
+    return math.prod(shape_of(padding.inside)) >= _PARALLEL_ELEMENTS and is_stored(padding.inside)
+
+
+def _share(padding: Padding) -> None:
+    """Copy the inside by a parallel loop over as few leading dimensions as make enough parts."""
+    source, around = padding.op.operands
+    shape = shape_of(source)
+    depth = next((d for d in range(1, len(shape)) if math.prod(shape[:d]) >= _PARTS), len(shape))
+    counts = shape[:depth]
+    with padding.op.location:
+        loop = forall(math.prod(counts), None, [around], InsertionPoint(padding.op))
+        places = digits(loop.number, counts, loop.ip)
+        rest = [0 for _ in shape[depth:]]
+        row = extract_slice(source, [*places, *rest], [1] * depth + [*shape[depth:]], loop.ip)
+        shifted = [
+            linear_offset([(place, 1), (offset, 1)], loop.ip)
+            for place, offset in zip([*places, *rest], padding.offsets, strict=True)
+        ]
+        loop.write(row, loop.shared[0], shifted)
+    padding.result.replace_all_uses_with(loop.op.results[0])
+    padding.op.erase()

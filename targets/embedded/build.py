@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the lowered module to an image for a board, and the map of its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.codegen.llvm import compile_ir, data_object
+from xtc.core.errors import DeviceMemoryError
+from xtc.interfaces.artifact import MANIFEST_FILE, Argument, Artifact, Manifest, file_hash
+from xtc.interfaces.memory_map import MemoryMap, Symbol
+from xtc.interfaces.target import BuildRequest
+from xtc_targets.embedded.link.elf import read_object
+from xtc_targets.embedded.link.executable import executable
+from xtc_targets.embedded.link.linker import RAM, Layout, Linked, link
+from xtc_targets.embedded.options import EmbeddedOptions
+from xtc_targets.embedded.passes import ARENA
+from xtc_targets.embedded.passes.plan_memory import planned
+from xtc_targets.embedded.support import support_objects
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+
+IMAGE = "image.elf"
+RESET, ENTRY = "xtc_reset", "xtc_entry"
+_ROOTS = ("xtc_vectors", ENTRY)
+_ALIGN = 4
+
+
+@dataclass(frozen=True)
+class Program:
+    """A graph's machine code, before it is linked.
+
+    Attributes:
+        objects: relocatable files: the code, and the constants where there are any.
+        plan: buffers in the arena, as `plan-memory` describes them.
+    """
+
+    objects: tuple[bytes, ...]
+    plan: tuple[Mapping[str, int | str], ...]
+
+
+def write_artifact(
+    lowered: Operation,
+    request: BuildRequest,
+    options: EmbeddedOptions,
+    toolchain: Mapping[str, str],
+    folder: Path,
+) -> Artifact:
+    """Write the image and its manifest. Raises DeviceMemoryError where the board is too small."""
+    program = compiled(lowered, request, options)
+    linked = linked_program(program, options)
+    arguments, memory = _with_arguments(request, program, linked)
+    (folder / IMAGE).write_bytes(executable(replace(linked, memory=memory), RESET))
+    manifest = Manifest(
+        entry=request.entry,
+        target="embedded",
+        arguments=arguments,
+        toolchain=dict(toolchain),
+        flops=request.flops,
+        files={IMAGE: file_hash(folder / IMAGE)},
+        memory=memory,
+    )
+    (folder / MANIFEST_FILE).write_text(manifest.to_json())
+    return Artifact(manifest, folder)
+
+
+def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions) -> Program:
+    """The objects of a program. Raises CompileError."""
+    machine = options.description.core.machine
+    text, name = _ir(lowered, request), request.entry
+    objects = [compile_ir(text, machine, opt=options.opt_level, name=name, static=True)]
+    if request.constants:
+        align = 16 if options.description.core.vector_bits else _ALIGN
+        objects.append(data_object(request.constants, machine, align=align))
+    return Program(tuple(objects), tuple(planned(lowered)))
+
+
+def linked_program(program: Program, options: EmbeddedOptions) -> Linked:
+    """The program at its addresses. Raises DeviceMemoryError where the board is too small."""
+    board = options.description
+    objects = [read_object(data) for data in program.objects]
+    layout = Layout(board.flash, board.ram, options.stack_bytes)
+    try:
+        return link([*objects, *support_objects(board.core)], layout, _ROOTS)
+    except DeviceMemoryError as error:
+        error.notes = (*error.notes, *_largest_buffers(program))
+        raise
+
+
+def assembly(lowered: Operation, request: BuildRequest, options: EmbeddedOptions) -> str:
+    """The program's code as assembly."""
+    text = compile_ir(
+        _ir(lowered, request),
+        options.description.core.machine,
+        opt=options.opt_level,
+        kind="assembly",
+        name=request.entry,
+        static=True,
+    )
+    return text.decode()
+
+
+def _ir(lowered: Operation, request: BuildRequest) -> str:
+    """LLVM IR of the program, whose entry has a name that start-up code knows."""
+    from xtc.ir.llvm_ir import translate_to_llvm_ir
+
+    return f'{translate_to_llvm_ir(lowered)}\n@{ENTRY} = alias void (), ptr @"{request.entry}"\n'
+
+
+def _with_arguments(
+    request: BuildRequest, program: Program, linked: Linked
+) -> tuple[tuple[Argument, ...], MemoryMap]:
+    """The arguments with their symbols, and the map with those and all buffers."""
+    base = linked.addresses[ARENA]
+    names = {f"argument{n}": a.name for n, a in enumerate(request.arguments)}
+    symbols = []
+    for buffer in program.plan:
+        name = names.get(str(buffer["name"]), f"{buffer['name']} (temporary)")
+        at, nbytes = base + int(buffer["offset"]), int(buffer["bytes"])
+        symbols.append(Symbol(f"{request.entry}.{name}", RAM, at, nbytes))
+    arguments = tuple(replace(a, symbol=f"{request.entry}.{a.name}") for a in request.arguments)
+    return arguments, replace(linked.memory, symbols=(*linked.memory.symbols, *symbols))
+
+
+def _largest_buffers(program: Program) -> list[str]:
+    largest = sorted(program.plan, key=lambda buffer: -int(buffer["bytes"]))[:8]
+    return [
+        f"{buffer['bytes']} bytes in the arena: {buffer['name']}, "
+        f"from call {buffer['begin']} to {buffer['end']}"
+        for buffer in largest
+    ]

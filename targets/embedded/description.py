@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards and their cores as frozen data."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.interfaces.memory_map import Region
+from xtc_targets.embedded.link.linker import FLASH, RAM
+
+if TYPE_CHECKING:
+    from xtc.codegen.llvm import Machine
+
+_BOARDS = Path(__file__).parent / "boards"
+_MAX_FILE = 64 << 10
+_PAGE = 4096  # what the simulator maps
+
+
+@dataclass(frozen=True)
+class Core:
+    """A processor core, as its Technical Reference Manual describes it.
+
+    Attributes:
+        name: as LLVM and QEMU call it.
+        triple: LLVM's triple of bare-metal code for it.
+        features: of the core beyond LLVM's defaults for its name.
+        bits: width of an address.
+        fpu: whether it computes with float32.
+        doubles: whether it computes with float64.
+        dsp: whether it has dual 16-bit multiply-adds (SMLAD).
+        fma: whether a multiply-add is one instruction.
+        vector_bits: width of a vector register; 0 for none.
+        divides: whether it has division.
+        cycle_counter: whether it has the DWT's cycle counter.
+    """
+
+    name: str
+    triple: str
+    features: str = ""
+    bits: int = 32
+    fpu: bool = False
+    doubles: bool = False
+    dsp: bool = False
+    fma: bool = False
+    vector_bits: int = 0
+    divides: bool = True
+    cycle_counter: bool = True
+
+    @property
+    def machine(self) -> Machine:
+        """What LLVM generates code for."""
+        from xtc.codegen.llvm import Machine
+
+        return Machine.of(self.triple, self.name, self.features)
+
+
+_V7 = "thumbv7em-none-eabihf"
+
+
+def _with_dsp(name: str, triple: str, features: str = "", *, doubles: bool = False) -> Core:
+    return Core(name, triple, features, fpu=True, doubles=doubles, dsp=True, fma=True)
+
+
+_CORES = {
+    # Armv6-M: no FPU, no division, 32-bit products of 32 bits (Arm DDI 0484C, 1.1 and 3.3).
+    "cortex-m0plus": Core(
+        "cortex-m0plus", "thumbv6m-none-eabi", divides=False, cycle_counter=False
+    ),
+    # FPv4-SP and the DSP extension (Arm 100166_0001, 3.3 and 7.1).
+    "cortex-m4": _with_dsp("cortex-m4", _V7),
+    # FPv5 in double or in single precision, two instructions at once (Arm DDI 0489F, 2.1 and 8.1).
+    "cortex-m7": _with_dsp("cortex-m7", _V7, doubles=True),
+    "cortex-m7-single": _with_dsp("cortex-m7", _V7, "-fp64"),
+    # FPv5-SP and the DSP extension (Arm 100230_0100, 2.1).
+    "cortex-m33": _with_dsp("cortex-m33", "thumbv8m.main-none-eabihf"),
+    # Advanced SIMD; no dot products (Arm DDI 0500J, 1.2).
+    "cortex-a53": Core(
+        "cortex-a53",
+        "aarch64-none-elf",
+        bits=64,
+        fpu=True,
+        doubles=True,
+        fma=True,
+        vector_bits=128,
+        cycle_counter=False,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class BoardDescription:
+    """A board.
+
+    Attributes:
+        name: of its file.
+        machine: what it is, in words.
+        core: its processor.
+        flash, ram: the memories that a program gets.
+        clock_hz: the core's highest clock.
+        flash_wait_states: clocks that a read of flash waits at that clock.
+        probe: the name that debug probes have for the machine; "" where none reaches it.
+    """
+
+    name: str
+    machine: str
+    core: Core
+    flash: Region
+    ram: Region
+    clock_hz: int
+    flash_wait_states: int
+    probe: str = ""
+
+
+def board_names() -> list[str]:
+    """All boards that have a file."""
+    return sorted(path.stem for path in _BOARDS.glob("*.yaml"))
+
+
+def board_named(name: str) -> BoardDescription:
+    """A board by the name of its file, or one in a YAML file of the user's.
+
+    Raises UserError for names that no file has, and for files that describe no board.
+    """
+    if name.endswith((".yaml", ".yml")):
+        return _read(Path(name))
+    if name not in board_names():
+        raise UserError(
+            f"there is no board '{name}'",
+            hints=[*did_you_mean(name, board_names()), "or name a YAML file of a board of yours"],
+        )
+    return _shipped(name)
+
+
+@functools.lru_cache(maxsize=64)
+def _shipped(name: str) -> BoardDescription:
+    return _read(_BOARDS / f"{name}.yaml")
+
+
+def _read(path: Path) -> BoardDescription:
+    try:
+        if path.stat().st_size > _MAX_FILE:
+            raise ValueError(f"it is larger than {_MAX_FILE >> 10} KiB")
+        return _board(path.stem, yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
+        raise UserError(f"the file describes no board: {error}", where=path) from None
+
+
+def _board(name: str, data: dict[str, object]) -> BoardDescription:
+    known = {"core", "machine", "flash", "ram", "clock_hz", "flash_wait_states", "probe"}
+    for key in data.keys() - known:
+        raise ValueError(f"unknown field '{key}'")
+    core = str(data["core"])
+    if core not in _CORES:
+        raise ValueError(f"unknown core '{core}', one of: {', '.join(_CORES)}")
+    return BoardDescription(
+        name,
+        str(data.get("machine", name)),
+        _CORES[core],
+        _region(FLASH, data["flash"]),
+        _region(RAM, data["ram"]),
+        _number(data["clock_hz"]),
+        _number(data.get("flash_wait_states", 0)),
+        str(data.get("probe", "")),
+    )
+
+
+def _region(name: str, data: object) -> Region:
+    if not isinstance(data, dict) or set(data) != {"address", "bytes"}:
+        raise ValueError(f"{name.lower()} has an address and bytes")
+    region = Region(name, _number(data["address"]), _number(data["bytes"]))
+    if region.address % _PAGE or region.nbytes % _PAGE or not region.nbytes:
+        raise ValueError(f"address and bytes of {name.lower()} are multiples of {_PAGE}")
+    return region
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 48:
+        raise ValueError(f"{value!r} is no whole number from 0 on")
+    return value

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board with a program on it: simulated, or reached by a debug probe."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import ClassVar
+
+from xtc.core.checks import one_of, whole
+from xtc.core.errors import (
+    ArtifactError,
+    DeviceLost,
+    DeviceMemoryError,
+    DeviceNotFound,
+    UserError,
+    did_you_mean,
+)
+from xtc.core.numbering import Numbering
+from xtc.interfaces.artifact import Artifact
+from xtc.runtime import Board
+from xtc_targets.embedded.build import ENTRY, IMAGE
+from xtc_targets.embedded.description import BoardDescription, board_named
+from xtc_targets.embedded.link import elf
+from xtc_targets.embedded.link.executable import Executable, read_executable
+from xtc_targets.embedded.simulator import SimulatedMachine
+
+PLATFORMS = ("sim", "qemu", "hw")
+_numbers = Numbering()
+
+
+class EmbeddedBoard(Board):
+    """A board by its name, for programs of the target `embedded`.
+
+    Args:
+        board: the name of a board, or the path of a YAML file that describes one.
+        platform: `sim`, the simulator.
+        instruction_limit: halfwords of instructions in a run after which it is taken for endless.
+    """
+
+    image_file: ClassVar[str] = IMAGE
+
+    def __init__(
+        self,
+        board: str = "nucleo-l4r5zi",
+        platform: str = "sim",
+        *,
+        instruction_limit: int = 4_000_000_000,
+    ) -> None:
+        one_of("platform", platform, PLATFORMS)
+        whole("instruction_limit", instruction_limit, 1, 1 << 62)
+        if platform != "sim":
+            raise DeviceNotFound(
+                f"platform {platform} is not supported yet", hints=["platform='sim' simulates"]
+            )
+        self.board = board
+        self.platform = platform
+        self.description: BoardDescription = board_named(board)
+        self._limit = instruction_limit
+        self._machine: SimulatedMachine | None = None
+        self._image: Executable | None = None
+        self._inputs: dict[str, bytes] = {}
+        self._stack = 0
+        self._ran: dict[str, int] = {}
+        self._id = _numbers.take()
+        self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
+        self._is_open = True
+
+    target_name = "embedded"
+    is_modelled = True
+
+    @property
+    def device_arch(self) -> str:
+        return self.description.core.name
+
+    @property
+    def device_name(self) -> str:
+        return f"embedded{self._id}"
+
+    @property
+    def device_id(self) -> int:
+        return self._id
+
+    def check_code(self, artifact: Artifact) -> None:
+        board = self.description
+        here = {
+            "cpu": board.core.name,
+            "flash": f"{board.flash.address:#x}+{board.flash.nbytes}",
+            "ram": f"{board.ram.address:#x}+{board.ram.nbytes}",
+        }
+        for name, value in here.items():
+            found = artifact.manifest.toolchain.get(name)
+            if found != value:
+                raise ArtifactError(
+                    f"the program is for {artifact.manifest.toolchain.get('board')} "
+                    f"({name} {found}), and {self.device_name} is a {board.name} ({name} {value})",
+                    hints=[f"compile for this board: board='{board.name}'"],
+                )
+
+    def flash(self, image: bytes) -> None:
+        """Put an ELF file on the board and start it.
+
+        Raises ArtifactError where it is no image for this core, DeviceMemoryError where it does not
+        fit.
+        """
+        self._require_open()
+        program = read_executable(image)
+        wanted = elf.AARCH64 if self.description.core.bits == 64 else elf.ARM
+        if program.machine != wanted:
+            raise ArtifactError(f"the image is not for {self.description.core.name}")
+        region = self.description.flash
+        end = program.address + len(program.flash)
+        if not region.address <= program.address <= end <= region.address + region.nbytes:
+            raise DeviceMemoryError(
+                f"the image is at {program.address:#x} to {end:#x}, and {region.name} of "
+                f"{self.description.name} at {region.address:#x} has {region.nbytes} bytes"
+            )
+        self._forget()
+        self._image = program
+        self._machine = SimulatedMachine(self.description, program, self._limit)
+
+    def write(self, symbol: str, data: bytes) -> None:
+        address, nbytes = self._symbol(symbol)
+        if len(data) != nbytes:
+            raise UserError(f"'{symbol}' has {nbytes} bytes, not {len(data)}")
+        self._inputs[symbol] = bytes(data)
+        self._running().write(address, self._inputs[symbol])
+
+    def read(self, symbol: str) -> bytes:
+        address, nbytes = self._symbol(symbol)
+        return self._running().read(address, nbytes)
+
+    def run(self, repeat: int = 1) -> None:
+        """Run the program; before each further run, its inputs are written again.
+
+        Inputs may share memory with other arrays, and be overwritten by them.
+        """
+        whole("repeat", repeat, 1, 1 << 31)
+        machine = self._running()
+        machine.paint_stack()
+        try:
+            for number in range(repeat):
+                if number:
+                    for symbol, data in self._inputs.items():
+                        machine.write(self._symbol(symbol)[0], data)
+                machine.call(ENTRY)
+        finally:
+            self._stack = max(self._stack, machine.stack_bytes())
+
+    def counters(self) -> Mapping[str, float]:
+        """Exact counts, since the board was opened, and bytes of the program that is on it.
+
+        embedded.INSTRUCTIONS, and of each operator embedded.INSTRUCTIONS.<name>;
+        embedded.FLASH_BYTES; embedded.STACK_BYTES, the most that was in use; embedded.RAM_BYTES,
+        variables, arena and that stack.
+        """
+        counts = self._instructions()
+        found = {"embedded.INSTRUCTIONS": float(sum(counts.values()))}
+        found |= {f"embedded.INSTRUCTIONS.{name}": float(n) for name, n in counts.items()}
+        if self._image is not None:
+            symbols = self._image.symbols
+            variables = symbols["xtc_zero_end"][0] - symbols["xtc_stack_end"][0]
+            found["embedded.FLASH_BYTES"] = float(len(self._image.flash))
+            found["embedded.STACK_BYTES"] = float(self._stack)
+            found["embedded.RAM_BYTES"] = float(variables + self._stack)
+        return found
+
+    def _instructions(self) -> dict[str, int]:
+        counts = dict(self._ran)
+        if self._machine is not None:
+            for name, count in self._machine.instructions().items():
+                counts[name] = counts.get(name, 0) + count
+        return counts
+
+    def peak_flops(self, dtype: str) -> float:
+        """0: no timing is known."""
+        return 0.0
+
+    def close(self) -> None:
+        self._forget()
+        self._is_open = False
+        self._give_number_back()
+
+    def _forget(self) -> None:
+        self._ran = self._instructions()
+        if self._machine is not None:
+            self._machine.close()
+        self._machine = self._image = self._flashed = None
+        self._inputs = {}
+        self._stack = 0
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise DeviceLost(f"{self.device_name} is closed")
+
+    def _running(self) -> SimulatedMachine:
+        self._require_open()
+        if self._machine is None:
+            raise DeviceLost(f"{self.device_name} has no program", hints=["flash one first"])
+        return self._machine
+
+    def _symbol(self, name: str) -> tuple[int, int]:
+        self._running()
+        assert self._image is not None  # noqa: S101  there is a program
+        known = self._image.symbols
+        if name not in known:
+            raise UserError(f"the program has no symbol '{name}'", hints=did_you_mean(name, known))
+        return known[name]

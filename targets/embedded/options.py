@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of code for boards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.core.checks import whole
+from xtc.core.errors import UserError
+from xtc_targets.embedded.description import BoardDescription, board_named
+
+
+@dataclass(frozen=True)
+class EmbeddedOptions:
+    """Options of `xtc.compile(..., target="embedded")`.
+
+    Attributes:
+        board: the name of a board, or the path of a YAML file that describes one.
+        stack_bytes: RAM for the stack.
+        opt_level: LLVM's optimisation level, 0 to 3.
+    """
+
+    board: str = "nucleo-l4r5zi"
+    stack_bytes: int = 2048
+    opt_level: int = 3
+
+    def __post_init__(self) -> None:
+        if self.opt_level not in (0, 1, 2, 3):
+            raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
+        whole("stack_bytes", self.stack_bytes, 256, 1 << 24)
+        board_named(self.board)
+
+    @property
+    def description(self) -> BoardDescription:
+        """The board."""
+        return board_named(self.board)

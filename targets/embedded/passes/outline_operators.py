@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""outline-operators: what each node of the graph computes becomes a function of the program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.analysis.linalg_ops import graph_node
+from xtc.ir.attributes import NODE
+from xtc.ir.builders.functions import call, function
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    FunctionType,
+    InsertionPoint,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    all_operations,
+    func,
+)
+from xtc.ir.partition import symbol_of
+from xtc.ir.passes import Pass
+from xtc_passes.local._functions import functions
+from xtc_targets.embedded.passes import OPERATOR
+
+_LEFT = (
+    "arith.constant",
+    "func.call",
+    "func.return",
+    "memref.alloc",
+    "memref.alloca",
+    "memref.dealloc",
+    "memref.get_global",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.reinterpret_cast",
+    "memref.subview",
+)
+
+
+@dataclass(frozen=True)
+class OutlineOperators(Pass):
+    """Move the operations of each node of the graph into a function of its own.
+
+    Size, instructions and faults of a program are then those of its operators, by the symbols of
+    the image. Arguments are the buffers of other functions; constants are read in place.
+
+    Before:
+        linalg.fill {__xtc_id_c.init_} outs(%y)
+        linalg.conv_2d_nhwc_hwcf {__xtc_id_c_} ins(%x, %w) outs(%y)
+    After:
+        call @net.op.c(%x, %y)
+        func.func private @net.op.c(%x: memref<..> {llvm.noalias}, %y: memref<..> {llvm.noalias})
+    """
+
+    name: ClassVar[str] = "outline-operators"
+
+    def run(self, module: Operation) -> None:
+        with module.context, module.location:
+            for entry in functions(module):
+                names: set[str] = set()
+                for group in _groups(entry):
+                    if group.node is not None and not _is_read_elsewhere(group):
+                        _outline(group, entry, _unique(group.node, names))
+
+
+@dataclass
+class _Group:
+    """Operations of one node, which follow each other."""
+
+    node: str | None
+    operations: list[Operation] = field(default_factory=list)
+
+
+def _groups(entry: Operation) -> list[_Group]:
+    """The operations of a function by node; those of no node belong to the next."""
+    found: list[_Group] = []
+    for op in [op.operation for op in entry.regions[0].blocks[0].operations]:
+        if op.name in _LEFT:
+            continue
+        node = next(_nodes(op), None)
+        last = found[-1] if found else None
+        if last is not None and last.node in (None, node):
+            last.node = node
+        else:
+            found.append(last := _Group(node))
+        last.operations.append(op)
+    return found
+
+
+def _nodes(op: Operation) -> Iterator[str]:
+    """The nodes that an operation computes, the last first: that of a fused loop's result."""
+    for inner in reversed(all_operations(op)):
+        name = graph_node(inner)
+        if name is None and NODE in inner.attributes:
+            name = StringAttr(inner.attributes[NODE]).value.partition(".")[0]
+        if name is not None:
+            yield name
+
+
+def _is_read_elsewhere(group: _Group) -> bool:
+    """Whether another operation uses a result."""
+    return any(True for op in group.operations for result in op.results for _ in result.uses)
+
+
+def _unique(name: str, names: set[str]) -> str:
+    numbered = (f"{name}.{number}" for number in itertools.count(2))
+    found = next(n for n in itertools.chain([name], numbered) if n not in names)
+    names.add(found)
+    return found
+
+
+def _without_alignment(attributes: DictAttr) -> dict[str, Attribute]:
+    """What is known of an argument; `plan-memory` decides how it is aligned."""
+    return {entry.name: entry.attr for entry in attributes if entry.name != "llvm.align"}
+
+
+def _outline(group: _Group, entry: Operation, node: str) -> None:
+    """Move a group to a function before `entry`, and call that in its place."""
+    name = f"{symbol_of(entry)}{OPERATOR}{node}"
+    last = group.operations[-1]
+    place = InsertionPoint(last)
+    attributes = {
+        "passthrough": ArrayAttr.get([StringAttr.get("noinline"), StringAttr.get("nounwind")]),
+        "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
+        NODE: StringAttr.get(node),
+    }
+    with last.location:
+        marker = call(name, [], ip=place)
+        made, block = function(
+            name, [], private=True, attributes=attributes, ip=InsertionPoint(entry)
+        )
+        for op in group.operations:
+            block.append(op)
+        with InsertionPoint(block):
+            func.return_([])
+        values = captured(made)
+        arguments = [block.add_argument(value.type, last.location) for value in values]
+        with InsertionPoint.at_block_begin(block):
+            redirect(made, values, arguments)
+        types = [value.type for value in values]
+        made.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
+        made.attributes["arg_attrs"] = ArrayAttr.get(
+            [DictAttr.get(_without_alignment(a)) for a in argument_attributes(values)]
+        )
+        call(name, values, ip=InsertionPoint(marker))
+        marker.erase()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of a board's program, from linalg on tensors to the llvm dialect."""
+
+from __future__ import annotations
+
+from xtc.ir.pipeline import Pipeline, Stage
+from xtc_passes.lower._sequences import NO_BF16, TO_BRANCHES, TO_LLVM, TO_MEMREFS, to_llvm
+from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
+from xtc_passes.lower.copy_by_loops import CopyByLoops
+from xtc_passes.lower.expand_math import ExpandMath
+from xtc_passes.lower.hoist_accumulators import HoistAccumulators
+from xtc_passes.lower.split_vectors import SplitVectors
+from xtc_passes.tensor.apply_schedules import ApplySchedules
+from xtc_passes.tensor.fill_borders import FillBorders
+from xtc_passes.tensor.fuse_elementwise import FuseElementwise
+from xtc_passes.tensor.unroll_loops import UnrollLoops
+from xtc_targets.embedded.description import Core
+from xtc_targets.embedded.passes.outline_operators import OutlineOperators
+from xtc_targets.embedded.passes.plan_memory import PlanMemory
+
+_WORDS = 32  # bits of what is split into where a core has no vectors
+
+SCHEDULED = Stage(
+    "scheduled",
+    (
+        "canonicalize",
+        # A chain of elementwise operations needs no memory in between.
+        FuseElementwise(),
+        ApplySchedules(),
+        "canonicalize",
+        # After fusion, which may compute what is padded where it is padded.
+        FillBorders(),
+        "canonicalize",
+        "cse",
+    ),
+)
+
+BUFFERIZED = Stage(
+    "bufferized",
+    (
+        *TO_MEMREFS,
+        # Buffers of an iteration exist once.
+        "func.func(buffer-loop-hoisting)",
+        UnrollLoops(),
+        # A board's core is alone.
+        "scf-forall-to-for",
+        "canonicalize",
+        "cse",
+    ),
+)
+
+
+def offloaded(core: Core) -> Stage:
+    """Functions of operators, and an address for every buffer."""
+    return Stage(
+        "offloaded",
+        (
+            OutlineOperators(),
+            PlanMemory(alignment=16 if core.vector_bits else 8),
+            "canonicalize",
+            "cse",
+        ),
+    )
+
+
+def lowered(core: Core) -> Stage:
+    """The llvm dialect, with indices as wide as the core's addresses."""
+    contract = (ContractMultiplyAdds(),) if core.fma else ()
+    return Stage(
+        "lowered",
+        (
+            CopyByLoops(),
+            # There is no C library.
+            ExpandMath(),
+            SplitVectors(bits=core.vector_bits or _WORDS),
+            "func.func(fold-memref-alias-ops)",
+            "canonicalize",
+            "cse",
+            # An accumulator's address is seen not to change once it is computed outside of loops.
+            "loop-invariant-code-motion",
+            HoistAccumulators(),
+            "convert-linalg-to-loops",
+            "canonicalize",
+            *contract,
+            *NO_BF16,
+            *TO_BRANCHES,
+            *(TO_LLVM if core.bits == 64 else to_llvm(core.bits)),
+        ),
+    )
+
+
+def embedded_pipeline(core: Core) -> Pipeline:
+    """All stages, in order."""
+    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, offloaded(core), lowered(core)))

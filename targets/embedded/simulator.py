@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board's core and memories under unicorn, with an exact count of instructions.
+
+Unicorn reports each basic block that runs. A function in machine code, made by LLVM when the first
+board is opened, counts the blocks; how many instructions one has is looked up afterwards. Caches,
+flash waits and peripherals are not simulated.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from xtc.core.errors import DeviceFault, DeviceNotFound, DeviceTimeout
+from xtc_targets.embedded.description import BoardDescription
+from xtc_targets.embedded.link.executable import Executable
+from xtc_targets.embedded.link.linker import STACK
+from xtc_targets.embedded.passes import OPERATOR
+
+_PAGE = 4096
+_POISON, _STACK_PAINT = 0xA5, 0x5A
+_SYSTEM = ((0xE0000000, 0x2000), (0xE000E000, 0x1000))  # cycle counter; system control space
+_COUNT_IR = """
+define void @count(ptr %uc, i64 %address, i32 %size, ptr %state) {
+  %base = load i64, ptr %state
+  %offset = sub i64 %address, %base
+  %place = lshr i64 %offset, 1
+  %words.at = getelementptr i64, ptr %state, i64 1
+  %words = load i64, ptr %words.at
+  %inside = icmp ult i64 %place, %words
+  br i1 %inside, label %found, label %end
+found:
+  %counts.at = getelementptr i64, ptr %state, i64 2
+  %counts = load ptr, ptr %counts.at
+  %sizes.at = getelementptr i64, ptr %state, i64 3
+  %sizes = load ptr, ptr %sizes.at
+  %count.at = getelementptr i64, ptr %counts, i64 %place
+  %count = load i64, ptr %count.at
+  %more = add i64 %count, 1
+  store i64 %more, ptr %count.at
+  %size.at = getelementptr i32, ptr %sizes, i64 %place
+  store i32 %size, ptr %size.at
+  %left.at = getelementptr i64, ptr %state, i64 4
+  %left = load i64, ptr %left.at
+  %taken = lshr i32 %size, 1
+  %wide = zext i32 %taken to i64
+  %less = sub i64 %left, %wide
+  store i64 %less, ptr %left.at
+  %over = icmp slt i64 %less, 0
+  br i1 %over, label %stop, label %end
+stop:
+  %stop.at = getelementptr i64, ptr %state, i64 5
+  %function = load ptr, ptr %stop.at
+  %status = call i32 %function(ptr %uc)
+  br label %end
+end:
+  ret void
+}
+"""
+
+
+def unavailable() -> str | None:
+    """None where programs can be simulated, else the reason why not."""
+    if importlib.util.find_spec("unicorn") is None:
+        return "the package unicorn is not installed: pip install unicorn"
+    return None
+
+
+class _State(ctypes.Structure):
+    """What the counting function reads and writes."""
+
+    _fields_ = (
+        ("base", ctypes.c_uint64),
+        ("words", ctypes.c_uint64),
+        ("counts", ctypes.c_void_p),
+        ("sizes", ctypes.c_void_p),
+        ("left", ctypes.c_int64),
+        ("stop", ctypes.c_void_p),
+    )
+
+
+@dataclass
+class _Access:
+    """An access that the machine refused."""
+
+    what: str
+    address: int
+    nbytes: int
+
+
+@dataclass(eq=False)
+class SimulatedMachine:
+    """A core with a program in its flash; started by `reset`, then called.
+
+    Attributes:
+        board: what is simulated.
+        image: the program.
+        limit: halfwords of instructions in a call after which it is taken for endless.
+    """
+
+    board: BoardDescription
+    image: Executable
+    limit: int
+    _uc: Any = None
+    _state: _State = field(default_factory=_State)
+    _refused: _Access | None = None
+
+    def __post_init__(self) -> None:
+        if (reason := unavailable()) is not None:
+            raise DeviceNotFound(reason)
+        core = _core(self.board)
+        self._uc, self._registers = core.open()
+        self._halfwords = len(self.image.flash) // 2 + 1
+        self._counts = (ctypes.c_int64 * self._halfwords)()
+        self._sizes = (ctypes.c_int32 * self._halfwords)()
+        self._map()
+        self._count_blocks()
+        self._watch()
+        self._run(self.image.entry, self._address("xtc_ready"))
+        self.forget()
+
+    def close(self) -> None:
+        """Give the machine back."""
+        self._uc = None
+
+    def write(self, address: int, data: bytes) -> None:
+        """Set bytes of memory, as a probe does."""
+        self._uc.mem_write(address, data)
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Bytes of memory."""
+        return bytes(self._uc.mem_read(address, nbytes))
+
+    def call(self, symbol: str) -> None:
+        """Run a function of the program to its end.
+
+        Raises DeviceFault with operator and address, DeviceTimeout at the limit.
+        """
+        done = self._address("xtc_ready")
+        self._uc.reg_write(self._registers.link, done)
+        self._run(self._address(symbol), done)
+
+    def instructions(self) -> dict[str, int]:
+        """Instructions that ran since the start, by operator, or by another function's symbol."""
+        found: dict[str, int] = {}
+        for place in self._blocks():
+            address = self.image.address + 2 * place
+            name = operator_of(self.symbol_at(address) or "elsewhere")
+            count = self._counts[place] * self._length(address, self._sizes[place])
+            found[name] = found.get(name, 0) + count
+        return found
+
+    def blocks(self) -> Mapping[int, tuple[int, int]]:
+        """How often each basic block ran, and its bytes, by address."""
+        return {
+            self.image.address + 2 * place: (self._counts[place], self._sizes[place])
+            for place in self._blocks()
+        }
+
+    def forget(self) -> None:
+        """Set all counts to 0."""
+        ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
+
+    def paint_stack(self) -> None:
+        """Write a pattern over the stack, for `stack_bytes`."""
+        address, nbytes = self.image.symbols[STACK]
+        self.write(address, bytes([_STACK_PAINT]) * nbytes)
+
+    def stack_bytes(self) -> int:
+        """How much of the stack was written since it was painted."""
+        address, nbytes = self.image.symbols[STACK]
+        rest = self.read(address, nbytes).lstrip(bytes([_STACK_PAINT]))
+        return len(rest)
+
+    def symbol_at(self, address: int) -> str | None:
+        """The function or the variable that has the byte at an address."""
+        for name, (begin, nbytes) in self.image.symbols.items():
+            if begin & ~1 <= address < (begin & ~1) + nbytes:
+                return name
+        return None
+
+    def _blocks(self) -> Iterator[int]:
+        return (place for place in range(self._halfwords) if self._counts[place])
+
+    def _length(self, address: int, nbytes: int) -> int:
+        """Instructions in a range of code."""
+        if self.board.core.bits == 64:
+            return nbytes // 4
+        words = struct.unpack(f"<{nbytes // 2}H", self.read(address, nbytes))
+        count = place = 0
+        while place < len(words):
+            place += 2 if words[place] >> 11 >= 0x1D else 1
+            count += 1
+        return count
+
+    def _address(self, symbol: str) -> int:
+        return self.image.symbols[symbol][0]
+
+    def _map(self) -> None:
+        from unicorn import UC_PROT_EXEC, UC_PROT_READ, UC_PROT_WRITE
+
+        flash, ram = self.board.flash, self.board.ram
+        self._uc.mem_map(flash.address, flash.nbytes, UC_PROT_READ | UC_PROT_EXEC)
+        self._uc.mem_map(ram.address, ram.nbytes, UC_PROT_READ | UC_PROT_WRITE)
+        if self.board.core.bits == 32:
+            for address, nbytes in _SYSTEM:
+                self._uc.mem_map(address, nbytes, UC_PROT_READ | UC_PROT_WRITE)
+        self._uc.mem_write(flash.address, self.image.flash)
+        used = min(ram.nbytes, 4 << 20)
+        self._uc.mem_write(ram.address, bytes([_POISON]) * used)
+        self._uc.reg_write(self._registers.stack, self._address("xtc_stack_end"))
+
+    def _count_blocks(self) -> None:
+        import unicorn
+        from unicorn.unicorn_py3.unicorn import uclib
+
+        self._state.base = self.image.address
+        self._state.words = self._halfwords
+        self._state.counts = ctypes.addressof(self._counts)
+        self._state.sizes = ctypes.addressof(self._sizes)
+        self._state.stop = ctypes.cast(uclib.uc_emu_stop, ctypes.c_void_p).value
+        library = ctypes.CDLL(uclib._name)
+        handle = ctypes.c_size_t()
+        status = library.uc_hook_add(
+            self._uc._uch,
+            ctypes.byref(handle),
+            ctypes.c_int(unicorn.UC_HOOK_BLOCK),
+            ctypes.c_void_p(_counter()),
+            ctypes.byref(self._state),
+            ctypes.c_uint64(1),
+            ctypes.c_uint64(0),
+        )
+        if status:
+            raise DeviceNotFound(f"unicorn counts no blocks: error {status}")
+
+    def _watch(self) -> None:
+        import unicorn
+
+        kinds = {
+            unicorn.UC_MEM_READ_UNMAPPED: "a read",
+            unicorn.UC_MEM_WRITE_UNMAPPED: "a write",
+            unicorn.UC_MEM_FETCH_UNMAPPED: "a jump",
+            unicorn.UC_MEM_READ_PROT: "a read",
+            unicorn.UC_MEM_WRITE_PROT: "a write",
+            unicorn.UC_MEM_FETCH_PROT: "a jump",
+        }
+
+        def refuse(_: object, kind: int, address: int, size: int, *__: object) -> bool:
+            self._refused = _Access(kinds.get(kind, "an access"), address, size)
+            return False
+
+        def interrupt(uc: Any, number: int, _: object) -> None:
+            self._refused = _Access(f"exception {number}", self._position(), 0)
+            uc.emu_stop()
+
+        self._uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, refuse)
+        self._uc.hook_add(unicorn.UC_HOOK_INTR, interrupt)
+
+    def _run(self, begin: int, until: int) -> None:
+        from unicorn import UcError
+
+        self._refused = None
+        self._state.left = self.limit
+        self._uc.reg_write(self._registers.stack, self._address("xtc_stack_end"))
+        if self.board.core.bits == 32:
+            begin, until = begin | 1, until & ~1
+        try:
+            self._uc.emu_start(begin, until)
+        except UcError as error:
+            raise self._fault(str(error)) from None
+        if self._refused is not None:
+            raise self._fault(self._refused.what)
+        if self._state.left < 0:
+            raise DeviceTimeout(
+                f"{self._operator()} ran past {self.limit} halfwords of instructions",
+                notes=[f"it was at {self._position():#010x}"],
+                hints=["instruction_limit= of the board allows more"],
+            )
+
+    def _position(self) -> int:
+        return int(self._uc.reg_read(self._registers.position))
+
+    def _operator(self) -> str:
+        return f"'{operator_of(self.symbol_at(self._position()) or 'the program')}'"
+
+    def _fault(self, said: str) -> DeviceFault:
+        at = f"at {self._position():#010x}"
+        refused = self._refused
+        if refused is None:
+            return DeviceFault(f"{self._operator()} stopped {at}: {said}")
+        stack, nbytes = self.image.symbols[STACK]
+        if stack - nbytes - _PAGE <= refused.address < stack and refused.what != "a jump":
+            return DeviceFault(
+                f"{self._operator()} ran out of stack {at}: it has {nbytes} bytes",
+                notes=[f"{refused.what} of {refused.address:#010x}, below the stack"],
+                hints=[f"compile with stack_bytes={2 * nbytes}"],
+            )
+        where = self.symbol_at(refused.address)
+        place = f", in '{where}'" if where else ", where the board has nothing for it"
+        return DeviceFault(
+            f"{self._operator()} failed {at}: {refused.what} of {refused.nbytes} bytes "
+            f"at {refused.address:#010x}{place}"
+        )
+
+
+def operator_of(symbol: str) -> str:
+    """The operator whose function has this symbol; the symbol of another function."""
+    return symbol.partition(OPERATOR)[2] or symbol
+
+
+@dataclass(frozen=True)
+class _Registers:
+    position: int
+    stack: int
+    link: int
+
+
+@dataclass(frozen=True)
+class _Core:
+    """How unicorn calls a core and its registers."""
+
+    arch: int
+    mode: int
+    model: int
+    registers: _Registers
+
+    def open(self) -> tuple[Any, _Registers]:
+        import unicorn
+
+        uc = unicorn.Uc(self.arch, self.mode)
+        uc.ctl_set_cpu_model(self.model)
+        return uc, self.registers
+
+
+def _core(board: BoardDescription) -> _Core:
+    import unicorn
+    from unicorn import arm64_const as a64
+    from unicorn import arm_const as arm
+
+    if board.core.bits == 64:
+        registers = _Registers(a64.UC_ARM64_REG_PC, a64.UC_ARM64_REG_SP, a64.UC_ARM64_REG_LR)
+        return _Core(unicorn.UC_ARCH_ARM64, unicorn.UC_MODE_ARM, a64.UC_CPU_ARM64_A53, registers)
+    models = {
+        "cortex-m0plus": arm.UC_CPU_ARM_CORTEX_M0,
+        "cortex-m4": arm.UC_CPU_ARM_CORTEX_M4,
+        "cortex-m7": arm.UC_CPU_ARM_CORTEX_M7,
+        "cortex-m33": arm.UC_CPU_ARM_CORTEX_M33,
+    }
+    registers = _Registers(arm.UC_ARM_REG_PC, arm.UC_ARM_REG_SP, arm.UC_ARM_REG_LR)
+    mode = unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
+    return _Core(unicorn.UC_ARCH_ARM, mode, models[board.core.name], registers)
+
+
+@functools.lru_cache(maxsize=1)
+def _counter() -> int:
+    """The address of the counting function, which stays loaded."""
+    from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
+
+    global _loaded
+    _loaded = LoadedObjects((compile_ir(_COUNT_IR, Machine.host(), name="count"),))
+    return _loaded.address("count")
+
+
+_loaded: object = None

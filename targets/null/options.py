@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many memories the device has, and how large they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.core.value_checks import whole
+from xtc.interfaces.options import of_device, of_machine
+from xtc_targets.null.description import MAX_MEMORIES, MAX_MEMORY_BYTES, NULL
+
+
+@dataclass(frozen=True)
+class NullOptions:
+    """Options of a null device and of code for it.
+
+    Attributes:
+        memory_bytes: size of each of the device's memories.
+        memories: how many it has; elementwise kernels share their rows among them.
+    """
+
+    memory_bytes: int = of_device(NULL.memory_bytes)
+    memories: int = of_machine(1)
+
+    def __post_init__(self) -> None:
+        whole("memory_bytes", self.memory_bytes, 1, MAX_MEMORY_BYTES)
+        whole("memories", self.memories, 1, MAX_MEMORIES)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which wafer, and how a simulated one behaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from xtc.core.errors import UserError, shown
+from xtc.core.value_checks import one_of, positive, whole
+from xtc.interfaces.options import of_device, of_machine
+from xtc_targets.wse.description import ARCHITECTURES, DEFAULT
+
+SCHEDULES = ("ordered", "shuffled")
+MAX_MEMORY_BYTES = 1 << 40
+
+
+@dataclass(frozen=True)
+class WseOptions:
+    """Options of a wafer and of code for it.
+
+    Attributes:
+        arch: wse2 or wse3.
+        schedule: tasks and PEs in order of their numbers, or shuffled to expose races.
+        seed: of the shuffled order, and of the origins of the PEs' cycle counters.
+        cycle_limit: modelled cycles after which a command is taken for endless.
+        timeout_s: seconds after which it is.
+        log, trace: files for what programs print, and for a trace of tasks; None for none.
+        memory_bytes: room for what the host and the wafer exchange.
+    """
+
+    arch: str = of_machine(DEFAULT.name)
+    schedule: Literal["ordered", "shuffled"] = of_device("ordered")
+    seed: int = of_device(0)
+    cycle_limit: int = of_device(1_000_000_000)
+    timeout_s: float = of_device(600.0)
+    log: Path | None = of_device(None)
+    trace: Path | None = of_device(None)
+    memory_bytes: int = of_device(1 << 32)
+
+    def __post_init__(self) -> None:
+        if self.arch not in ARCHITECTURES:
+            known = " and ".join(ARCHITECTURES)
+            raise UserError(
+                f"there is no architecture {shown(self.arch)}", hints=[f"{known} are known"]
+            )
+        one_of("schedule", self.schedule, SCHEDULES)
+        whole("seed", self.seed, 0, 2**64 - 1)
+        whole("cycle_limit", self.cycle_limit, 1, 2**64 - 1)
+        whole("memory_bytes", self.memory_bytes, 1, MAX_MEMORY_BYTES)
+        positive("timeout_s", self.timeout_s)

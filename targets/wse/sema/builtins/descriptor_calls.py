@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Built-in functions that make and change descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.core.errors import did_you_mean
+from xtc_targets.wse.csl import tree
+from xtc_targets.wse.csl.errors import CslError, Position
+from xtc_targets.wse.sema import descriptor as d
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.builtins.table import builtin
+from xtc_targets.wse.sema.builtins.types import fields_of
+from xtc_targets.wse.sema.convert import convert
+from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known_int, type_of
+from xtc_targets.wse.sema.frame import Frame, Memory
+from xtc_targets.wse.sema.lvalues import place_of, pointed, value_of
+from xtc_targets.wse.sema.values import (
+    VOID,
+    AccessValue,
+    Address,
+    Const,
+    DsdValue,
+    Run,
+    Value,
+    integer,
+)
+
+_MEMORY = ("tensor_access", "base_address", "extent", "offset", "stride", "wavelet_index_offset",
+           "strides", "extents")  # fmt: skip
+_FABRIC = ("fabric_color", "extent", "input_queue", "output_queue", "control", "advance_switch",
+           "wavelet_index_offset", "priority", "simd_mode", "ut_id")  # fmt: skip
+
+
+@builtin("get_dsd", 2)
+def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
+    kind = type_of(frame, call.args[0])
+    if not isinstance(kind, t.Dsd):
+        raise CslError(f"{kind} is no type of descriptors", where=call.at)
+    given = fields_of(evaluate(frame, call.args[1]), "a descriptor's parts", call.at)
+    known = _MEMORY if kind in (t.MEM1D, t.MEM4D) else _FABRIC
+    for name in given:
+        if name not in known:
+            raise CslError(
+                f"a {kind} has no '{name}'", where=call.at, hints=did_you_mean(name, known)
+            )
+    if kind in (t.MEM1D, t.MEM4D):
+        return _memory(frame, kind, given, call.at)
+    return _fabric(frame, kind, given, call.at)
+
+
+def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) -> Value:
+    index: Value = d.number(int(_is_true(given.get("wavelet_index_offset", integer(0)))))
+    access = given.get("tensor_access")
+    if isinstance(access, Const) and isinstance(access.value, AccessValue):
+        return _accessed(frame, kind, access.value, index, at)
+    if kind == t.MEM4D:
+        raise CslError("a mem4d_dsd takes a tensor_access", where=at)
+    missing = [name for name in ("base_address", "extent") if name not in given]
+    if missing:
+        raise CslError(f"a {kind} without a tensor_access has no '{missing[0]}'", where=at)
+    pointer = given["base_address"]
+    place = pointed(frame, pointer, at)
+    element = place.type.element if isinstance(place.type, t.Array) else place.type
+    stride = convert(frame, given.get("stride", integer(1)), t.I16, at)
+    address = place.address
+    base: Address | Value = address if isinstance(address, Address) else Run(t.U16, address)
+    words = d.memory_words(kind, base, element, [given["extent"]], [stride], index)
+    value = words.value(frame, at)
+    if "offset" in given:
+        return moved(frame, value, given["offset"], element.size, at)
+    return value
+
+
+def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: Position) -> Value:
+    """From `|i|{M} -> A[...]`: the place of the first element, and a stride for each index."""
+    names, extents = access.tree.names, access.tree.extents
+    if len(names) != len(extents):
+        raise CslError(f"{len(names)} indices with {len(extents)} extents", where=access.tree.at)
+    if len(names) > (1 if kind == t.MEM1D else 4):
+        raise CslError(f"a {kind} with {len(names)} indices", where=access.tree.at)
+    counts = [evaluate(frame, each) for each in extents]
+    base, indices = _indexed_base(frame, access.tree.body)
+    shape = base.type.shape if isinstance(base.type, t.Array) else (1,)
+    element = base.type.element if isinstance(base.type, t.Array) else base.type
+    points = [_unit(names, axis) for axis in range(-1, len(names))]
+    offsets = [_linear(frame, indices, shape, point) for point in points]
+    first = offsets[0] * element.size
+    strides = [integer(each - offsets[0]) for each in offsets[1:]]
+    _check_affine(frame, indices, shape, names, offsets, access.tree.at)
+    start: Address | Value
+    if isinstance(base.address, Address):
+        start = Address(base.address.base, base.address.offset + first)
+        _check_inside(base, offsets, counts, access.tree.at)
+    else:
+        start = Run(t.U16, frame.running(at).value(f"add i16 {base.address}, {first}"))
+    return d.memory_words(kind, start, element, counts, strides, index).value(frame, at)
+
+
+def _unit(names: Sequence[str], axis: int) -> dict[str, int]:
+    return {name: int(number == axis) for number, name in enumerate(names)}
+
+
+def _indexed_base(frame: Frame, body: tree.Expr) -> tuple[Memory, list[tree.Expr]]:
+    indices: list[tree.Expr] = []
+    while isinstance(body, tree.Index):
+        indices = [*body.indices, *indices]
+        body = body.base
+    found = place_of(frame, body)
+    if isinstance(found.type if not hasattr(found, "cell") else t.VOID, t.Pointer):
+        found = pointed(frame, value_of(frame, found, body.at), body.at)
+    if isinstance(found, Const) and isinstance(found.type, t.Array):
+        found = Memory(found.type, Address(frame.program.constant(found, body.at)), True)
+    if not isinstance(found, Memory):
+        raise CslError("a tensor access goes to an array on the PE", where=body.at)
+    return found, indices
+
+
+def _linear(
+    frame: Frame, indices: list[tree.Expr], shape: tuple[int, ...], point: dict[str, int]
+) -> int:
+    """The element that indices lead to, counted from the array's first."""
+    if len(indices) != len(shape) and indices:
+        raise CslError(f"{len(indices)} indices into {len(shape)} dimensions", where=indices[0].at)
+    total = 0
+    with frame.comptime(), frame.block():
+        for name, value in point.items():
+            frame.scope.names[name] = integer(value)
+        for extent, index in zip(shape, indices, strict=False):
+            total = total * extent + known_int(frame, index, "an index of a tensor access")
+    return total
+
+
+def _check_affine(
+    frame: Frame, indices: list[tree.Expr], shape: tuple[int, ...], names: Sequence[str],
+    offsets: list[int], at: Position,
+) -> None:  # fmt: skip
+    far = _linear(frame, indices, shape, dict.fromkeys(names, 3))
+    if far != offsets[0] + 3 * sum(each - offsets[0] for each in offsets[1:]):
+        raise CslError("the index of a tensor access is not linear", where=at)
+
+
+def _check_inside(base: Memory, offsets: list[int], counts: list[Value], at: Position) -> None:
+    if not isinstance(base.type, t.Array) or not all(isinstance(c, Const) for c in counts):
+        return
+    extents = [int(each.value) for each in counts if isinstance(each, Const)]
+    if min(extents) == 0:
+        return
+    lowest = highest = offsets[0]
+    for extent, offset in zip(extents, offsets[1:], strict=True):
+        reach = (extent - 1) * (offset - offsets[0])
+        lowest, highest = lowest + min(reach, 0), highest + max(reach, 0)
+    if lowest < 0 or highest >= base.type.count:
+        raise CslError(
+            f"the tensor access leaves {base.type}",
+            where=at,
+            notes=[f"it reaches elements {lowest} to {highest}"],
+        )
+
+
+def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) -> Value:
+    incoming = kind == t.FABIN
+    queue = given.get("input_queue" if incoming else "output_queue")
+    if "extent" not in given:
+        raise CslError(f"a {kind} has no 'extent'", where=at)
+    by_queue = frame.program.arch.data_tasks_by_queue
+    if queue is None and by_queue:
+        raise CslError(
+            f"a {kind} has no '{'input' if incoming else 'output'}_queue'",
+            where=at,
+            notes=[f"on {frame.program.arch.name} a queue is what it goes through"],
+        )
+    if "fabric_color" not in given and queue is None:
+        raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
+    flags = sum(
+        bit
+        for name, bit in (("control", d.CONTROL), ("advance_switch", d.ADVANCE))
+        if name in given and _is_true(given[name])
+    )
+    values: dict[int, Value] = {
+        d.KIND: d.number(d.KINDS[kind]),
+        d.QUEUE: queue if queue is not None else d.number(0xFFFF),
+        d.FABRIC_EXTENT: given["extent"],
+    }
+    if "fabric_color" in given:
+        color = integer_of(given["fabric_color"], "a descriptor's colour", at)
+        values[d.COLOR] = d.number(color + 1)
+    if "wavelet_index_offset" in given:
+        offset = given["wavelet_index_offset"]
+        flags |= d.INDEXED
+        if offset.type != t.BOOL:
+            values[5] = offset
+    if "ut_id" in given:
+        values[d.UT] = d.number(integer_of(given["ut_id"], "a microthread", at) + 1)
+    values[d.FLAGS] = d.number(flags)
+    return d.Words(kind, values).value(frame, at)
+
+
+def _is_true(value: Value) -> bool:
+    return isinstance(value, Const) and bool(value.value)
+
+
+def moved(frame: Frame, value: Value, offset: Value, step: int, at: Position) -> Value:
+    """A descriptor of memory that begins `offset` elements of `step` bytes later."""
+    if isinstance(value, Const) and isinstance(offset, Const):
+        known: DsdValue = value.value
+        by = int(offset.value) * step
+        if known.base is not None:
+            base = Address(known.base.base, known.base.offset + by)
+            return Const(value.type, DsdValue(known.words, base, known.element))
+    slot = d.copied(frame, value, at)
+    narrow = convert(frame, offset, t.I16, at)
+    code = frame.running(at)
+    nbytes = code.value(f"mul i16 {frame.operand(narrow, t.I16, at)}, {step}")
+    before = d.load_word(frame, slot, d.BASE, at)
+    d.store_word(frame, slot, d.BASE, code.value(f"add i16 {before}, {nbytes}", 4), at)
+    return Run(value.type, slot)
+
+
+def _dsd(frame: Frame, call: tree.Builtin) -> Value:
+    value = evaluate(frame, call.args[0])
+    if not isinstance(value.type, t.Dsd):
+        raise CslError(f"@{call.name} takes a descriptor, not a {value.type}", where=call.at)
+    return value
+
+
+@builtin("increment_dsd_offset", 3)
+def _increment_dsd_offset(frame: Frame, call: tree.Builtin) -> Value:
+    value, offset = _dsd(frame, call), evaluate(frame, call.args[1])
+    return moved(frame, value, offset, type_of(frame, call.args[2]).size, call.at)
+
+
+def _changed(frame: Frame, value: Value, number: int, word: Value, at: Position) -> Value:
+    if isinstance(value, Const) and isinstance(word, Const) and not isinstance(word.value, Address):
+        known: DsdValue = value.value
+        words = list(known.words)
+        words[number] = int(word.value)
+        return Const(value.type, DsdValue(tuple(words), known.base, known.element))
+    slot = d.copied(frame, value, at)
+    if not isinstance(word.type, t.Pointer):
+        word = convert(frame, word, t.U16, at)
+    d.store_word(frame, slot, number, frame.operand(word, word.type, at), at)
+    frame.running(at).charge(4)
+    return Run(value.type, slot)
+
+
+@builtin("set_dsd_length", 2)
+def _set_dsd_length(frame: Frame, call: tree.Builtin) -> Value:
+    value, length = _dsd(frame, call), evaluate(frame, call.args[1])
+    word = d.FABRIC_EXTENT if value.type in (t.FABIN, t.FABOUT) else d.EXTENTS
+    return _changed(frame, value, word, length, call.at)
+
+
+@builtin("set_dsd_stride", 2)
+def _set_dsd_stride(frame: Frame, call: tree.Builtin) -> Value:
+    value, stride = _dsd(frame, call), evaluate(frame, call.args[1])
+    return _changed(frame, value, d.STRIDES, convert(frame, stride, t.I16, call.at), call.at)
+
+
+@builtin("set_dsd_base_addr", 2)
+def _set_dsd_base_addr(frame: Frame, call: tree.Builtin) -> Value:
+    value = _dsd(frame, call)
+    found = place_of(frame, call.args[1])
+    if isinstance(found, Memory) and isinstance(found.type, t.Array):
+        pointer: Value
+        if isinstance(found.address, Address):
+            pointer = Const(t.Pointer(found.type), found.address)
+        else:
+            pointer = Run(t.Pointer(found.type), found.address)
+    else:
+        pointer = value_of(frame, found, call.at)
+    if not isinstance(pointer.type, t.Pointer):
+        raise CslError(f"a base is a pointer or an array, not a {pointer.type}", where=call.at)
+    if isinstance(value, Const) and isinstance(pointer, Const):
+        known: DsdValue = value.value
+        return Const(value.type, DsdValue(known.words, pointer.value, known.element))
+    return _changed(frame, value, d.BASE, pointer, call.at)
+
+
+@builtin("load_to_dsr", 2, 3)
+def _load_to_dsr(frame: Frame, call: tree.Builtin) -> Value:
+    from xtc_targets.wse.sema.builtins.operations import options_of
+
+    register = evaluate(frame, call.args[0])
+    if register.type not in t.DSRS:
+        raise CslError(f"a {register.type} is no descriptor register", where=call.at)
+    value = evaluate(frame, call.args[1])
+    if not isinstance(value.type, t.Dsd):
+        raise CslError(f"a descriptor is loaded, not a {value.type}", where=call.at)
+    given = evaluate(frame, call.args[2]) if len(call.args) == 3 else None
+    options = options_of(frame, given, call.at)
+    number = integer_of(register, "a descriptor register", call.at)
+    bank = t.DSRS.index(register.type)
+    code = frame.running(call.at)
+    code.charge(4)
+    text = frame.operand(value, value.type, call.at)
+    code.call("void", "wse_load_dsr", f"i32 {16 * bank + number}", f"ptr {text}", f"ptr {options}")
+    return VOID

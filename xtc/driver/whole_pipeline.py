@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of a program alone, or together with the devices that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xtc.driver.assignment import DeviceCode
+from xtc.ir.pipeline import Pipeline
+
+
+def whole_pipeline(program: Pipeline, devices: Mapping[str, DeviceCode]) -> Pipeline:
+    """The program's own stages where there are no devices, else these with theirs."""
+    if not devices:
+        return program
+    from xtc.driver.offload_pipeline import OffloadPipeline  # loads MLIR, by its passes
+
+    return OffloadPipeline(program, devices).pipeline()
