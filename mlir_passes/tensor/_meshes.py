@@ -24,12 +24,9 @@ from xtc.loops.mesh import memory_mesh, processor_mesh
 GRID = "shard.grid"
 
 
-def mesh_around(op: Operation) -> Mesh | None:
-    """The processor mesh of the module that holds `op`, or None. Raises UserError for a bad one."""
-    module = op
-    while module.parent is not None:
-        module = module.parent
-    grids = {_name(grid): grid for grid in _grids(module)}
+def mesh_of(meshes: Sequence[Operation]) -> Mesh | None:
+    """The processor mesh among the meshes of a module, or None. Raises UserError for a bad one."""
+    grids = {_name(grid): grid for grid in meshes}
     for name, grid in grids.items():
         if MEMORY in grid.attributes:
             memory = _symbol(name, grid.attributes[MEMORY])
@@ -38,6 +35,13 @@ def mesh_around(op: Operation) -> Mesh | None:
             below = memory_mesh(memory, _axes(grids[memory]))
             return processor_mesh(name, _axes(grid), below)
     return None
+
+
+def meshes(op: Operation) -> list[Operation]:
+    """The meshes of the whole module that `op` is, or is in."""
+    while op.parent is not None:
+        op = op.parent
+    return list(_grids(op))
 
 
 def _grids(module: Operation) -> Iterator[Operation]:
@@ -79,7 +83,7 @@ def _axes(grid: Operation) -> dict[str, int]:
 
 def erase_meshes(module: Operation) -> None:
     """Drop the meshes, which code generation knows nothing of."""
-    for grid in list(_grids(module)):
+    for grid in meshes(module):
         grid.erase()
 
 

@@ -29,7 +29,7 @@ from xtc.loops.nest_yaml import nest_line
 from xtc.loops.normalize import normalized
 from xtc.loops.yaml_text import UNNAMED, parse_yaml
 from xtc_passes.tensor._fuse_producers import is_fusable
-from xtc_passes.tensor._meshes import mesh_around
+from xtc_passes.tensor._meshes import mesh_of
 
 _EXAMPLE = f'{LOOP_DIMS} = ["i", "j"], {LOOP_SCHEDULE} = {{"j", "i", "i#4" = {{"unroll"}}}}'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -54,12 +54,14 @@ class Scheduled:
     flops: int
 
 
-def scheduled(op: Operation, title: str, levels: int = 1) -> Scheduled:
+def scheduled(
+    op: Operation, title: str, levels: int = 1, meshes: Sequence[Operation] = ()
+) -> Scheduled:
     """The operation with its schedule. Raises UserError where that is not legal.
 
-    `levels` is how many levels of parallel loops the machine has.
+    `levels` is how many levels of parallel loops the machine has; `meshes` are its module's.
     """
-    nest = read_nest(op, title, levels)
+    nest = _read_nest(op, title, levels, meshes)
     return Scheduled(op, title, linalg.function_name(op), nest, linalg.arithmetic(op))
 
 
@@ -147,10 +149,10 @@ def schedule_line(op: Operation) -> str:
     return json.dumps(data) if isinstance(data, list) else str(data)
 
 
-def read_nest(op: Operation, title: str, levels: int = 1) -> Nest:
+def _read_nest(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
     with located(place_of(op)), _lines_of_text(), about(title):
-        nest = _written(op, title, _space(op, title, levels))
+        nest = _written(op, title, _space(op, title, levels, meshes))
         check_nest(nest, title)
     return nest
 
@@ -168,7 +170,7 @@ def _lines_of_text() -> Iterator[None]:
         raise
 
 
-def _space(op: Operation, title: str, levels: int) -> Space:
+def _space(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Space:
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     names = dims_of(op, title, len(sizes))
     axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
@@ -180,7 +182,7 @@ def _space(op: Operation, title: str, levels: int) -> Space:
     count = linalg.input_count(op)
     computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
     ranks = tuple(len(index_map.results) for index_map in linalg.index_maps(op)[:count])
-    mesh = mesh_around(op)
+    mesh = mesh_of(meshes)
     return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
 
 

@@ -40,7 +40,7 @@ from xtc.loops.plan import first_parallel, plan_nest, spread_operands
 from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
 from xtc_passes.tensor._grouped_reduction import group_loops, refusal
-from xtc_passes.tensor._meshes import check_spread, erase_meshes
+from xtc_passes.tensor._meshes import check_spread, erase_meshes, meshes
 from xtc_passes.tensor._moved_data import look_up, moves_data
 from xtc_passes.tensor._scheduled import (
     Scheduled,
@@ -153,7 +153,8 @@ def _find(module: Operation, distribution: Distribution | None, levels: int) -> 
     _generalize(module, ops)
     nodes = linalg.marked(module, SCHEDULED_PREFIX)
     ops = [nodes[f"{SCHEDULED_PREFIX}{position}"] for position in range(len(ops))]
-    found = [scheduled(op, title, levels) for op, title in zip(ops, titles, strict=True)]
+    grids = meshes(module)
+    found = [scheduled(op, title, levels, grids) for op, title in zip(ops, titles, strict=True)]
     for entry in found:
         check_producers(entry, ops)
         _check_mesh(entry, distribution)

@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xtc.core.checks import one_of, whole
 from xtc.core.errors import (
     ArtifactError,
     DeviceLost,
@@ -17,6 +16,7 @@ from xtc.core.errors import (
     did_you_mean,
 )
 from xtc.core.numbering import Numbering
+from xtc.core.value_checks import one_of, whole
 from xtc.interfaces.artifact import Artifact
 from xtc.runtime import Board
 from xtc_targets.embedded.build import ENTRY, IMAGE

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xtc.core.checks import whole
 from xtc.core.errors import UserError
+from xtc.core.value_checks import whole
 from xtc_targets.embedded.description import BoardDescription, board_named
 
 

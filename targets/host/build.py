@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 LIBRARY = "module.so"
-OBJECTS = ("module.o", "constants.o")
 EXTERNALS = "external_objects"
 """The key in a manifest's toolchain of how many objects define functions of the user's."""
 
@@ -34,11 +33,12 @@ class Code:
     """Machine code.
 
     Attributes:
-        objects: relocatable object files: the code, and the constants where there are any.
+        objects: the code as relocatable object files, a single one for another machine.
         returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
         sources: texts that are kept beside the code, by file name.
         beside: contents by file name of what parallel loops need to run on several threads.
         externals: objects of functions of the user's, with what calls them.
+        constants: an object with the constants, where there are any.
     """
 
     objects: tuple[bytes, ...]
@@ -46,6 +46,7 @@ class Code:
     sources: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)
     externals: tuple[bytes, ...] = ()
+    constants: bytes | None = None
 
     @property
     def versions(self) -> dict[str, str]:
@@ -56,8 +57,10 @@ class Code:
     @property
     def linked(self) -> dict[str, bytes]:
         """All objects by the names of their files."""
-        own = dict(zip(OBJECTS, self.objects, strict=False))
-        return own | {f"external{n}.o": content for n, content in enumerate(self.externals)}
+        code = {f"module{n or ''}.o": content for n, content in enumerate(self.objects)}
+        constants = {} if self.constants is None else {"constants.o": self.constants}
+        externals = {f"external{n}.o": content for n, content in enumerate(self.externals)}
+        return code | constants | externals
 
 
 class Generator(Protocol):

@@ -49,14 +49,14 @@ class CGenerator:
         compiler = CCompiler.configured()
         compiler.check_triple(self.machine.triple)
         code = compiler.object_code(source.text, self.flags, request.entry)
-        objects = (code, *_constants(source, request.constants, self.machine))
         beside = pool_library.files(self.machine) if _is_parallel(lowered) else {}
         return Code(
-            objects,
+            (code,),
             request.entry in source.fallible,
             {SOURCE: source.text},
             beside,
             external_objects(lowered, self.machine, self._external_flags),
+            _constants(source, request.constants, self.machine),
         )
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
@@ -104,11 +104,9 @@ def _is_parallel(lowered: Operation) -> bool:
     return c_parallel.is_parallel(lowered)
 
 
-def _constants(
-    source: CSource, constants: Mapping[str, bytes], machine: Machine
-) -> tuple[bytes, ...]:
-    """An object with the constants under their names in C."""
+def _constants(source: CSource, constants: Mapping[str, bytes], machine: Machine) -> bytes | None:
+    """An object with the constants under their names in C, where there are any."""
     if not constants:
-        return ()
+        return None
     named = {source.symbols[symbol]: content for symbol, content in constants.items()}
-    return (data_object(named, machine),)
+    return data_object(named, machine)

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xtc.codegen.llvm import Machine, compile_ir, data_object
 from xtc.interfaces.target import BuildRequest
+from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
 from xtc_targets.host.build import Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
@@ -32,18 +35,27 @@ class LlvmGenerator:
 
         Raises ToolError where parallel loops need a C compiler that fails.
         """
-        code = compile_ir(_ir(lowered), self.machine, opt=self.opt_level, name=request.entry)
-        objects = [code]
-        if request.constants:
-            objects.append(data_object(request.constants, self.machine))
+        constants = request.constants
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
         return Code(
-            tuple(objects),
+            self._objects(lowered, request.entry),
             _returns_status(lowered, request.entry),
             beside=beside,
             externals=external_objects(lowered, self.machine, self._flags),
+            constants=data_object(constants, self.machine) if constants else None,
         )
+
+    def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
+        """The code; of a large module for this machine, units that all cores work on."""
+        from xtc.ir.llvm_units import llvm_units
+
+        units = llvm_units(lowered, entry) if self.machine.is_host else [lowered]
+        generate = partial(compile_ir, machine=self.machine, opt=self.opt_level, name=entry)
+        if len(units) == 1:
+            return (generate(_ir(lowered)),)
+        with ThreadPoolExecutor(min(len(units), usable_cores()), "codegen") as cores:
+            return tuple(cores.map(generate, map(_ir, units)))
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
         """The code as assembly."""

@@ -34,6 +34,7 @@ from xtc_targets.host.passes.fuse_reductions import FuseReductions
 from xtc_targets.host.passes.fuse_rows import FuseRows
 from xtc_targets.host.passes.interleave_operands import InterleaveOperands
 from xtc_targets.host.passes.order_loops import OrderLoops
+from xtc_targets.host.passes.outline_kernels import OutlineKernels
 from xtc_targets.host.passes.outline_parallel_loops import OutlineParallelLoops
 from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
@@ -170,10 +171,12 @@ def host_pipeline(
     machine: Machine, caches: Caches, codegen: Codegen = "llvm", *, parallel: bool = True
 ) -> Pipeline:
     """The stages after `source`; without `parallel`, one thread runs all loops."""
+    # First of all, so that the rest is done once for each kind of operator.
+    kernels = (OutlineKernels(),) if codegen == "llvm" else ()
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
-    bufferized = Stage("bufferized", (*TO_MEMREFS, *outline, *_BUFFERS))
+    bufferized = Stage("bufferized", (*TO_MEMREFS, *kernels, *outline, *_BUFFERS))
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
     lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))

@@ -24,7 +24,7 @@ def network() -> Graph:
     rng = np.random.default_rng(0)
 
     def weights(*shape: int) -> np.ndarray:
-        return rng.standard_normal(shape).astype(np.float32) / np.float32(8)
+        return (rng.standard_normal(shape) / 8).astype(np.float32)
 
     x = O.tensor((1, 6, 6, 3), name="x")
     with O.graph(name="net") as gb:

@@ -34,8 +34,8 @@ def arithmetic() -> Graph:
     with O.graph(name="floats") as gb:
         for op in (O.add, O.sub, O.mul, O.div, O.maximum, O.minimum):
             op(x, y, name=op.__name__)
-        for op in (O.sqrt, O.floor, O.ceil, O.trunc, O.round):
-            op(x, name=op.__name__)
+        for function in (O.sqrt, O.floor, O.ceil, O.trunc, O.round):
+            function(x, name=function.__name__)
         O.cast(O.less(x, y), "int32", name="less")
         O.cast(O.less_equal(x, y), "int32", name="less_equal")
         O.cast(O.equal(x, y), "int32", name="equal")

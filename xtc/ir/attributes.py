@@ -14,8 +14,9 @@ NODE_ID_PREFIX = "__xtc_id_"
 read by schedules, fusion, diagnostics."""
 
 NODE = "xtc.node"
-"""String on an outermost loop, `"C"` or `"C.init"`: the node, or its step, that the loop computes.
-Written by linalg-to-named-loops, read by the C printer for its comments."""
+"""String on an outermost loop or a call, `"C"` or `"C.init"`: the node, or its step, that it
+computes. Written by linalg-to-named-loops, read by the C printer for its comments; written by
+outline-kernels for profiles."""
 
 OWN_BUFFER = "xtc.own_buffer"
 """String on a `tensor.empty`, `"C"`: the graph node whose result is put together in it. Written by

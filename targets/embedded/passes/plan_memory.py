@@ -32,7 +32,7 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_passes.local import _layouts as layouts
+from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import functions, users
 from xtc_passes.local._lifetimes import Buffer, offsets
 from xtc_targets.embedded.passes import ARENA

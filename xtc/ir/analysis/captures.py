@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from xtc.core.errors import CompileError
 from xtc.ir.mlir import (
@@ -11,6 +12,7 @@ from xtc.ir.mlir import (
     Attribute,
     BlockArgument,
     DictAttr,
+    FlatSymbolRefAttr,
     MemRefType,
     Operation,
     OpResult,
@@ -31,17 +33,20 @@ _REPEATED = (
     "ub.poison",
 )
 _ALLOCATIONS = ("memref.alloc", "memref.alloca")
+_CONSTANTS = ("memref.get_global",)  # nobody writes them, so it is as if nobody else read them
 _DYNAMIC = -(2**63)
 
 
-def captured(body: Operation) -> list[Value]:
+def captured(body: Operation, *, constants: bool = False) -> list[Value]:
     """Values that a function with this body needs as arguments; the rest it computes from them.
 
-    Raises CompileError for a buffer whose type does not say all but its address.
+    With `constants` those in memory are arguments too. Raises CompileError for a buffer whose type
+    does not say all but its address.
     """
     values: list[Value] = []
+    passed = _ALLOCATIONS + _CONSTANTS if constants else _ALLOCATIONS
     for _, _, value in _outer_uses(body):
-        _add(value, values)
+        _add(value, values, passed)
     for value in values:
         _check_passable(value)
     return values
@@ -54,10 +59,15 @@ def redirect(body: Operation, values: Sequence[Value], arguments: Sequence[Value
         op.operands[position] = _repeated(value, known)
 
 
-def argument_attributes(values: Sequence[Value]) -> list[DictAttr]:
-    """For each value: that no other reaches its memory, and how that is aligned."""
+def argument_attributes(
+    values: Sequence[Value], alignments: Mapping[str, Attribute] = MappingProxyType({})
+) -> list[DictAttr]:
+    """For each value: that no other reaches its memory, and how that is aligned.
+
+    `alignments` has those of constants in memory, by symbol.
+    """
     apart = all(_is_apart(value) for value in values if isinstance(value.type, MemRefType))
-    return [DictAttr.get(_attributes(value, apart)) for value in values]
+    return [DictAttr.get(_attributes(value, apart, alignments)) for value in values]
 
 
 def _outer_uses(body: Operation) -> Iterator[tuple[Operation, int, Value]]:
@@ -76,10 +86,11 @@ def _is_inside(value: Value, body: Operation) -> bool:
     return op is not None
 
 
-def _add(value: Value, values: list[Value]) -> None:
-    if isinstance(value, OpResult) and value.owner.operation.name in _REPEATED:
+def _add(value: Value, values: list[Value], passed: Sequence[str]) -> None:
+    name = value.owner.operation.name if isinstance(value, OpResult) else ""
+    if name in _REPEATED and name not in passed:
         for operand in value.owner.operands:
-            _add(operand, values)
+            _add(operand, values, passed)
     elif value not in values:
         values.append(value)
 
@@ -110,11 +121,18 @@ def _check_passable(value: Value) -> None:
 def _is_apart(value: Value) -> bool:
     """Whether the value is the only way to its memory, views of it aside."""
     if isinstance(value, OpResult):
-        return value.owner.operation.name in _ALLOCATIONS
+        return value.owner.operation.name in _ALLOCATIONS + _CONSTANTS
     return "llvm.noalias" in _given_attributes(BlockArgument(value))
 
 
-def _given_attributes(argument: BlockArgument) -> Attribute | dict[str, Attribute]:
+def _found(attributes: DictAttr | dict[str, Attribute], name: str) -> Attribute | None:
+    """An attribute, or None; `get` of a DictAttr makes another one."""
+    if name not in attributes:
+        return None
+    return attributes[name]
+
+
+def _given_attributes(argument: BlockArgument) -> DictAttr | dict[str, Attribute]:
     """The attributes of a function's argument; none for another block's."""
     function = argument.owner.owner.operation
     if function.name != "func.func" or "arg_attrs" not in function.attributes:
@@ -122,10 +140,22 @@ def _given_attributes(argument: BlockArgument) -> Attribute | dict[str, Attribut
     return DictAttr(ArrayAttr(function.attributes["arg_attrs"])[argument.arg_number])
 
 
-def _attributes(value: Value, apart: bool) -> dict[str, Attribute]:
+def _attributes(
+    value: Value, apart: bool, alignments: Mapping[str, Attribute]
+) -> dict[str, Attribute]:
     if not isinstance(value.type, MemRefType):
         return {}
-    attributes = {"llvm.noalias": UnitAttr.get()} if apart else {}
-    if isinstance(value, OpResult) and "alignment" in value.owner.attributes:
-        attributes["llvm.align"] = value.owner.attributes["alignment"]
+    attributes: dict[str, Attribute] = {"llvm.noalias": UnitAttr.get()} if apart else {}
+    alignment = _alignment(value, alignments)
+    if alignment is not None:
+        attributes["llvm.align"] = alignment
     return attributes
+
+
+def _alignment(value: Value, alignments: Mapping[str, Attribute]) -> Attribute | None:
+    if isinstance(value, BlockArgument):
+        return _found(_given_attributes(value), "llvm.align")
+    op = value.owner.operation
+    if op.name in _CONSTANTS:
+        return alignments.get(FlatSymbolRefAttr(op.attributes["name"]).value)
+    return op.attributes.get("alignment", None)

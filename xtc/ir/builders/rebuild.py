@@ -28,3 +28,9 @@ def rebuilt(
         regions=len(op.regions),
         ip=ip,
     )
+
+
+def bodiless(op: Operation, *dropped: str) -> Operation:
+    """A function or a global without its body and without these attributes: a declaration."""
+    kept = {name: op.attributes[name] for name in op.attributes if name not in dropped}
+    return Operation.create(op.name, attributes=kept, regions=len(op.regions))

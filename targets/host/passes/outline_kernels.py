@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""outline-kernels: the operators of a large function become functions, equal ones a single one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.analysis.node_names import node_of
+from xtc.ir.attributes import DEVICE, NODE, NODE_ID_PREFIX, ON_DEVICE
+from xtc.ir.builders.functions import call, function
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    FlatSymbolRefAttr,
+    FunctionType,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    StringAttr,
+    TypeAttr,
+    UnitAttr,
+    all_operations,
+    func,
+)
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+
+_COMPUTING = ("linalg.", "scf.for", "memref.copy")
+# What stands between the operations of an operator and touches no memory.
+_PASSIVE = ("arith.constant", "ub.", "memref.alloc", "memref.get_global", "memref.subview")
+_VIEWS = ("memref.collapse_shape", "memref.expand_shape", "memref.cast", "memref.reinterpret_cast")
+_NODE_ID = re.compile(rf"{NODE_ID_PREFIX}[^,}}]*_")
+
+
+@dataclass(frozen=True)
+class OutlineKernels(Pass):
+    """Make a function of the operations of each operator, and one function of equal ones.
+
+    Before:
+        func.func @net(%x) { linalg.fill; linalg.generic {matmul0}; linalg.fill; linalg.generic .. }
+    After:
+        func.func @net(%x) { call @net.kernel.matmul0(%x, %w0, %a) {xtc.node = "matmul0"}
+                             call @net.kernel.matmul0(%a, %w1, %b) {xtc.node = "matmul1"} }
+        func.func private @net.kernel.matmul0(..)
+
+    Arguments are the buffers that a kernel uses, constants too, so that equal layers with other
+    weights share a function. Whole networks have tens of layers and few kinds of them: what follows
+    works on each kind once, and on small functions. Functions for devices stay as they are.
+
+    Attributes:
+        at_least: only functions of so many operators are taken apart.
+    """
+
+    name: ClassVar[str] = "outline-kernels"
+    at_least: int = 16
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        for around in [op.operation for op in module.regions[0].blocks[0].operations]:
+            if around.name == "func.func" and _can_be_cut(around):
+                kernels = list(_kernels(around))
+                if len(kernels) >= self.at_least:
+                    with module.context:
+                        _outline(module, around, kernels)
+
+
+@dataclass
+class _Kernel:
+    """The operations of one operator, in order."""
+
+    node: str
+    ops: list[Operation]
+
+
+def _can_be_cut(function: Operation) -> bool:
+    """Whether it has one block, buffers of known sizes, and nothing for a device."""
+    described = str(function.attributes.get("arg_attrs", ""))
+    if len(function.regions[0].blocks) != 1 or ON_DEVICE in described:
+        return False
+    ops = all_operations(function)
+    buffers = [
+        *function.regions[0].blocks[0].arguments,
+        *(op.results[0] for op in ops if op.name.startswith("memref.alloc")),
+    ]
+    return all(_is_dense(value.type) for value in buffers) and not any(
+        DEVICE in op.attributes for op in ops
+    )
+
+
+def _is_dense(type: object) -> bool:
+    if not isinstance(type, MemRefType):
+        return True
+    return bool(type.has_static_shape) and "strided" not in str(type)
+
+
+def _kernels(function: Operation) -> Iterator[_Kernel]:
+    """Consecutive operations of the same operator."""
+    kernel: _Kernel | None = None
+    for op in [op.operation for op in function.regions[0].blocks[0].operations]:
+        if op.name.startswith(_COMPUTING) and not op.results:
+            node = node_of(op)
+            if kernel is None or not node or node != kernel.node:
+                if kernel is not None:
+                    yield kernel
+                kernel = _Kernel(node, [])
+            kernel.ops.append(op)
+        elif kernel is not None and not op.name.startswith((*_PASSIVE, *_VIEWS)):
+            yield kernel
+            kernel = None
+    if kernel is not None:
+        yield kernel
+
+
+def _outline(module: Operation, around: Operation, kernels: list[_Kernel]) -> None:
+    entry = StringAttr(around.attributes["sym_name"]).value
+    alignments = _alignments(module)
+    known: dict[str, str] = {}
+    for number, kernel in enumerate(kernels):
+        name = f"{entry}.kernel.{kernel.node or number}"
+        with kernel.ops[-1].location:
+            made, caller = _move(name, kernel, around, alignments)
+        text = _NODE_ID.sub("", made.get_asm(use_local_scope=True)).replace(name, "")
+        if text in known:
+            caller.attributes["callee"] = FlatSymbolRefAttr.get(known[text])
+            made.erase()
+        else:
+            while name in known.values():  # an operator whose operations do not follow each other
+                name += "_"
+            made.attributes["sym_name"] = StringAttr.get(name)
+            caller.attributes["callee"] = FlatSymbolRefAttr.get(name)
+            known[text] = name
+
+
+def _alignments(module: Operation) -> dict[str, Attribute]:
+    """How constants are aligned, by symbol."""
+    found = (op.operation for op in module.regions[0].blocks[0].operations)
+    return {
+        str(StringAttr(op.attributes["sym_name"]).value): op.attributes["alignment"]
+        for op in found
+        if op.name == "memref.global" and "alignment" in op.attributes
+    }
+
+
+def _move(
+    name: str, kernel: _Kernel, around: Operation, alignments: Mapping[str, Attribute]
+) -> tuple[Operation, Operation]:
+    """A function with the kernel's operations, and the call in their place."""
+    mark = func.CallOp([], name, [], ip=InsertionPoint(kernel.ops[-1])).operation
+    attributes = {
+        "no_inline": UnitAttr.get(),
+        "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
+    }
+    made, block = function(name, [], private=True, attributes=attributes, ip=InsertionPoint(around))
+    for op in kernel.ops:
+        block.append(op)
+    values = captured(made, constants=True)
+    arguments = [block.add_argument(value.type, made.location) for value in values]
+    types = [value.type for value in values]
+    made.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
+    made.attributes["arg_attrs"] = ArrayAttr.get(argument_attributes(values, alignments))
+    with InsertionPoint.at_block_begin(block):
+        redirect(made, values, arguments)
+    with InsertionPoint(block):
+        func.return_([])
+    node = {NODE: StringAttr.get(kernel.node)} if kernel.node else {}
+    caller = call(name, values, attributes=node, ip=InsertionPoint(mark))
+    mark.erase()
+    return made, caller

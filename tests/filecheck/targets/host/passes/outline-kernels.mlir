@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --outline-kernels{at-least=3} | FileCheck %s
+
+// Two layers are equal but for their weights: one function, called twice. What starts a sum goes
+// with it, and constants are arguments, whose alignment is known.
+
+// CHECK-LABEL: func.func private @net.kernel.zero(
+// CHECK-LABEL: func.func private @net.kernel.a(
+// CHECK-SAME: memref<4x8xf32> {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: no_inline
+// CHECK: linalg.fill
+// CHECK: linalg.matmul
+// CHECK-LABEL: func.func private @net.kernel.c(
+// CHECK: linalg.exp
+// CHECK-NOT: func.func private
+// CHECK-LABEL: func.func @net(
+// CHECK-DAG: %[[W:.*]] = memref.get_global @w
+// CHECK-DAG: %[[V:.*]] = memref.get_global @v
+// CHECK: call @net.kernel.a({{.*}}%[[W]]) {xtc.node = "a"}
+// CHECK: call @net.kernel.a({{.*}}%[[V]]) {xtc.node = "b"}
+// CHECK: call @net.kernel.c({{.*}}) {xtc.node = "c"}
+memref.global constant @w : memref<8x8xf32> {alignment = 64 : i64}
+memref.global constant @v : memref<8x8xf32> {alignment = 64 : i64}
+func.func @net(%x: memref<4x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llvm.noalias}) {
+  %zero = arith.constant 0.0 : f32
+  %w = memref.get_global @w : memref<8x8xf32>
+  %v = memref.get_global @v : memref<8x8xf32>
+  %first = memref.alloc() {alignment = 64 : i64} : memref<4x8xf32>
+  %second = memref.alloc() {alignment = 64 : i64} : memref<4x8xf32>
+  %third = memref.alloc() {alignment = 64 : i64} : memref<4x8xf32>
+  linalg.exp {__xtc_id_zero_} ins(%x : memref<4x8xf32>) outs(%first : memref<4x8xf32>)
+  linalg.fill {__xtc_id_a.init_} ins(%zero : f32) outs(%second : memref<4x8xf32>)
+  linalg.matmul {__xtc_id_a_} ins(%first, %w : memref<4x8xf32>, memref<8x8xf32>)
+    outs(%second : memref<4x8xf32>)
+  linalg.fill {__xtc_id_b.init_} ins(%zero : f32) outs(%third : memref<4x8xf32>)
+  linalg.matmul {__xtc_id_b_} ins(%second, %v : memref<4x8xf32>, memref<8x8xf32>)
+    outs(%third : memref<4x8xf32>)
+  linalg.exp {__xtc_id_c_} ins(%third : memref<4x8xf32>) outs(%y : memref<4x8xf32>)
+  return
+}
+
+// So few operators stay where they are.
+
+// CHECK-LABEL: func.func @few(
+// CHECK: linalg.exp
+func.func @few(%x: memref<4xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias}) {
+  linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  return
+}
+
+// Buffers on a device are for passes that know of devices.
+
+// CHECK-LABEL: func.func @device(
+// CHECK-COUNT-3: linalg.exp
+func.func @device(%x: memref<4xf32> {memref.on_device}, %y: memref<4xf32>) {
+  linalg.exp {__xtc_id_a_} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  linalg.exp {__xtc_id_b_} ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+  linalg.exp {__xtc_id_c_} ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+  return
+}
