@@ -201,6 +201,7 @@ class Module:
                 min_repeat_ms=min_repeat_ms,
                 counters=counters,
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
+                peak_again=lambda: self.runtime.remeasured_peak_flops(dtype),
                 modelled=self._modelled(call),
             )
 

@@ -79,6 +79,10 @@ class CommonRuntimeInterface(ABC):
     def peak_flops(self, dtype: str) -> float:
         """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
 
+    def remeasured_peak_flops(self, dtype: str) -> float:
+        """As `peak_flops`, measured anew where it is measured: for a rate that passed it."""
+        return self.peak_flops(dtype)
+
     def memory_bandwidth(self) -> float:
         """The rate of reading main memory in bytes per second, measured; 0 where not known."""
         return 0.0
