@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from time import perf_counter_ns
+from time import thread_time_ns
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,8 @@ from xtc_targets.host.fma_kernel import BITS, LLVM_TYPE, SYMBOL, Shape, kernel_i
 
 Function = Callable[[int, int, float, float], None]
 """Iterations, address of the chains, m and a: see kernel_ir and dot_kernel_ir."""
-Kernel = Callable[[int], tuple[int, int]]
-"""Runs that many iterations; returns start and end in nanoseconds."""
+Kernel = Callable[[int], int]
+"""Runs that many iterations; returns the nanoseconds that the thread had a processor."""
 
 _C_TYPE = {"float32": ctypes.c_float, "float64": ctypes.c_double}
 _COMPUTED_IN = {"float16": "float32", "bfloat16": "float32"}  # where no instruction is for them
@@ -87,8 +87,8 @@ def _measured(shape: Shape | DotShape, threads: int, seconds: float) -> float:
         kernel = functools.partial(_timed, function, shape)
         iterations = _iterations_that_last(kernel, seconds / _ROUNDS * 1e9)
         with ThreadPoolExecutor(threads) as pool:
-            elapsed = [_round(kernel, iterations, threads, pool) for _ in range(_ROUNDS)]
-    return shape.flops * iterations * threads / (min(elapsed) * 1e-9)
+            rates = [_round(kernel, iterations, threads, pool) for _ in range(_ROUNDS)]
+    return shape.flops * max(rates)
 
 
 def _shapes(dtype: str) -> tuple[Shape | DotShape, ...]:
@@ -123,12 +123,12 @@ def loaded_function(shape: Shape | DotShape) -> Iterator[Function]:
         yield prototype(objects.address(SYMBOL))
 
 
-def _timed(function: Function, shape: Shape | DotShape, iterations: int) -> tuple[int, int]:
+def _timed(function: Function, shape: Shape | DotShape, iterations: int) -> int:
     chains = start_values(shape)
     m, a = factors(shape)
-    start = perf_counter_ns()
+    start = thread_time_ns()
     function(iterations, chains.ctypes.data, m, a)
-    return start, perf_counter_ns()
+    return thread_time_ns() - start
 
 
 def factors(shape: Shape | DotShape) -> tuple[float, float]:
@@ -150,20 +150,20 @@ def start_values(shape: Shape | DotShape) -> npt.NDArray[np.generic]:
 def _iterations_that_last(kernel: Kernel, nanoseconds: float) -> int:
     """Found with a trial of a millisecond or more, which also wakes the core up."""
     iterations = 1024
-    while (elapsed := _length(kernel(iterations))) < _TRIAL_NS:
+    while (elapsed := kernel(iterations)) < _TRIAL_NS:
         iterations *= 4
     return max(1, round(iterations * nanoseconds / elapsed))
 
 
-def _length(times: tuple[int, int]) -> int:
-    return times[1] - times[0]
+def _round(kernel: Kernel, iterations: int, threads: int, pool: ThreadPoolExecutor) -> float:
+    """Iterations in a second of all threads, which start together.
 
-
-def _round(kernel: Kernel, iterations: int, threads: int, pool: ThreadPoolExecutor) -> int:
-    """Nanoseconds from the first thread's start to the last one's end."""
+    Each is held against its own time on a processor: another program that takes one for a while
+    makes it no slower.
+    """
     together = threading.Barrier(threads)
 
-    def run() -> tuple[int, int]:
+    def run() -> int:
         together.wait()
         return kernel(iterations)
 
@@ -172,5 +172,4 @@ def _round(kernel: Kernel, iterations: int, threads: int, pool: ThreadPoolExecut
     except RuntimeError:  # no more threads: let go those that wait for them
         together.abort()
         raise
-    times = [run.result() for run in runs]
-    return max(end for _, end in times) - min(start for start, _ in times)
+    return sum(iterations / (max(1, run.result()) * 1e-9) for run in runs)
