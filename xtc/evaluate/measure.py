@@ -39,7 +39,7 @@ class Measurement:
 
     def __str__(self) -> str:
         lines = [" · ".join([str(self.timing), *self._rates()])]
-        if self.timing.is_disturbed:
+        if self.timing.is_disturbed and not self.modelled:
             lines.append(
                 f"  disturbed: other programs took the processor {self.timing.taken} times"
             )

@@ -210,6 +210,14 @@ class AcceleratorDevice(CommonRuntimeInterface):
     def deinit_device(self) -> None:
         """Give the device back, its memory and modules included."""
 
+    def disturbed(self) -> AcceleratorDevice | None:
+        """A simulator like this one that is as unkind as the machine may be; None for a machine.
+
+        What runs at the same time runs in a random order, transfers come as late as they can, and
+        races are faults, as far as the simulator can do that. It is not open yet.
+        """
+        return None
+
     @abstractmethod
     def load_module(self, image: bytes) -> Any:
         """Load device code and return a handle. Raises ArtifactError where it is none."""

@@ -48,6 +48,7 @@ static void meet(access *one, const gpu_meeting *meeting)
     if (lane < 8 * one->matrices) {
         gpu_check_alignment(one->row, ROW_BYTES, meeting->name);
         gpu_check_shared(one->row, ROW_BYTES, meeting->name);
+        gpu_touch(one->row, ROW_BYTES, one->store);
     }
     gpu_meet(meeting, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
 }

@@ -68,7 +68,7 @@ class UseTensorCores(Pass):
         linalg.generic ins(%s, %bias) outs(%c)
     After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
         cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
-        sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store to %c }
+        barrier ; sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store to %c }
 
     Attributes:
         tf32: whether operands in float32 may be rounded to TF32.
@@ -184,7 +184,8 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling) -> None:
     )
     place = _thread_position(tiling, thread)
     sums = MmaLoop(tiling, panels, place).write(shared)
-    # All have left the last tile, before which they met: its place is free.
+    # All have left the last tile, but behind it they read ahead what nobody uses.
+    nvvm.barrier(None)
     store_accumulators(tiling, shared, place, sums)
     nvvm.barrier(None)
     result = Result(work.result, batch, row, column, work.epilogue)
