@@ -68,7 +68,7 @@ class UseTensorCores(Pass):
         linalg.generic ins(%s, %bias) outs(%c)
     After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
         cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
-        barrier ; sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store to %c }
+        barrier ; sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store }
 
     Attributes:
         tf32: whether operands in float32 may be rounded to TF32.
