@@ -107,12 +107,10 @@ func.func @tail(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x16xf32>)
 // vector, and one of an accumulator that stays in a register meanwhile.
 
 // CHECK-LABEL: func.func @from_ddr
-// CHECK: %[[LINES:.*]] = arith.constant 8 : index
-// CHECK: %[[COUNT:.*]] = arith.index_cast %[[LINES]]
+// CHECK: %[[COUNT:.*]] = arith.constant 8 : i64
 // CHECK: call @dev_count_ddr(%[[COUNT]])
 // CHECK-LABEL: func.func @scalars
-// CHECK: %[[LINES:.*]] = arith.constant 5 : index
-// CHECK: %[[COUNT:.*]] = arith.index_cast %[[LINES]]
+// CHECK: %[[COUNT:.*]] = arith.constant 5 : i64
 // CHECK: call @dev_count_ddr(%[[COUNT]])
 func.func @from_ddr(%a: memref<8x8xf32, 1>, %b: memref<8x8xf32, 1>, %c: memref<8x8xf32, 2>) {
   linalg.matmul ins(%a, %b : memref<8x8xf32, 1>, memref<8x8xf32, 1>) outs(%c : memref<8x8xf32, 2>)
