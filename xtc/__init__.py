@@ -16,7 +16,7 @@ from xtc.core.extensions import extend
 from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
-from xtc.importers import from_onnx, from_torch
+from xtc.importers import from_onnx, from_torch, from_yaml
 from xtc.schedule import Schedule
 
 __version__ = VERSION
@@ -33,5 +33,6 @@ __all__ = [
     "extend",
     "from_onnx",
     "from_torch",
+    "from_yaml",
     "load",
 ]

@@ -26,6 +26,7 @@ class DemoTarget:
         options: further arguments of `xtc.compile`.
         bytes_moved: bytes copied to and from such a device so far; None where nothing is copied.
         modelled_seconds: time that a simulated device would have taken so far, where it is one.
+        int8: whether it computes the models' int8 form.
         timed: whether the wall time of a batch says something of the machine.
         missing: what this machine lacks to have the row; None where it lacks nothing.
     """
@@ -35,6 +36,7 @@ class DemoTarget:
     options: Mapping[str, Any] = field(default_factory=dict)
     bytes_moved: Callable[[Any], int] | None = None
     modelled_seconds: Callable[[Any], float] | None = None
+    int8: bool = False
     timed: bool = True
     missing: Callable[[], str | None] = _nothing
 
@@ -49,6 +51,18 @@ def _simulated_gpu() -> Any:
     from xtc_targets.nvgpu import NvgpuDevice
 
     return NvgpuDevice()
+
+
+def _dpus() -> Any:
+    from xtc_targets.upmem import UpmemDevice
+
+    return UpmemDevice(nr_dpus=64)
+
+
+def _without_dpus() -> str | None:
+    from xtc_targets.upmem import UpmemDevice
+
+    return UpmemDevice.detect_accelerator()
 
 
 def _gpu() -> Any:
@@ -68,6 +82,15 @@ def _mppa_seconds(device: Any) -> float:
     return float(device.counters()["modelled.mppa.SECONDS"])
 
 
+def _dpu_seconds(device: Any) -> float:
+    return float(device.counters()["modelled.upmem.SECONDS"])
+
+
+def _dpu_bytes(device: Any) -> int:
+    counters = device.counters()
+    return int(counters["upmem.BYTES_TO_DEVICE"] + counters["upmem.BYTES_FROM_DEVICE"])
+
+
 def _bytes_moved(device: Any) -> int:
     counters = device.counters()
     target = device.target_name
@@ -81,6 +104,14 @@ TARGETS = {
         DemoTarget("host (C)", _host, {"codegen": "c"}),
         DemoTarget("mppa:sim", _mppa, bytes_moved=_bytes_moved, modelled_seconds=_mppa_seconds),
         DemoTarget("nvgpu:sim", _simulated_gpu, bytes_moved=_bytes_moved, timed=False),
+        DemoTarget(
+            "upmem:sim",
+            _dpus,
+            bytes_moved=_dpu_bytes,
+            modelled_seconds=_dpu_seconds,
+            int8=True,
+            missing=_without_dpus,
+        ),
         DemoTarget("nvgpu:hw", _gpu, bytes_moved=_bytes_moved, missing=_without_gpu),
     )
 }

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import xtc.ops as O
+from examples.digits import fixed_point
 from examples.digits.data import SIDE, Digits, load_weights
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
@@ -60,21 +61,24 @@ def _constants(weights: Weights, device: Device) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class DemoModel:
-    """A model by name: how its graph is written, and the digits in the shape it takes."""
+    """A model by name: how its graph is written, in floats and int8, and the digits it takes."""
 
     name: str
     write: Callable[[Weights, Device], Graph]
+    write_int8: Callable[[Device], Graph]
     images: Callable[[Digits], Images]
 
-    def graph(self, device: Device = None) -> Graph:
+    def graph(self, device: Device = None, *, int8: bool = False) -> Graph:
         """The graph with the stored weights, on `device` or the host."""
+        if int8:
+            return self.write_int8(device)
         return self.write(load_weights(self.name), device)
 
 
 MODELS = {
     model.name: model
     for model in (
-        DemoModel("mlp", mlp, lambda digits: digits.flat),
-        DemoModel("cnn", cnn, lambda digits: digits.images),
+        DemoModel("mlp", mlp, fixed_point.mlp, lambda digits: digits.flat),
+        DemoModel("cnn", cnn, fixed_point.cnn, lambda digits: digits.images),
     )
 }

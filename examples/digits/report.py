@@ -18,7 +18,7 @@ NAMES = ("model", "target")
 FIGURES = ("accuracy", "agrees", "max diff", "batch time", "compile", "batch bytes")
 CAPTION = (
     "agrees: read as NumPy reads it; max diff: of a probability from NumPy's; "
-    "*: modelled by a simulator"
+    "*: modelled by a simulator; upmem: in int8"
 )
 SHADES = " .:-=+*#%@"
 

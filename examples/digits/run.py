@@ -135,7 +135,7 @@ def _run_on(
     images, label = model.images(digits), f"{model.name} on {target.label}"
     batches = -(-len(images) // batch)
     progress(f"compile {label}", 0, batches)
-    graph = model.graph(device)
+    graph = model.graph(device, int8=target.int8)
     begin = time.perf_counter()
     compile_for = "host" if device is None else device
     module = xtc.compile(graph, target=compile_for, dims={"batch": batch}, **target.options)

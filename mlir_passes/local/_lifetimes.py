@@ -19,6 +19,7 @@ from xtc.ir.partition import symbol_of
 from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import ancestor_in, functions, users
 from xtc_passes.local._memory import LocalMemory
+from xtc_passes.local._placement import Extent, place
 from xtc_passes.local._transfers import START, tag_of
 
 
@@ -94,18 +95,6 @@ def _uses(buffer: Value) -> Iterator[Operation]:
 
 
 def offsets(buffers: Sequence[Buffer]) -> dict[Buffer, int]:
-    """An offset for each buffer: the largest buffer first, each at the lowest free offset."""
-    placed: dict[Buffer, int] = {}
-    for buffer in sorted(buffers, key=lambda buffer: -buffer.nbytes):
-        taken = sorted(
-            (offset, offset + other.nbytes)
-            for other, offset in placed.items()
-            if buffer.begin <= other.end and other.begin <= buffer.end
-        )
-        offset = 0
-        for begin, end in taken:
-            if offset + buffer.nbytes <= begin:
-                break
-            offset = max(offset, end)
-        placed[buffer] = offset
-    return placed
+    """An offset for each buffer, at which no two live buffers overlap."""
+    extents = [Extent(buffer.begin, buffer.end, buffer.nbytes) for buffer in buffers]
+    return dict(zip(buffers, place(extents), strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from xtc.core.errors import UserError
 from xtc.loops import Nest, NestLoop
+from xtc.loops.nest import is_plain_reduction
 from xtc_passes.tensor._scheduled import Scheduled, place_of
 
 
@@ -15,7 +16,8 @@ def group_loops(nest: Nest) -> list[NestLoop]:
 
 def _is_group(nest: Nest, loop: NestLoop) -> bool:
     axis = nest.space.axis(loop.axis)
-    return loop.vectorize and loop.tile is not None and axis is not None and axis.reduction
+    is_reduced = axis is not None and axis.reduction and not is_plain_reduction(nest, loop)
+    return loop.vectorize and loop.tile is not None and is_reduced
 
 
 def refusal(entry: Scheduled) -> UserError:

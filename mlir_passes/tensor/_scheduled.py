@@ -13,6 +13,7 @@ from xtc.core.errors import UserError, about, located, shown
 from xtc.core.location import SourceLocation
 from xtc.ir.analysis import linalg_ops as linalg
 from xtc.ir.analysis.contractions import grouped_loops
+from xtc.ir.analysis.reductions import is_unordered, moved_loops
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, SCHEDULE_LOCATION
 from xtc.ir.mlir import (
     ArrayAttr,
@@ -173,7 +174,11 @@ def _lines_of_text() -> Iterator[None]:
 def _space(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Space:
     sizes, kinds = linalg.trip_counts(op), linalg.iterators(op)
     names = dims_of(op, title, len(sizes))
-    axes = [Axis(n, s, k == "reduction") for n, s, k in zip(names, sizes, kinds, strict=True)]
+    free = is_unordered(op)
+    axes = [
+        Axis(name, size, kind == "reduction", unordered=free)
+        for name, size, kind in zip(names, sizes, kinds, strict=True)
+    ]
     for position, groups in grouped_loops(op).items():
         axes[position] = replace(axes[position], groups=groups)
     sums = [
@@ -183,7 +188,8 @@ def _space(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) 
     computed = tuple(n for n in range(count) if is_fusable(op.operands[n]))
     ranks = tuple(len(index_map.results) for index_map in linalg.index_maps(op)[:count])
     mesh = mesh_of(meshes)
-    return Space(tuple(axes), count, computed, tuple(sums), ranks, mesh, levels)
+    moved = tuple(names[loop] for loop in moved_loops(op))
+    return Space(tuple(axes), count, computed, tuple(sums), ranks, moved, mesh, levels)
 
 
 def dims_of(op: Operation, title: str, count: int) -> list[str]:
@@ -209,7 +215,7 @@ def dims_of(op: Operation, title: str, count: int) -> list[str]:
 
 
 def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
-    """Raise UserError where what computes a fused operand has a schedule of its own."""
+    """Raise UserError where the producer of a fused operand has a schedule."""
     op, title = entry.op, entry.title
     fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
     if not fused:  # as nearly always, and names of all the others take long

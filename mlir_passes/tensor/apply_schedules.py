@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError, UserError, located
 from xtc.ir.analysis import linalg_ops as linalg
+from xtc.ir.analysis.reductions import has_partial_results
+from xtc.ir.analysis.structured import FLOAT_ADDITIONS, FLOAT_EXTREMES, combining_operation
 from xtc.ir.attributes import (
     AXES,
     DOT,
@@ -17,11 +19,13 @@ from xtc.ir.attributes import (
     LOOP_SCHEDULE,
     MARK_PREFIX,
     NAMESPACES,
+    PARTIAL_SUMS,
     SCHEDULED_PREFIX,
     VECTORIZE,
 )
 from xtc.ir.builders.control import BLOCKS, THREADS, in_unit_loops
 from xtc.ir.builders.unit_loops import without_unit_loops
+from xtc.ir.fast_math import allow
 from xtc.ir.mlir import (
     ArrayAttr,
     DenseI64ArrayAttr,
@@ -36,6 +40,7 @@ from xtc.ir.passes import Pass
 from xtc.ir.transform import apply_script
 from xtc.loops import Mesh, Nest
 from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.nest import is_plain_reduction
 from xtc.loops.plan import first_parallel, plan_nest, spread_operands
 from xtc.loops.script import ANY, Fuse, Materialize, ScriptWriter
 from xtc_passes.tensor._fuse_producers import fuse_producer
@@ -131,12 +136,14 @@ def apply_schedules(
             raise refusal(entry)
         if any(loop.consumer for part in entry.nest.walk() for loop in part.loops):
             raise no_consumer(entry)
+        _check_partial_sums(entry)
         if not calls:
             _check_no_calls(entry)
     _compute_moved_data(found)
     writer = _write_script(found, distribution)
     _apply(module, writer, distribution.space if distribution else space)
     _vectorize(module)
+    _relax_sums(module)
     _name_functions(module, writer)
     if distribution:
         keep_temporaries_local(module, distribution.space)
@@ -254,6 +261,29 @@ def _apply(module: Operation, writer: ScriptWriter, space: int | None) -> None:
             materialize(module, phase.action, space)
         elif isinstance(phase.action, Fuse):
             fuse_producer(module, phase.action)
+
+
+def _check_partial_sums(entry: Scheduled) -> None:
+    """Raise UserError where vectors are to hold partial results of a body that has none."""
+    for nest in entry.nest.walk():
+        for loop in nest.loops:
+            partial = loop.vectorize and is_plain_reduction(nest, loop)
+            if partial and not has_partial_results(entry.op):
+                raise UserError(
+                    f"'{loop.name}' of {entry.title} cannot be vectorized: its body does not "
+                    "combine elements by one operation",
+                    where=place_of(entry.op),
+                    hints=["vectorize a parallel axis"],
+                )
+
+
+def _relax_sums(module: Operation) -> None:
+    """Let vectors of partial sums be summed up in any order, as the schedule has allowed."""
+    for op in linalg.operations_with(module, PARTIAL_SUMS):
+        combining = combining_operation(op)
+        if combining is not None and combining.name in (*FLOAT_ADDITIONS, *FLOAT_EXTREMES):
+            allow(combining, "reassoc")
+        del op.attributes[PARTIAL_SUMS]
 
 
 def _check_no_calls(entry: Scheduled) -> None:

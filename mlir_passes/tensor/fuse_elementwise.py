@@ -58,8 +58,8 @@ def _fuse(view: FunctionView) -> None:
         if op not in inlined:
             cluster = _Cluster(view, inlined, nest)
             cluster.collect(nest, range(len(nest.extents)))
-            cluster.keep_extents()
-            clusters.append(cluster)
+            if cluster.keep_extents():
+                clusters.append(cluster)
     for cluster in clusters:  # from here on the view is out of date
         if cluster.parts or cluster.splats:
             _build(cluster)
@@ -138,8 +138,12 @@ class _Cluster:
             return splat
         return self._leaf(nest, number, value, row)
 
-    def keep_extents(self) -> None:
-        """Read constants as tensors where no other operand says how far a loop goes."""
+    def keep_extents(self) -> bool:
+        """Read constants as tensors where no other operand says how far a loop goes.
+
+        Returns whether operands then say it of all loops. A gather, which reads elements at places
+        of its own choice, says it by its result alone, and that would be gone.
+        """
         rows = [*(row for _, row in self.leaves), self.root.indices[self.root.destination]]
         unknown = set(range(len(self.root.extents))) - {index.loop for row in rows for index in row}
         for (nest, number), row in list(self.splats.items()):
@@ -149,6 +153,7 @@ class _Cluster:
                 del self.splats[nest, number]
                 value = nest.op.operands[number]
                 self.sources[nest, number] = self._leaf(nest, number, value, row)
+        return not unknown
 
     def _leaf(self, nest: Structured, number: int, value: Value, row: Row) -> int:
         """The number of an operand of the fused operation; equal ones are the same."""

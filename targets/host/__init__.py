@@ -30,7 +30,11 @@ class HostTarget(ProgramTarget):
         from xtc_targets.host.pipeline import host_pipeline
 
         return host_pipeline(
-            options.machine, options.caches, options.codegen, parallel=options.is_parallel
+            options.machine,
+            options.caches,
+            options.codegen,
+            parallel=options.is_parallel,
+            profile=options.profile,
         )
 
     def check_offload(self, options: HostOptions) -> None:
@@ -55,7 +59,7 @@ class HostTarget(ProgramTarget):
 
         code = self._generator(options).generate(lowered, request)
         manifest = build.manifest_of(code, request, self.toolchain(options))
-        return Artifact(manifest, objects=tuple(code.linked.values()))
+        return Artifact(manifest, objects=code.in_memory(options.machine))
 
     def machine_parameters(self, options: HostOptions) -> Mapping[str, int]:
         from xtc_targets.host.description import HostDescription

@@ -13,7 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from xtc.codegen.llvm import Machine, link_shared, linker_version
+from xtc.codegen.llvm import (
+    Machine,
+    data_object,
+    link_shared,
+    linker_version,
+    write_data_object,
+)
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.target import BuildRequest
@@ -24,8 +30,18 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 LIBRARY = "module.so"
+CONSTANTS = "constants.o"
+KERNELS = "kernels.json"
+"""The file with node and kernel of each call whose end a program records."""
+STAMPS = "xtc.stamps"
+"""The variable with the times, in nanoseconds of the monotonic clock."""
 EXTERNALS = "external_objects"
 """The key in a manifest's toolchain of how many objects define functions of the user's."""
+
+RELEASE = "xtc.arenas.release"
+"""The function of a module that frees the arenas that it keeps."""
+ARENAS = ("arena_bytes", "arena_least_bytes")
+"""The keys of the sizes of the arenas that a module keeps: planned, and the lower bound."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,8 @@ class Code:
         sources: texts that are kept beside the code, by file name.
         beside: contents by file name of what parallel loops need to run on several threads.
         externals: objects of functions of the user's, with what calls them.
-        constants: an object with the constants, where there are any.
+        constants: what the constants hold, by symbol; an object of its own defines them.
+        arenas: bytes of the arenas of temporary arrays, and the least that any plan needs.
     """
 
     objects: tuple[bytes, ...]
@@ -46,21 +63,26 @@ class Code:
     sources: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)
     externals: tuple[bytes, ...] = ()
-    constants: bytes | None = None
+    constants: Mapping[str, bytes | memoryview] = field(default_factory=dict)
+    arenas: tuple[int, int] | None = None
 
     @property
     def versions(self) -> dict[str, str]:
         """What else there is to say of the toolchain."""
         parallel = {pool_library.VERSION: pool_library.version()} if self.beside else {}
-        return parallel | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
+        sizes = {} if self.arenas is None else dict(zip(ARENAS, map(str, self.arenas), strict=True))
+        return parallel | sizes | ({EXTERNALS: str(len(self.externals))} if self.externals else {})
 
     @property
     def linked(self) -> dict[str, bytes]:
-        """All objects by the names of their files."""
+        """The objects that hold code, by the names of their files."""
         code = {f"module{n or ''}.o": content for n, content in enumerate(self.objects)}
-        constants = {} if self.constants is None else {"constants.o": self.constants}
-        externals = {f"external{n}.o": content for n, content in enumerate(self.externals)}
-        return code | constants | externals
+        return code | {f"external{n}.o": content for n, content in enumerate(self.externals)}
+
+    def in_memory(self, machine: Machine) -> tuple[bytes, ...]:
+        """All objects, that with the constants too."""
+        constants = (data_object(self.constants, machine),) if self.constants else ()
+        return (*self.linked.values(), *constants)
 
 
 class Generator(Protocol):
@@ -113,12 +135,17 @@ def write_artifact(
 
 def _write_code(code: Code, machine: Machine, folder: Path) -> tuple[str, ...]:
     """Write the library or the objects; returns the files' names."""
+    constants = (folder / CONSTANTS,) if code.constants else ()
+    for path in constants:
+        write_data_object(path, code.constants, machine)
     if machine.is_host:
-        link_shared(tuple(code.linked.values()), folder / LIBRARY, machine)
+        link_shared((*code.linked.values(), *constants), folder / LIBRARY, machine)
+        for path in constants:
+            path.unlink()
         return (LIBRARY,)
     for name, content in code.linked.items():
         (folder / name).write_bytes(content)
-    return tuple(code.linked)
+    return (*code.linked, *(path.name for path in constants))
 
 
 def manifest_of(

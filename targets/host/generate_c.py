@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xtc.codegen.llvm import Machine, data_object
+from xtc.codegen.llvm import Machine
 from xtc.core.errors import CompileError
 from xtc.interfaces.target import BuildRequest
 from xtc.system.c_compiler import CCompiler
@@ -56,7 +55,7 @@ class CGenerator:
             {SOURCE: source.text},
             beside,
             external_objects(lowered, self.machine, self._external_flags),
-            _constants(source, request.constants, self.machine),
+            {source.symbols[symbol]: held for symbol, held in request.constants.items()},
         )
 
     def text(self, lowered: Operation, request: BuildRequest) -> str:
@@ -102,11 +101,3 @@ def _is_parallel(lowered: Operation) -> bool:
     from xtc_targets.host import c_parallel
 
     return c_parallel.is_parallel(lowered)
-
-
-def _constants(source: CSource, constants: Mapping[str, bytes], machine: Machine) -> bytes | None:
-    """An object with the constants under their names in C, where there are any."""
-    if not constants:
-        return None
-    named = {source.symbols[symbol]: content for symbol, content in constants.items()}
-    return data_object(named, machine)

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xtc.codegen.llvm import Machine, compile_ir, data_object
+from xtc.codegen.llvm import Machine, compile_ir
 from xtc.interfaces.target import BuildRequest
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
-from xtc_targets.host.build import Code, toolchain
+from xtc_targets.host.build import KERNELS, Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
 from xtc_targets.host.external_code import external_objects
 
@@ -35,15 +36,16 @@ class LlvmGenerator:
 
         Raises ToolError where parallel loops need a C compiler that fails.
         """
-        constants = request.constants
         parallel = pool_library.has_parallel_loops(lowered)
         beside = pool_library.files(self.machine) if parallel else {}
         return Code(
             self._objects(lowered, request.entry),
             _returns_status(lowered, request.entry),
+            sources=_recorded(lowered),
             beside=beside,
             externals=external_objects(lowered, self.machine, self._flags),
-            constants=data_object(constants, self.machine) if constants else None,
+            constants=request.constants,
+            arenas=_arena_bytes(lowered),
         )
 
     def _objects(self, lowered: Operation, entry: str) -> tuple[bytes, ...]:
@@ -71,6 +73,20 @@ class LlvmGenerator:
     def toolchain(self) -> dict[str, str]:
         """What shapes the code."""
         return toolchain("llvm", self.machine, self.opt_level, self.threads)
+
+
+def _recorded(lowered: Operation) -> dict[str, str]:
+    """The list of the kernels whose ends the program records, where it does."""
+    from xtc_targets.host.passes.record_kernels import recorded_kernels
+
+    kernels = recorded_kernels(lowered)
+    return {KERNELS: json.dumps(list(kernels))} if kernels else {}
+
+
+def _arena_bytes(lowered: Operation) -> tuple[int, int] | None:
+    from xtc_targets.host.passes.define_arenas import arena_bytes
+
+    return arena_bytes(lowered)
 
 
 def _returns_status(lowered: Operation, entry: str) -> bool:

@@ -24,7 +24,7 @@ from xtc.ir.partition import symbol_of, top_level
 from xtc_passes.local._functions import functions
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
-from xtc_targets.mppa.passes.define_micro_kernels import SUMS, micro_kernel
+from xtc_targets.mppa.passes.define_micro_kernels import ACCUMULATORS, micro_kernel
 
 _DIRECTIONS = ("DEV_GET", "DEV_PUT")
 _TYPES = ("DEV_F32", "DEV_F16", "DEV_I8", "DEV_OTHER")
@@ -79,8 +79,8 @@ def _is_declared(op: Operation) -> bool:
 
 def _definition(name: str) -> str:
     rows, columns, dtype = micro_kernel(name)
-    factor, total = _C_TYPES[dtype], _C_TYPES[SUMS[dtype]]
-    return f"UK_MMA({name}, {rows}, {columns}, {factor}, {total})\n"
+    operand, total = _C_TYPES[dtype], _C_TYPES[ACCUMULATORS[dtype]]
+    return f"UK_MMA({name}, {rows}, {columns}, {operand}, {total})\n"
 
 
 @dataclass
@@ -175,8 +175,8 @@ def _arguments(name: str, op: Operation, values: Sequence[Expression]) -> dict[i
         return {0: Expression(_TYPES[_number(op.operands[0])])}
     if name.startswith(PREFIX):
         dtype = micro_kernel(name)[2]
-        factor, total = _C_TYPES[dtype], _C_TYPES[SUMS[dtype]]
-        types = {1: f"const {factor} *", 4: f"const {factor} *", 6: f"{total} *"}
+        operand, total = _C_TYPES[dtype], _C_TYPES[ACCUMULATORS[dtype]]
+        types = {1: f"const {operand} *", 4: f"const {operand} *", 6: f"{total} *"}
         return {n: cast(type, values[n]) for n, type in types.items()}
     return {}
 

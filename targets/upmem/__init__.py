@@ -44,10 +44,13 @@ class UpmemTarget(AcceleratorTarget):
 
     def toolchain(self, options: UpmemOptions) -> Mapping[str, str]:
         from xtc_targets.upmem.toolchain.clang import DpuClang
+        from xtc_targets.upmem.toolchain.vendor import VendorKit
 
+        compiler = VendorKit if options.platform == "hw" else DpuClang
         return {
             **toolchain_versions(),
-            "clang": DpuClang.found().version,
+            "clang": compiler.found().version,
+            "platform": options.platform,
             "nr_dpus": str(options.nr_dpus),
             "tasklets": str(options.tasklets),
             "profile": options.profile,
@@ -57,7 +60,10 @@ class UpmemTarget(AcceleratorTarget):
         from xtc_targets.upmem.device import UpmemDevice
 
         return UpmemDevice(
-            nr_dpus=options.nr_dpus, tasklets=options.tasklets, profile=options.profile
+            nr_dpus=options.nr_dpus,
+            tasklets=options.tasklets,
+            profile=options.profile,
+            platform=options.platform,
         )
 
     def unavailable(self) -> str | None:

@@ -23,7 +23,17 @@ from xtc_targets.upmem.device_c import MAX_BUFFERS, DeviceCode, KernelCode, devi
 from xtc_targets.upmem.options import STACK_BYTES, UpmemOptions
 from xtc_targets.upmem.toolchain.command_line import read_command_line
 from xtc_targets.upmem.toolchain.program import build
+from xtc_targets.upmem.toolchain.vendor import VendorKit
 
+_FLAGS = (
+    "-O2",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fno-builtin",
+    "-funroll-loops",
+    "-w",
+)
 MAGIC = b"XTCDPU01"
 _HEADER = struct.Struct("<8sII")
 _PROGRAM = struct.Struct("<QQ")
@@ -93,17 +103,12 @@ def _compiled(text: str, options: UpmemOptions, stem: str) -> bytes:
         source, output = Path(folder, f"{stem}.c"), Path(folder, f"{stem}.elf")
         source.write_text(text)
         numbers = [f"-DNR_TASKLETS={options.tasklets}", f"-DSTACK_SIZE_DEFAULT={STACK_BYTES}"]
-        flags = [
-            "-O2",
-            "-fwrapv",
-            "-ffp-contract=off",
-            "-fno-strict-aliasing",
-            "-fno-builtin",
-            "-funroll-loops",
-            "-w",
-        ]
-        line = read_command_line([*flags, *numbers, "-o", str(output), str(source)])
-        build(line, options.machine, name=stem)
+        flags = [*_FLAGS, *numbers]
+        if options.platform == "hw":
+            VendorKit.found().build([source], output, options.profile, flags)
+        else:
+            line = read_command_line([*flags, "-o", str(output), str(source)])
+            build(line, options.machine, name=stem)
         return output.read_bytes()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ctypes import c_char_p, c_uint32, c_uint64
 from pathlib import Path
 
-from xtc.core.errors import ArtifactError, DeviceNotFound, UserError, shown
+from xtc.core.errors import ArtifactError, DeviceNotFound, ToolError, UserError
 from xtc.core.numbering import Numbering
 from xtc.runtime import DriverDevice, OpenDevice, built_driver
 from xtc_targets.upmem.description import DpuDescription, profile_named
@@ -17,9 +17,9 @@ from xtc_targets.upmem.dpu_fifo import Fifo
 from xtc_targets.upmem.dpu_set import DpuSet
 from xtc_targets.upmem.options import UpmemOptions
 from xtc_targets.upmem.toolchain.clang import unavailable
-from xtc_targets.upmem.toolchain.library import driver_units
+from xtc_targets.upmem.toolchain.library import driver_units, vendor_driver_unit
+from xtc_targets.upmem.toolchain.vendor import VendorKit
 
-PLATFORMS = ("sim", "hw")
 _numbers = Numbering()
 
 
@@ -47,10 +47,8 @@ class UpmemDevice(DriverDevice):
         *,
         tasklets: int = 16,
     ) -> None:
-        if platform not in PLATFORMS:
-            raise UserError(f"platform={shown(platform)} is not one of {', '.join(PLATFORMS)}")
         self.options: UpmemOptions = UpmemOptions(
-            nr_dpus=nr_dpus, tasklets=tasklets, profile=profile
+            nr_dpus=nr_dpus, tasklets=tasklets, profile=profile, platform=platform
         )
         self.nr_dpus, self.profile, self.tasklets = nr_dpus, profile, tasklets
         self.platform = platform
@@ -79,11 +77,11 @@ class UpmemDevice(DriverDevice):
     def counters(self) -> Mapping[str, float]:
         """Counts of this device; those that begin with `modelled.` are computed from a model."""
         found = dict(super().counters())
-        cycles = found["modelled.upmem.CYCLES"]
-        return {**found, "modelled.upmem.SECONDS": cycles / self.machine.frequency}
+        seconds = found.pop("modelled.upmem.NANOSECONDS") * 1e-9
+        return {**found, "modelled.upmem.SECONDS": seconds}
 
     def modelled_figures(self) -> Mapping[str, float]:
-        """Of all launches, one after another: cycles and seconds."""
+        """Cycles of all launches; seconds of these and of transfers, one after another."""
         counters = self.counters()
         return {name: counters[f"modelled.{name}"] for name in ("upmem.CYCLES", "upmem.SECONDS")}
 
@@ -92,7 +90,11 @@ class UpmemDevice(DriverDevice):
         return 0.0
 
     def check_code(self, toolchain: Mapping[str, str]) -> None:
-        here = {"nr_dpus": str(self.nr_dpus), "profile": self.profile}
+        here = {
+            "nr_dpus": str(self.nr_dpus),
+            "profile": self.profile,
+            "platform": self.platform,
+        }
         for name, value in here.items():
             if toolchain.get(name) != value:
                 raise ArtifactError(
@@ -134,12 +136,19 @@ class UpmemDevice(DriverDevice):
 
     def _connect(self, name: str) -> OpenDevice:
         if self.platform == "hw":
-            raise DeviceNotFound(
-                "platform hw needs UPMEM's own kit, which was not found",
-                hints=["platform='sim' simulates the DPUs"],
-            )
+            return self._connect_hardware(name)
         if sys.platform != "linux":
             raise DeviceNotFound(f"the simulator runs on Linux, not on {sys.platform}")
         _, driver = built_driver(*driver_units())
         config = _Config(ctypes.sizeof(_Config), self.nr_dpus, f"chip={self.profile}".encode())
+        return OpenDevice(driver, config, name)
+
+    def _connect_hardware(self, name: str) -> OpenDevice:
+        """The same driver, on the vendor's library. Raises DeviceNotFound: what is missing."""
+        try:
+            unit = vendor_driver_unit(VendorKit.found())
+        except ToolError as error:
+            raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
+        _, driver = built_driver(unit)
+        config = _Config(ctypes.sizeof(_Config), self.nr_dpus, b"backend=hw")
         return OpenDevice(driver, config, name)

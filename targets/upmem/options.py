@@ -9,6 +9,7 @@ from xtc.core.errors import UserError, shown
 from xtc.interfaces.options import of_machine
 from xtc_targets.upmem.description import MAX_DPUS, DpuDescription, profile_named
 
+PLATFORMS = ("sim", "hw")
 STACK_BYTES = 768
 """Of each tasklet: generated kernels call nothing deep."""
 RESERVED_BYTES = 4096
@@ -23,14 +24,18 @@ class UpmemOptions:
         nr_dpus: DPUs that share a graph.
         tasklets: of each DPU; 11 fill its pipeline.
         profile: version of the chip, `v1A` or `v1B`.
+        platform: `sim` compiles for the simulator, `hw` by the vendor's compiler for its machine.
     """
 
     nr_dpus: int = of_machine(1)
     tasklets: int = 16
     profile: str = of_machine("v1B")
+    platform: str = of_machine("sim")
 
     def __post_init__(self) -> None:
         machine = profile_named(self.profile)
+        if self.platform not in PLATFORMS:
+            raise UserError(f"platform={shown(self.platform)} is not one of {', '.join(PLATFORMS)}")
         for name, most in (("nr_dpus", MAX_DPUS), ("tasklets", machine.tasklets)):
             value = getattr(self, name)
             if not 1 <= value <= most:

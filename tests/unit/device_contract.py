@@ -22,6 +22,8 @@ from xtc_targets import mppa, nvgpu
 from xtc_targets.mppa import MppaDevice, MppaOptions
 from xtc_targets.null import NullDevice
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+from xtc_targets.upmem import UpmemDevice
+from xtc_targets.wse import WseDevice, WseOptions
 
 MEBIBYTE = 1 << 20
 SOURCE = Path(__file__).parent / "contract_kernels.c"
@@ -62,6 +64,8 @@ class Kind:
         runs_blocks: whether each block of a grid is run, which the stand-in does not do.
         is_asynchronous: whether kernels run beside the host.
         has_process: whether the device is a process of its own.
+        shares_memory: whether its memory is that of the shared simulator, which holds NaN where it
+            is fresh, and tells what an access misses.
         is_poisoned: whether fresh memory holds poison.
     """
 
@@ -73,6 +77,7 @@ class Kind:
     runs_blocks: bool = False
     is_asynchronous: bool = False
     has_process: bool = False
+    shares_memory: bool = False
     is_poisoned: bool = True
 
     def __str__(self) -> str:
@@ -83,6 +88,10 @@ class Kind:
         """A device with the kernels."""
         with self.make() as device:
             yield Kernels(device, self)
+
+
+def _no_kernels() -> bytes:
+    raise AssertionError("the kernels of the contract are not written for this device")
 
 
 def _no_stand_in() -> DriverDevice:
@@ -105,6 +114,7 @@ KINDS = (
         impatient=lambda: MppaDevice(MppaOptions(timeout_s=0.2)),
         is_asynchronous=True,
         has_process=True,
+        shares_memory=True,
     ),
     Kind(
         "nvgpu:sim",
@@ -115,6 +125,7 @@ KINDS = (
         runs_blocks=True,
         is_asynchronous=True,
         has_process=True,
+        shares_memory=True,
     ),
     Kind(
         "nvgpu:stand-in",
@@ -124,6 +135,20 @@ KINDS = (
         is_poisoned=False,
     ),
 )
+
+"""Devices that run the kernels."""
+DEVICES = (
+    *KINDS,
+    Kind("upmem", UpmemDevice, _no_kernels, has_process=True),
+    Kind(
+        "wse",
+        lambda: WseDevice(WseOptions(memory_bytes=8 * MEBIBYTE)),
+        _no_kernels,
+        has_process=True,
+        shares_memory=True,
+    ),
+)
+"""Devices of all targets, for what needs no kernel."""
 
 
 ASYNCHRONOUS = pytest.mark.parametrize(

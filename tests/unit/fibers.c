@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers that leave and go on by turns keep their variables, in registers too, and reuse stacks. The
+// Fibers that leave and go on in rotation keep their variables, in registers too, and reuse stacks. The
 // arguments are "pool", "own" for stacks that this program gives, "many" for 16,384 fibers at once,
 // "overflow" for one that uses up its stack, and "endless" for more stacks than there is room for.
 #include <stdint.h>

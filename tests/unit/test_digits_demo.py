@@ -161,7 +161,7 @@ class FakeDemo:
         images[:, 0, 0, 0] = labels / 16
         self.digits = Digits(images, labels)
         fake: Any = lambda *_: FakeGraph()  # noqa: E731
-        self.model = DemoModel("fake", fake, lambda digits: digits.flat)
+        self.model = DemoModel("fake", fake, fake, lambda digits: digits.flat)
         self.host = DemoTarget("host", lambda: None)
         self.accelerator = DemoTarget(
             "fake-device", self.open_device, {}, lambda device: int(device.bytes_moved)

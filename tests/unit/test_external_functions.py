@@ -12,6 +12,7 @@ import xtc
 import xtc.ops as O
 from xtc.core.errors import ArtifactError, DeviceFault, UserError
 from xtc.graph.graph import Graph
+from xtc.schedule import schedule_texts
 
 ROOT = Path(__file__).parents[2]
 
@@ -205,3 +206,10 @@ def test_the_example_of_the_page() -> None:
     node.external_at("k", "tile_8x32", sources=[ROOT / "examples" / "tile_8x32.c"])
     with xtc.compile(builder.graph, schedule=schedule, in_memory=True) as module:
         module.check()
+
+
+def test_a_database_names_no_functions(tmp_path: Path) -> None:
+    """Neither schedule='tuned' nor a search compiles what a database names."""
+    nest = {"C": {"i": {}, "j": {"external": {"function": "f", "sources": "f.c"}}, "k": {}}}
+    with pytest.raises(UserError, match="'j' of C calls 'f', which a schedule from a database"):
+        schedule_texts(_product(), nest, trusted=False)

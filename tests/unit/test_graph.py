@@ -98,17 +98,57 @@ def test_an_operand_of_another_graph_is_refused() -> None:
     assert f"test_graph.py:{computed}" in error.notes[0]
 
 
-def test_an_operand_of_an_outer_graph_is_refused() -> None:
-    with O.graph() as outer:
+def test_an_operand_of_a_finished_graph_is_refused() -> None:
+    with O.graph():
         y = O.relu(float_input(2))
 
-        def write() -> None:
-            with O.graph():
-                O.relu(y)
+    def write() -> None:
+        with O.graph():
+            O.relu(y)
 
-        fails(write, "belongs to another graph", here() - 2)
-        O.relu(y)
-    assert len(outer.graph.nodes) == 2
+    fails(write, "belongs to another graph", here() - 2)
+
+
+def test_a_graph_inside_another_is_a_part_of_it_and_a_graph() -> None:
+    x, w = O.tensor((4, 8), name="X"), O.tensor((8, 6), name="W")
+    with O.graph(name="layer") as layer:
+        with O.graph(name="product") as product:
+            z = O.matmul(x, w, name="Z")
+        with O.graph(name="bend") as bend:
+            O.relu(z, threshold=0.5, name="R")
+    assert [node.name for node in layer.graph.nodes] == ["Z", "R"]
+    assert [tensor.name for tensor in product.graph.inputs] == ["X", "W"]
+    assert [tensor.name for tensor in bend.graph.inputs] == ["Z"]
+    arrays = [np.full((4, 8), 0.1, "float32"), np.full((8, 6), 0.2, "float32")]
+    between = product.graph.evaluate(*arrays)
+    expected = bend.graph.evaluate(between)
+    assert np.array_equal(layer.graph.evaluate(*arrays), expected)
+
+
+def test_a_layout_is_the_order_of_dimensions_in_memory() -> None:
+    a = O.tensor((4, 12), name="A", layout=(1, 0))
+    with O.graph() as builder:
+        O.matmul(a, O.tensor((12, 5), name="B"), name="C")
+        O.relu(a, name="R")
+    assert [tensor.shape for tensor in builder.graph.inputs] == [(12, 4), (12, 5)]
+    assert [node.op.name for node in builder.graph.nodes] == ["transpose", "matmul", "relu"]
+    stored = np.arange(48, dtype="float32").reshape(12, 4)
+    ones = np.ones((12, 5), "float32")
+    results = builder.graph.evaluate(stored, ones)
+    assert np.array_equal(results["C"], stored.T @ ones)
+    assert np.array_equal(results["R"], stored.T)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"const": True}, "const of a tensor is its value, not True"),
+        ({"layout": (0, 0)}, "is no order of 2 dimensions"),
+        ({"layout": (0, 1), "const": np.ones((2, 3), "float32")}, "a constant has no layout"),
+    ],
+)
+def test_what_a_tensor_cannot_be(arguments: dict[str, Any], message: str) -> None:
+    fails(lambda: O.tensor((2, 3), **arguments), message, here())
 
 
 def test_shapes_that_do_not_fit_name_operands_and_line() -> None:
@@ -116,7 +156,7 @@ def test_shapes_that_do_not_fit_name_operands_and_line() -> None:
         with O.graph():
             O.matmul(float_input(2, 3), float_input(4, 5))
 
-    error = fails(write, "sums over 3 terms", here() - 2)
+    error = fails(write, "K of matmul is 3", here() - 2)
     assert "operands of matmul: 2x3xfloat32, 4x5xfloat32" in error.notes
 
 
@@ -296,7 +336,7 @@ def test_graphs_nest() -> None:
         with O.graph("inner") as inner:
             O.relu(float_input(3))
         O.relu(y)
-    assert len(outer.graph.nodes) == 2
+    assert len(outer.graph.nodes) == 3
     assert len(inner.graph.nodes) == 1
 
 

@@ -76,7 +76,7 @@ def test_only_what_others_name_is_visible_to_them(monkeypatch: pytest.MonkeyPatc
     entry, _, first = _texts(1, monkeypatch)
     assert "define hidden i64 @first" in first
     assert "define internal i64 @helper" in first
-    assert "declare hidden i64 @first" in entry
+    assert "declare i64 @first" in entry
     assert "define hidden i64 @both" in entry
 
 

@@ -205,9 +205,9 @@ REFUSALS: dict[str, tuple[Callable[[NodeSchedule], object], str, str]] = {
         "only the outer of the two loops",
     ),
     "memories inside of another loop": (
-        lambda c: c.distribute("j", "px"),
-        "'j' of C cannot be distributed over 'px' inside 'i'",
-        "interchange the loops so that it is outermost",
+        lambda c: c.strip_mine("i", {"i1": 2}).distribute("i1", "px"),
+        "'i1' of C cannot be distributed over 'px' inside 'i'",
+        "distribute 'i' instead",
     ),
     "processors with a loop between": (
         lambda c: c.interchange(["i", "k", "j"]).distribute({"i": "psx", "j": "psy"}),

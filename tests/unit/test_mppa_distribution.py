@@ -168,3 +168,13 @@ def test_moving_data_needs_no_processor() -> None:
         O.concat(a, b, axis=0)
     found = names(gb.graph)
     assert (found["scf.forall"], found["memref.copy"]) == (2, 4)
+
+
+@pytest.mark.parametrize("machine", MACHINES[2:4], ids=["3 PEs", "5 PEs"])
+def test_a_transposed_reader_of_what_is_summed_in_strips(machine: DistributeByDefault) -> None:
+    """The bias is added where the sum is, which is not where the transposed result goes."""
+    a, b, bias = O.tensor((4, 384)), O.tensor((384, 16)), O.tensor((16,))
+    with O.graph(name="turned") as builder:
+        shifted = O.add(O.matmul(a, b), bias)
+        O.transpose(O.mul(shifted, O.sigmoid(shifted)))
+    check(builder.graph, machine)

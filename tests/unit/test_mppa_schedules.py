@@ -99,3 +99,20 @@ def test_random_schedules(family: str) -> None:
         reduction = max(1, graph.reduction_size)
         compare(computed, expected, name="C", reduction=reduction).raise_if_wrong()
         done += 1
+
+
+def test_a_loop_over_memories_comes_out_of_a_sequential_one() -> None:
+    """Each memory runs the loop over K itself, with what it packs in each iteration."""
+    with MppaDevice(DISORDER) as mppa:
+        graph = product(mppa)
+        schedule = seed(graph, clusters=2)
+        node = schedule["C"].strip_mine("k", {"k1": 4}).interchange(["k", "i", "j", "k1"])
+        node.distribute({"i": "px", "j": "psy"}).pack_at("k", 1)
+        assert node.loops == ("k", "i", "j", "k1")
+        assert [loop.name for loop in node.nest.loops] == ["i", "k", "j", "k1"]
+        assert "'i' runs over memories: it is put outside of 'k'" in node.nest.notes
+        with xtc.compile(graph, target=mppa, schedule=schedule) as module:
+            module.check()
+            counters = mppa.counters()
+    # Each of the two memories has two rows, and packs B for each.
+    assert counters["mppa.DMA_GET_BYTES.cluster.sum.pe.sum"] == 4 * 16 * 8 * 4

@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
-from tests.unit.nvgpu_support import Kernels, image, opened
+from tests.unit.nvgpu_support import Kernels, opened
 from xtc.core.errors import (
     ArtifactError,
-    DeviceLost,
     DeviceMemoryError,
-    LaunchError,
     UserError,
 )
 from xtc.interfaces.runtime import AcceleratorDevice
@@ -35,22 +29,6 @@ def kernels() -> Iterator[Kernels]:
         yield device
 
 
-def children() -> int:
-    return len(psutil.Process().children())
-
-
-def test_it_opens_at_its_first_use_and_closes_for_good() -> None:
-    before = children()
-    device = NvgpuDevice()
-    assert (children(), repr(device)) == (before, "<nvgpu0, not opened>")
-    device.memory_allocate(1)
-    assert (children(), repr(device)) == (before + 1, "<nvgpu0, open>")
-    device.close()
-    assert (children(), repr(device)) == (before, "<nvgpu0, closed>")
-    with pytest.raises(DeviceLost, match="nvgpu0 is closed"):
-        device.memory_allocate(1)
-
-
 def test_it_says_what_it_is() -> None:
     with NvgpuDevice(NvgpuOptions(arch="sm_80")) as device:
         assert isinstance(device, AcceleratorDevice)
@@ -59,13 +37,6 @@ def test_it_says_what_it_is() -> None:
     assert NvgpuDevice.detect_accelerator() is None
     with pytest.raises(UserError, match="an NvgpuDevice takes NvgpuOptions, not 'sm_80'"):
         NvgpuDevice("sm_80")  # type: ignore[arg-type]
-
-
-def test_two_simulators_live_side_by_side() -> None:
-    with opened() as first, opened(arch="sm_80") as second:
-        arrays = [kernels.device.array(np.full(4, n)) for n, kernels in enumerate((first, second))]
-        assert arrays[0].address == arrays[1].address
-        assert [array.numpy()[0] for array in arrays] == [0, 1]
 
 
 def test_memory_is_that_of_the_configuration(kernels: Kernels) -> None:
@@ -79,30 +50,6 @@ def test_memory_is_that_of_the_configuration(kernels: Kernels) -> None:
     with pytest.raises(DeviceMemoryError, match="no allocation begins at"):
         device.memory_free(address)
     assert device.memory_info()[0] == 0
-
-
-def test_what_is_no_code_is_refused(kernels: Kernels) -> None:
-    with pytest.raises(ArtifactError, match="the image cannot be loaded"):
-        kernels.device.load_module(b"\x7fELF nonsense")
-    with pytest.raises(LaunchError, match="the module has no function 'nothing'"):
-        kernels.device.get_module_function(kernels.module, "nothing")
-    with pytest.raises(LaunchError, match="the module has no function 'not_a_function'"):
-        kernels.device.get_module_function(kernels.module, "not_a_function")
-    kernels.device.unload_module(kernels.module)
-    with pytest.raises(LaunchError, match="the module is not loaded"):
-        kernels.device.get_module_function(kernels.module, "empty")
-
-
-def test_queues_run_copies_and_kernels_in_order(kernels: Kernels) -> None:
-    device, a = kernels.device, np.arange(250, dtype=np.float32)
-    arrays = [device.zeros(250, "float32") for _ in range(2)]
-    queue, out = device.queue(), np.empty_like(a)
-    queue.copy_to(arrays[0].address, a.data)
-    for _ in range(3):
-        queue.launch(kernels.add, [arrays[0], arrays[1], arrays[1], 250])
-    queue.copy_from(out.data, arrays[1].address)
-    queue.wait()
-    assert np.array_equal(out, 3 * a)
 
 
 def test_events_are_counted_exactly() -> None:
@@ -170,22 +117,6 @@ def test_code_for_another_machine_is_refused() -> None:
         device.check_code({"arch": "sm_80", "platform": "sim"})
     with pytest.raises(ArtifactError, match="compiled for platform hw, and nvgpu0 has sim"):
         device.check_code({"arch": "sm_90a", "platform": "hw"})
-
-
-def kill(process: psutil.Process) -> None:
-    """End a process at once, without asking the system for its end, which is its device's to do."""
-    process.send_signal(signal.SIGKILL)
-    tasks = Path(f"/proc/{process.pid}/task")  # it ends with the last of its threads
-    while process.status() != psutil.STATUS_ZOMBIE or len(list(tasks.iterdir())) > 1:
-        time.sleep(0.001)
-
-
-def test_a_simulator_that_is_killed_is_a_lost_device(kernels: Kernels) -> None:
-    kill(max(psutil.Process().children(), key=lambda child: child.create_time()))
-    with pytest.raises(DeviceLost, match=r"process .* is gone"):
-        kernels.device.memory_allocate(1)
-    kernels.device.init_device()
-    kernels.device.launch(Kernels(kernels.device, image()).empty)
 
 
 def test_descriptions_are_values() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import xtc
-from tests.unit.tensor_core_products import Shape, product
+from tests.unit.tensor_core_contractions import Shape, product
 from xtc.core.errors import DeviceFault
 from xtc.evaluate import MismatchError
 from xtc.ir.mlir import IntegerAttr, IntegerType, Operation, all_operations

@@ -10,7 +10,7 @@ import pytest
 
 import xtc
 from tests.unit.nvgpu_code import ARCHITECTURES, gpu, machine_code, needs_ptxas
-from tests.unit.tensor_core_products import Shape, bias_and_relu, product
+from tests.unit.tensor_core_contractions import Shape, bias_and_relu, product
 from xtc.driver import prepare
 from xtc_targets.nvgpu.description import MACHINES
 

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 import xtc
 import xtc.ops as O
-from tests.unit.tensor_core_products import EVENTS, Shape, bias_and_relu, counted, product, with_sms
+from tests.unit.tensor_core_contractions import (
+    EVENTS,
+    Shape,
+    bias_and_relu,
+    counted,
+    product,
+    with_sms,
+)
 from xtc.evaluate import MismatchError
 from xtc.graph.tensor import Tensor
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions

@@ -75,6 +75,9 @@ def written(function: Callable[[Tensor], Tensor], shape: tuple[Any, ...]) -> Ope
 def test_attributes_are_canonical() -> None:
     assert written(lambda x: O.pad(x, [1, (0, 2)], value=1), (2, 3)) == Pad(((1, 1), (0, 2)), 1.0)
     assert written(lambda x: O.unpad(x, (0, (0, 2))), (2, 3)) == Unpad(((0, 0), (0, 2)))
+    assert written(lambda x: O.pad(x, 2), (2, 3)) == Pad(((2, 2), (2, 2)))
+    assert written(lambda x: O.unpad(x, 1), (3, 4)) == Unpad(((1, 1), (1, 1)))
+    assert written(lambda x: O.pad(x, {-1: 2, 0: (0, 1)}), (2, 3)) == Pad(((0, 1), (2, 2)))
     assert written(lambda x: O.reshape(x, [-1, 2]), (2, 3)) == Reshape((3, 2))
     assert written(lambda x: O.transpose(x, (-1, 0)), (2, 3)) == Transpose((1, 0))
     assert written(lambda x: O.concat(x, x, axis=-1), (2, 3)) == Concat(1)
@@ -185,7 +188,9 @@ def test_refused_pad_value(dtype: str, value: Any, message: str) -> None:
         (lambda x: O.pad(x, (2**31 - 1, 2**31 - 1)), "larger than 1 TiB"),
         (lambda x: O.pad([1.0], ((1, 1),)), "an operand of pad is list"),
         (lambda x: O.unpad(x, ((1, 1), 0)), "leaves nothing of dimension 0 of size 2"),
-        (lambda x: O.unpad(x, 1), "padding of unpad is 1"),
+        (lambda x: O.unpad(x, True), "padding of unpad is True"),
+        (lambda x: O.unpad(x, {0: 0, -2: 0}), "padding of unpad names dimension 0 twice"),
+        (lambda x: O.pad(x, {2: 1}), "a key of padding of pad is 2, but the operand has rank 2"),
         (lambda x: O.reshape(x, (4, 2)), "has 6 elements"),
         (lambda x: O.reshape(x, (-1, 4)), "has 6 elements"),
         (lambda x: O.reshape(x, (-1, -1)), "at most one is -1"),

@@ -44,6 +44,10 @@ FUNCTIONS: dict[str, tuple[Write, Formula]] = {
     ),
     "leaky_relu": (lambda x: O.leaky_relu(x, slope=0.125), lambda x: x * 0.125 ** (x < 0)),
     "relu": (O.relu, lambda x: (x + abs(x)) / 2),
+    "relu_threshold": (
+        lambda x: O.relu(x, threshold=0.25),
+        lambda x: (x + 0.25 + abs(x - 0.25)) / 2,
+    ),
     "neg": (O.neg, lambda x: 0 - x),
 }
 OF_POSITIVE: dict[str, tuple[Write, Formula]] = {
@@ -76,6 +80,7 @@ def test_functions_of_special_values(dtype: str) -> None:
         "gelu": [nan, inf, nan, 0, 0, 30000, 0],
         "leaky_relu": [nan, inf, -inf, 0, 0, 30000, -3750],
         "relu": [nan, inf, 0, 0, 0, 30000, 0],
+        "relu_threshold": [nan, inf, 0.25, 0.25, 0.25, 30000, 0.25],
         "sqrt": [nan, inf, nan, 0, 0, 30000**0.5, nan],
     }
     for name, values in expected.items():
@@ -226,6 +231,8 @@ def test_where_takes_a_number_on_either_side() -> None:
         (lambda x, i, c: O.sigmoid(c), "sigmoid is not defined on bool"),
         (lambda x, i, c: O.mul(x, O.tensor((2,))), r"shapes \(3,\) and \(2,\) of mul do not"),
         (lambda x, i, c: O.mul(2.0, 3.0), "an operand of mul is float, not a tensor"),
+        (lambda x, i, c: U.relu(x, threshold="1"), "threshold of relu is '1', not a number"),
+        (lambda x, i, c: U.relu(i, threshold=0.5), "threshold of relu=0.5 is not a whole number"),
         (lambda x, i, c: U.leaky_relu(x, slope="1"), "slope of leaky_relu is '1', not a number"),
         (lambda x, i, c: O.leaky_relu(x, slope=np.nan), "slope of leaky_relu is nan, not a finite"),
         (lambda x, i, c: O.leaky_relu(x, slope=1e39), "slope of leaky_relu is 1e[+]39, too large"),

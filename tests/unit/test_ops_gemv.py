@@ -57,12 +57,12 @@ def test_types_and_cost() -> None:
 @pytest.mark.parametrize(
     ("a", "x", "message"),
     [
-        (((3, 4), "float32"), ((3,), "float32"), "sums over 4 terms of the matrix but 3 of x"),
+        (((3, 4), "float32"), ((3,), "float32"), "K of gemv is 4 in the matrix but 3 in x"),
         (((3, 4), "float32"), ((4, 1), "float32"), "second operand of gemv has rank 2, not 1"),
         (((3,), "float32"), ((3,), "float32"), "first operand of gemv has rank 1, not 2"),
         (((3, 4), "float32"), ((4,), "float64"), "different element types"),
         (((3, 4), "bool"), ((4,), "bool"), "not defined on bool"),
-        ((("n", 4), "float32"), (("m",), "float32"), "sums over 4 terms"),
+        ((("n", 4), "float32"), (("m",), "float32"), "K of gemv is 4"),
     ],
 )
 def test_refused_operands(a: tuple[Any, str], x: tuple[Any, str], message: str) -> None:

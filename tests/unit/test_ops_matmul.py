@@ -84,7 +84,7 @@ def test_half_floats_are_summed_in_float32(dtype: str) -> None:
     ("write", "text"),
     [
         (lambda a, v, c: O.matmul(a, v), "second operand of matmul has rank 1, not 2 or more"),
-        (lambda a, v, c: O.matmul(a, a), "matmul sums over 4 terms of the first operand but 3"),
+        (lambda a, v, c: O.matmul(a, a), "K of matmul is 4 in the first operand but 3"),
         (lambda a, v, c: O.matmul(c, c), "matmul is not defined on bool"),
         (lambda a, v, c: O.matmul(a, c), "operands of matmul have different element types"),
         (lambda a, v, c: U.matmul(a, 2.0), "second operand of matmul has rank 0"),

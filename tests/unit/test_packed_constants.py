@@ -100,6 +100,15 @@ def test_the_artefact_has_the_weights_once(tmp_path: Path) -> None:
     assert (tmp_path / "packed" / "module.so").stat().st_size < 1.1 * 4 * 512 * 1024
 
 
+def test_the_artefact_has_transposed_weights_once(tmp_path: Path) -> None:
+    x, w = O.tensor((64, 512), name="X"), weights((1024, 512))
+    with O.graph(name="transposed") as builder:
+        O.matmul(x, w, transpose_b=True)
+    with xtc.compile(builder.graph, cache=False) as module:
+        module.save(tmp_path / "packed")
+    assert (tmp_path / "packed" / "module.so").stat().st_size < 1.1 * 4 * 512 * 1024
+
+
 def test_weights_that_something_else_reads_stay_as_well() -> None:
     x, w = O.tensor((8, 64), name="X"), weights((64, 64))
     with O.graph(name="shared") as builder:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from xtc.cli.named_shapes import is_named, named_graph
 from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
 from xtc.core.extensions import extend, failure_of
 from xtc.driver import IrOptions
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
-from xtc.importers import from_onnx
+from xtc.importers import from_onnx, from_yaml
 from xtc.interfaces.target import DEFAULT_TARGET
 
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
@@ -66,21 +67,27 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def read_graph(path: Path, dims: Mapping[str, int]) -> Graph:
+def read_graph(
+    path: Path, dims: Mapping[str, int], values: Mapping[str, Sequence[float]] | None = None
+) -> Graph:
     """The graph in a YAML or ONNX file, or of a Python file, its sizes fixed by `dims`.
 
-    Raises UserError.
+    `values` are those of a model's inputs that become constants. Raises UserError.
     """
     if not _is_file(path):
+        if is_named(str(path)):
+            return named_graph(str(path))
         raise UserError(f"there is no file {path}")
     if path.suffix == ".onnx":
-        return from_onnx(path).bind(dims)
+        return from_onnx(path, values=values).bind(dims)
+    if values:
+        raise UserError(f"--value is for .onnx files, and {path} is none")
     return _written_graph(path).bind(dims)
 
 
 def _written_graph(path: Path) -> Graph:
     if path.suffix in (".yaml", ".yml"):
-        return Graph.load(path)
+        return from_yaml(path)
     if path.suffix != ".py":
         raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx file")
     return _graph_of(_run(path), path)
@@ -125,11 +132,28 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
     return found
 
 
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """What is compiled: a file, or an operator of a known shape."""
+    help = "an .onnx or .yaml file, or a .py that defines `graph`"
+    parser.add_argument("graph", type=Path, nargs="?", help=help)
+    parser.add_argument(
+        "--op",
+        metavar="KIND:NAME",
+        help="in place of a file an operator of a known shape, as conv2d:ResNet18_01",
+    )
+
+
+def chosen_graph(args: argparse.Namespace) -> Path:
+    """The file, or the name, of what is compiled. Raises UserError unless there is one of them."""
+    if (args.graph is None) == (args.op is None):
+        given = "neither a file nor --op" if args.op is None else "a file and --op"
+        raise UserError(f"{given} says what to compile", hints=["name one of them"])
+    return Path(args.op) if args.graph is None else Path(args.graph)
+
+
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what to compile and for what."""
-    parser.add_argument(
-        "graph", type=Path, help="an .onnx or .yaml file, or a .py that defines `graph`"
-    )
+    add_graph(parser)
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
     )
@@ -139,6 +163,13 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=SIZE",
         help="size of a symbolic dimension; may be repeated",
+    )
+    parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="INPUT=NUMBERS",
+        help="value of a model's input that becomes a constant, as rate=16000; may be repeated",
     )
     parser.add_argument(
         "--schedule",
@@ -234,6 +265,25 @@ def parse_dims(texts: Sequence[str]) -> dict[str, int]:
             raise UserError(f"the size of dimension '{name}' is {value!r}, not a number")
         dims[name] = int(value)
     return dims
+
+
+def parse_values(texts: Sequence[str]) -> dict[str, list[float]]:
+    """`INPUT=NUMBER,NUMBER` texts as a dict. Raises UserError."""
+    values: dict[str, list[float]] = {}
+    for name, text in _pairs(texts).items():
+        try:
+            values[name] = [_number(word) for word in text.split(",")]
+        except ValueError:
+            raise UserError(f"the value of input '{name}' is {text!r}, not numbers") from None
+    return values
+
+
+def _number(word: str) -> float:
+    """An integer where it is one: an int64 holds more of them than a float."""
+    try:
+        return int(word)
+    except ValueError:
+        return float(word)
 
 
 def parse_options(texts: Sequence[str], target: str) -> dict[str, Any]:

@@ -89,15 +89,15 @@ ELEMENT_TYPES: dict[str, ElementType] = {
     )
 }
 
-_DOT_TERMS = {"bf16": (2,), "i16": (2,), "i8": (4, 2)}
+_DOT_GROUPS = {"bf16": (2,), "i16": (2,), "i8": (4, 2)}
 
 
-def dot_terms(mlir: str, terms: int) -> tuple[int, ...]:
-    """How many of the `terms` of a sum of products some processor adds up in one instruction.
+def dot_groups(mlir: str, extent: int) -> tuple[int, ...]:
+    """How many neighbouring elements of K a dot-product instruction of some processor reduces.
 
-    `mlir` is MLIR's type of the factors' elements. All of the terms are no group of them.
+    `mlir` is MLIR's name of the operands' element type. A group is smaller than K, the `extent`.
     """
-    return tuple(count for count in _DOT_TERMS.get(mlir, ()) if count < terms)
+    return tuple(count for count in _DOT_GROUPS.get(mlir, ()) if count < extent)
 
 
 def element_type(name: object) -> ElementType:

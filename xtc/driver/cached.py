@@ -16,6 +16,7 @@ import numpy as np
 from xtc.core import knobs
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest
 from xtc.interfaces.options import code_options
+from xtc.ir.packed_constants import bytes_of
 from xtc.ir.passes import Pass
 from xtc.ir.pipeline import PartitionSteps, Pipeline, Step
 from xtc.system.cache import (
@@ -162,8 +163,7 @@ def _passes(step: Step) -> list[Pass]:
 
 def _array_hash(array: np.ndarray[Any, Any]) -> str:
     """SHA-256 of the elements' bytes in row-major order."""
-    flat = np.ascontiguousarray(array).reshape(-1)
-    return hashlib.sha256(flat.view(np.uint8).data).hexdigest()
+    return hashlib.sha256(bytes_of(array)).hexdigest()
 
 
 def _checked_artifact(folder: Path) -> Artifact:

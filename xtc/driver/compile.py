@@ -32,7 +32,7 @@ from xtc.graph.tensor import Tensor
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, ProgramRuntime
 from xtc.interfaces.target import DEFAULT_TARGET, BuildRequest, ProgramTarget
-from xtc.ir.packed_constants import packed_constants
+from xtc.ir.packed_constants import bytes_of, packed_constants
 from xtc.ir.pass_filter import PassFilter
 from xtc.ir.pass_text import steps_by_stage
 from xtc.ir.passes import Pass
@@ -164,7 +164,7 @@ class Compilation:
 
     def request(self) -> BuildRequest:
         """What the target needs beside the IR."""
-        constants = {symbol: array.tobytes() for symbol, array in self.constants().items()}
+        constants = {symbol: bytes_of(array) for symbol, array in self.constants().items()}
         return BuildRequest(self.graph.name, self.arguments(), constants, self.graph.flops)
 
     def arguments(self) -> tuple[Argument, ...]:
@@ -172,6 +172,11 @@ class Compilation:
         inputs = (_argument(tensor, "input") for tensor in self.graph.inputs)
         outputs = (_argument(tensor, "output") for tensor in self.graph.outputs)
         return (*inputs, *outputs)
+
+    def initial_states(self) -> dict[str, np.ndarray[Any, Any]]:
+        """What states are before the first call, by name, where that is not zeros."""
+        states = (state for state, _ in self.graph.updates)
+        return {str(s.name): s.initial for s in states if s.initial is not None}
 
     def constants(self) -> dict[str, np.ndarray[Any, Any]]:
         """The constants that travel beside the code, by symbol."""
@@ -286,9 +291,10 @@ def prepare(
     if not isinstance(plain, Graph):
         raise UserError(f"xtc.compile takes a graph, not {type(graph).__name__}")
     assignment = assignment_of(plain.bind(dims), target, options)
-    if isinstance(schedule, str) and schedule == TUNED:
+    tuned = isinstance(schedule, str) and schedule == TUNED
+    if tuned:
         schedule = tuned_schedule(assignment.graph, assignment.target, assignment.options)
-    texts = schedule_texts(assignment.graph, schedule)
+    texts = schedule_texts(assignment.graph, schedule, trusted=not tuned)
     return Compilation(
         assignment.graph,
         assignment.target,
@@ -325,4 +331,6 @@ def _runtimes(
 
 def _argument(tensor: Tensor, role: Any) -> Argument:
     place = str(tensor.placement) if tensor.placement else None
-    return Argument(str(tensor.name), tensor.dtype, tensor.type.sizes, role, place)
+    return Argument(
+        str(tensor.name), tensor.dtype, tensor.type.sizes, role, place, state=tensor.state
+    )

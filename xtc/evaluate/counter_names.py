@@ -7,9 +7,6 @@ are counted there, which perf_event_paranoid must allow; all others count user m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from xtc.core.errors import UserError, did_you_mean
 from xtc.evaluate.perf_event import TYPE_HARDWARE, TYPE_HW_CACHE, TYPE_SOFTWARE, Event
 
 
@@ -59,16 +56,3 @@ COUNTERS: dict[str, Event] = {
 
 UNITS = {"task_clock": "ns"}
 """The units of those counters that are no plain number of events."""
-
-
-def check_names(names: Iterable[str]) -> None:
-    """Raises UserError for a name that is unknown or written twice, or where there is none."""
-    seen: set[str] = set()
-    for name in names:
-        if name not in COUNTERS:
-            raise UserError(f"unknown counter '{name}'", hints=did_you_mean(name, COUNTERS))
-        if name in seen:
-            raise UserError(f"counter '{name}' is named twice")
-        seen.add(name)
-    if not seen:
-        raise UserError("no counter is named", hints=["name one, for instance 'cycles'"])

@@ -24,7 +24,8 @@ from types import TracebackType
 
 from xtc.core.errors import UserError, XtcError
 from xtc.evaluate import perf_event
-from xtc.evaluate.counter_names import COUNTERS, check_names
+from xtc.evaluate.counter_names import COUNTERS
+from xtc.evaluate.event_names import check_names, event_of
 from xtc.evaluate.perf_event import TYPE_SOFTWARE, Group
 
 _NOT_PERMITTED = (errno.EACCES, errno.EPERM)
@@ -40,7 +41,7 @@ class Counters:
     """Counts events of this process while its `with` block lasts; may be entered again later.
 
     Args:
-        names: keys of COUNTERS, each once.
+        names: keys of COUNTERS, raw events as `r01c2`, or names that libpfm4 knows, each once.
         all_threads: count every thread that exists when the block is entered; False counts the
             calling thread alone. Threads born inside the block are not counted: warm a thread pool
             up before.
@@ -106,7 +107,7 @@ class Counters:
     def _open_thread(self, thread: int, stack: ExitStack) -> None:
         """Open every event for one thread, in as few groups as the hardware takes."""
         for hardware in (True, False):
-            names = [n for n in self.names if (COUNTERS[n].type != TYPE_SOFTWARE) == hardware]
+            names = [n for n in self.names if (event_of(n).type != TYPE_SOFTWARE) == hardware]
             while names:
                 group = Group(thread)
                 stack.callback(group.close)
@@ -157,7 +158,7 @@ def _fill(group: Group, names: Sequence[str]) -> int:
         raise CountersUnavailable(f"counter '{names[0]}' is not available: {reason}")
     for taken, name in enumerate(names):
         try:
-            if not group.add(COUNTERS[name]):
+            if not group.add(event_of(name)):
                 return taken
         except ProcessLookupError:
             raise

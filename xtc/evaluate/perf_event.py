@@ -15,7 +15,7 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_HW_CACHE = 0, 1, 3
+TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_HW_CACHE, TYPE_RAW = 0, 1, 3, 4
 
 _SYSCALL = {"x86_64": 298, "aarch64": 241, "riscv64": 241}
 _FLAG_CLOEXEC = 8
@@ -26,7 +26,7 @@ _GROUP_IS_FULL = (errno.EINVAL, errno.ENOSPC)
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 
-class _Attributes(ctypes.Structure):
+class Attributes(ctypes.Structure):
     """struct perf_event_attr up to its version 5 (112 bytes), taken by Linux 4.1 and later."""
 
     _fields_ = (
@@ -37,17 +37,24 @@ class _Attributes(ctypes.Structure):
         ("sample_type", ctypes.c_uint64),
         ("read_format", ctypes.c_uint64),
         ("flags", ctypes.c_uint64),
-        ("rest", ctypes.c_uint64 * 8),
+        ("wakeup", ctypes.c_uint64),
+        ("config1", ctypes.c_uint64),
+        ("config2", ctypes.c_uint64),
+        ("rest", ctypes.c_uint64 * 5),
     )
 
 
 @dataclass(frozen=True)
 class Event:
-    """What the kernel shall count; `in_kernel` counts what happens there too."""
+    """What the kernel shall count; `in_kernel` counts what happens there too.
+
+    `extra` are config1 and config2 of the event, where it has them.
+    """
 
     type: int
     config: int
     in_kernel: bool = False
+    extra: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -87,10 +94,12 @@ def paranoid_level() -> str:
 def open_event(event: Event, thread: int, leader: int = -1) -> int:
     """A descriptor that counts `event` in `thread`, stopped. Raises OSError as the kernel says."""
     flags = _EXCLUDE_HYPERVISOR | (0 if event.in_kernel else _EXCLUDE_KERNEL)
-    attributes = _Attributes(
+    attributes = Attributes(
         type=event.type,
-        size=ctypes.sizeof(_Attributes),
+        size=ctypes.sizeof(Attributes),
         config=event.config,
+        config1=event.extra[0],
+        config2=event.extra[1],
         read_format=_READ_TIMES_AND_GROUP,
         flags=flags | (_DISABLED if leader < 0 else 0),
     )
@@ -117,7 +126,7 @@ class Group:
     descriptors: list[int] = field(default_factory=list)
 
     def add(self, event: Event) -> bool:
-        """Open `event` here; False where the hardware can not count so many at once."""
+        """Open `event` here; False where the hardware has no counter left."""
         leader = self.descriptors[0] if self.descriptors else -1
         try:
             self.descriptors.append(open_event(event, self.thread, leader))

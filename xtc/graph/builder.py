@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import numpy as np
@@ -15,6 +15,7 @@ from xtc.core.location import SourceLocation, user_location
 from xtc.core.numpy_arrays import as_array
 from xtc.core.types import ElementType, TensorType, tensor_type
 from xtc.graph.attributes import with_plain_attributes
+from xtc.graph.copies import copied_nodes
 from xtc.graph.finish import finish_graph
 from xtc.graph.graph import Graph
 from xtc.graph.names import check_name
@@ -22,6 +23,7 @@ from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.placement import placement
 from xtc.graph.scalar_constant import is_number, number_array
+from xtc.graph.states import checked_update, make_state
 from xtc.graph.tensor import Tensor
 
 _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
@@ -37,10 +39,12 @@ class GraphBuilder:
     declared: list[Tensor] = field(default_factory=list)
     inputs: tuple[Tensor, ...] | None = None
     outputs: tuple[Tensor, ...] | None = None
+    updates: dict[Tensor, Tensor] = field(default_factory=dict)
     _graph: Graph | None = None
     _outer: GraphBuilder | None = None
     _entered: bool = False
     _own: set[Node] = field(default_factory=set)
+    _read: dict[Tensor, Tensor] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:
@@ -72,14 +76,28 @@ class GraphBuilder:
         trace: TracebackType | None,
     ) -> None:
         _current.set(self._outer)
+        if kind is None and self._outer is not None:
+            self._join(self._outer)
         if kind is None:
             self._graph = _finish(self)
+
+    def _join(self, outer: GraphBuilder) -> None:
+        """Make what was written here a part of the graph around, and a graph of copies."""
+        outer.nodes += self.nodes
+        outer.declared += self.declared
+        outer._own |= self._own
+        self.nodes, copies = copied_nodes(self.nodes)
+        for name in ("inputs", "outputs"):
+            given = getattr(self, name)
+            if given is not None:
+                setattr(self, name, tuple(copies.get(tensor, tensor) for tensor in given))
 
     def apply(
         self, op: Operator, inputs: tuple[Tensor, ...], name: str | None, device: object
     ) -> Tensor:
         """Add one node and return its result."""
         where = user_location()
+        inputs = tuple(self._in_order(tensor) for tensor in inputs)
         for tensor in inputs:
             self._check_operand(tensor, op, where)
         with located(where):
@@ -98,8 +116,21 @@ class GraphBuilder:
         self.nodes[:] = nodes
         self._own.update(nodes)
 
+    def _in_order(self, tensor: Tensor) -> Tensor:
+        """The tensor, or the transposition of one that lies in memory in another order."""
+        if tensor.stored is None:
+            return tensor
+        if tensor not in self._read:
+            source, axes = tensor.stored
+            self._read[tensor] = Tensor.OPERATORS["transpose"](source, axes)
+        return self._read[tensor]
+
+    def _owns(self, node: Node) -> bool:
+        """Whether the node is one of this graph's, or of one around it."""
+        return node in self._own or (self._outer is not None and self._outer._owns(node))
+
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
-        if tensor.producer is not None and tensor.producer not in self._own:
+        if tensor.producer is not None and not self._owns(tensor.producer):
             raise UserError(
                 f"an operand of {op.name} belongs to another graph",
                 where=where,
@@ -117,15 +148,22 @@ def tensor(
     *,
     device: object = None,
     const: object = None,
+    state: bool = False,
+    layout: Sequence[int] | None = None,
 ) -> Tensor:
-    """Declare a tensor: an input of the graphs that use it, or a constant.
+    """Declare a tensor: an input of the graphs that use it, a constant, or a state.
 
     Args:
         shape: sizes, 1 or more each; the first may be a name (a symbolic dimension).
         dtype: element type, a name such as "float32" or a NumPy type.
         name: unique in the graph; made up where None.
         device: where the tensor lives when a call starts; None is the host.
-        const: the value; the array is copied, so later changes to it change nothing.
+        const: the value, for a state the one before the first call, zeros where None; the array is
+            copied, so later changes to it change nothing.
+        state: whether it lives in the module between calls, each of which gives it the value that
+            `O.update` says. Callers do not pass it.
+        layout: the order of its dimensions in memory, the outermost first. `(1, 0)` is an input
+            whose array has the dimensions the other way round: its rows are the tensor's columns.
 
     Raises UserError naming the caller's line.
     """
@@ -134,11 +172,31 @@ def tensor(
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
-        result = Tensor(name, type, placement(device), _const(const, type), where=where)
+        place, value = placement(device), _const(const, type)
+        result = Tensor(name, type, place, None if state else value, where=where)
+        if state:
+            make_state(result, value)
+        if layout is not None:
+            result.stored = _stored(result, layout)
     builder = _current.get()
     if builder is not None:
-        builder.declared.append(result)
+        builder.declared.append(result if result.stored is None else result.stored[0])
     return result
+
+
+def _stored(tensor: Tensor, layout: Sequence[int]) -> tuple[Tensor, tuple[int, ...]]:
+    """The input that lies in memory in the order `layout`, and the order that makes the tensor."""
+    given = tuple(layout) if isinstance(layout, Iterable) else (layout,)
+    rank = tensor.type.rank
+    if sorted(map(str, given)) != sorted(map(str, range(rank))):
+        raise UserError(f"layout={layout!r} is no order of {rank} dimensions")
+    if tensor.state:
+        raise UserError("a state has no layout", hints=["declare it in the order wanted"])
+    if tensor.const is not None:
+        raise UserError("a constant has no layout", hints=["pass its array in the order wanted"])
+    type = tensor.type.with_shape(tuple(tensor.type.shape[axis] for axis in given))
+    back = tuple(given.index(axis) for axis in range(rank))
+    return replace(tensor, type=type), back
 
 
 def graph(name: str = "graph") -> GraphBuilder:
@@ -151,13 +209,25 @@ def graph(name: str = "graph") -> GraphBuilder:
 def inputs(*tensors: Tensor) -> None:
     """Fix the order of the graph's inputs; every one must be used."""
     builder = _open_builder("O.inputs")
-    builder.inputs = _listed(tensors, "O.inputs", builder.inputs)
+    listed = _listed(tensors, "O.inputs", builder.inputs)
+    builder.inputs = tuple(t.stored[0] if t.stored else t for t in listed)
 
 
 def outputs(*tensors: Tensor) -> None:
     """Say what the graph gives back; without it, every result that no operator uses."""
     builder = _open_builder("O.outputs")
     builder.outputs = _listed(tensors, "O.outputs", builder.outputs)
+
+
+def update(state: Tensor, value: Tensor) -> None:
+    """Say what a state is after a call; within the call it stays as it was.
+
+    Where nothing reads the old value afterwards, it is overwritten in place. Raises UserError where
+    `value` is of another type, or no result of this graph.
+    """
+    builder = _open_builder("O.update")
+    with located(user_location()):
+        builder.updates[state] = checked_update(state, value, builder.updates)
 
 
 def apply(
@@ -210,6 +280,11 @@ def type_name(value: object) -> str:
 def _const(value: object, type: TensorType) -> np.ndarray | None:
     if value is None:
         return None
+    if isinstance(value, bool) and type.rank:
+        raise UserError(
+            f"const of a tensor is its value, not {value}",
+            hints=["const=array for a value that is known now; an input needs no const"],
+        )
     array = as_array(value, "the constant")
     if array.shape != type.shape:
         raise UserError(f"the constant has shape {array.shape}, not {type.shape}")
@@ -269,5 +344,6 @@ def _finish(builder: GraphBuilder) -> Graph:
         builder.declared,
         builder.inputs,
         builder.outputs,
+        builder.updates,
     )
     return Graph(*finished)

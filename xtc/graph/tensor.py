@@ -31,6 +31,10 @@ class Tensor:
         const: the value, where it is known when the graph is written.
         producer: the node that computes it, None for inputs and constants.
         where: the user's line.
+        state: whether an input lives in the module between calls, which update it.
+        initial: what a state is before the first call; None for zeros.
+        stored: of a tensor with a layout, how it lies in memory, and the order of its dimensions
+            there: an input of the permuted shape.
     """
 
     name: str | None
@@ -39,9 +43,12 @@ class Tensor:
     const: np.ndarray | None = field(default=None, repr=False)
     producer: Node | None = field(default=None, repr=False)
     where: SourceLocation | None = field(default=None, repr=False)
+    state: bool = False
+    initial: np.ndarray | None = field(default=None, repr=False)
+    stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
-    """What Python's operators write, by name; the package of operators fills it."""
+    """What Python's operators and layouts write, by name; the package of operators fills it."""
 
     __array_ufunc__ = None  # NumPy leaves `array + tensor` to the tensor
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other front doors: models come in by file. `from_onnx` reads ONNX, `from_torch` PyTorch."""
+"""Other front doors: `from_onnx` reads ONNX, `from_torch` PyTorch, `from_yaml` graphs as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import UserError
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def from_onnx(
-    source: Any, *, dims: Mapping[str, int] | None = None, device: object = None
+    source: Any,
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Any] | None = None,
+    states: Mapping[str, str] | None = None,
+    device: object = None,
 ) -> OnnxModel:
     """The model in an ONNX file.
 
@@ -24,6 +30,9 @@ def from_onnx(
         source: a path, or an `onnx.ModelProto`.
         dims: sizes of free dimensions, by the names that the file has for them; a dimension
             without a name is called after its input and its number: "x_0".
+        values: arrays or numbers of inputs that become constants, by name.
+        states: names of inputs that stay in the module between calls, as the cache of a language
+            model, each with the name of the output that it is in the next call.
         device: where all operators run; inputs and outputs live on the host.
 
     Raises UserError where the package `onnx` is missing, the file is no model, or an input is of a
@@ -39,7 +48,17 @@ def from_onnx(
             "xtc.from_onnx needs the package onnx", hints=["pip install 'onnx>=1.21'"]
         ) from None
     proto, file = load_model(source)
-    return model_of(proto, file, dims or {}, device)
+    return model_of(proto, file, dims or {}, values or {}, states or {}, device)
+
+
+def from_yaml(path: str | Path) -> Graph:
+    """The graph in a YAML file, in this project's form (`Graph.save`) or in that of xtc-tools.
+
+    Raises UserError, with line and column, for anything else.
+    """
+    from xtc.importers.graph_yaml import graph_of
+
+    return graph_of(Path(path))
 
 
 def from_torch(program: ExportedProgram, *, name: str = "model", device: object = None) -> Graph:

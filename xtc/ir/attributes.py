@@ -27,6 +27,14 @@ AT_MOST_ZERO = "xtc.at_most_zero"
 """Unit attribute of a scalar operation whose operand is never above zero. Written by operators,
 read by expand-math, which then leaves out what only larger operands need."""
 
+ARENA = "xtc.arena"
+"""Array of two integers on the allocation that a network's buffers share: its bytes, and the most
+that are alive at the same time. Written by plan-arena, read by keep-arenas."""
+
+PROFILE = "xtc.profile"
+"""Array of pairs of strings on a module: node and kernel of each call whose end it records. Written
+by record-kernels, read when the artefact is built."""
+
 # --- Schedules ---------------------------------------------------------------------------------
 
 LOOP_DIMS = "loop.dims"
@@ -52,6 +60,10 @@ apply-schedules and by passes that make small loops."""
 
 VECTORIZE = "xtc.vectorize"
 """Unit attribute of a linalg operation that a schedule vectorizes, within apply-schedules."""
+
+PARTIAL_SUMS = "xtc.partial_sums"
+"""Unit attribute of the operation that combines a vector of partial sums, within
+apply-schedules."""
 
 EXTERNAL = "xtc.external"
 """On a linalg operation that a function of the user's computes, a dictionary: `function`, `sources`
@@ -151,6 +163,12 @@ PACKED = "xtc.packed"
 """Dictionary on the module, `{w.packed0 = [@w, memref<2x256x32xf32, strided<[32, 64, 1]>>]}`: for
 each packed constant the constant that it copies, and the strided view in whose order. Written by
 pack-constants, read when constants are written to a file."""
+
+# --- Tile kernels ------------------------------------------------------------------------------
+
+WARPS = "xtc.warps"
+"""Integer on a function: it is a tile kernel, whose blocks have this many warps. Written when a
+kernel is transcribed, read by passes over the dialect `tile`."""
 
 # --- Marks: within one pass --------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A large module in the llvm dialect as several smaller ones, whose code can be made in parallel.
 
-What a unit defines for others has external linkage and hidden visibility; private constants are
-repeated in each unit that reads them. The same module gives the same units on every machine.
+What a unit defines for others has external linkage and, there, hidden visibility; private constants
+are repeated in each unit that reads them. The same module gives the same units on every machine.
 """
 
 from __future__ import annotations
@@ -165,4 +165,5 @@ def _copy(symbol: _Symbol, is_here: bool, is_shared: bool) -> None:
     copy = symbol.op.clone() if is_here or symbol.is_repeated else bodiless(symbol.op, *_OF_BODIES)
     if is_shared and str(copy.attributes["linkage"]) in _OWN:
         copy.attributes["linkage"] = Attribute.parse(_EXTERNAL)
-        copy.attributes["visibility_"] = IntegerAttr.get(IntegerType.get_signless(64), _HIDDEN)
+        if is_here:  # a declaration is not hidden: units may be loaded far from each other
+            copy.attributes["visibility_"] = IntegerAttr.get(IntegerType.get_signless(64), _HIDDEN)

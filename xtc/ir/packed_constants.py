@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,33 +15,79 @@ from xtc.ir.attributes import PACKED
 if TYPE_CHECKING:
     from xtc.ir.mlir import MemRefType, Operation
 
+_WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}  # NumPy moves them faster than bytes of no type
 
-def packed_constants(module: Operation, constants: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The contents of `constants` by symbol, as the module's globals have them."""
+
+Content = bytes | memoryview
+
+
+def bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
+    """The elements' bytes in row-major order, copied only where they lie in another one."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def packed_constants(module: Operation, constants: Mapping[str, Content]) -> Mapping[str, Content]:
+    """The contents of `constants` by symbol, as the module's globals have them.
+
+    Those in another order are put into it each time that they are looked up, so that all together
+    never take memory a second time.
+    """
     from xtc.ir.mlir import FlatSymbolRefAttr, MemRefType, TypeAttr
 
     if PACKED not in module.attributes:
         return dict(constants)
-    made: dict[str, bytes] = {}
+    kept = _globals(module)
+    views: dict[str, _View] = {}
     origins = set()
     for entry in module.attributes[PACKED]:
         symbol, view = entry.attr
         origin = FlatSymbolRefAttr(symbol).value
-        made[entry.name] = _copied(constants[origin], MemRefType(TypeAttr(view).value))
         origins.add(origin)
-    kept = _globals(module)
+        if entry.name in kept:
+            views[entry.name] = _View.of(constants[origin], MemRefType(TypeAttr(view).value))
     left = {name: data for name, data in constants.items() if name in kept or name not in origins}
-    return left | made
+    return _Packed(left, views)
 
 
-def _copied(data: bytes, view: MemRefType) -> bytes:
-    """The elements of a strided view, one after the other."""
-    strides, start = view.get_strides_and_offset()
-    size = -(-view.element_type.width // 8)
-    elements = np.frombuffer(data, np.dtype(f"V{size}"))[start:]
-    return np.lib.stride_tricks.as_strided(
-        elements, view.shape, [stride * size for stride in strides]
-    ).tobytes()
+@dataclass(frozen=True)
+class _View:
+    """The elements of a strided view of a constant, sizes and strides in elements."""
+
+    data: Content
+    element: int
+    start: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def of(data: Content, view: MemRefType) -> _View:
+        strides, start = view.get_strides_and_offset()
+        return _View(data, -(-view.element_type.width // 8), start, tuple(view.shape), (*strides,))
+
+    def copied(self) -> memoryview:
+        """The elements, one after the other."""
+        whole = _WORDS.get(self.element, f"V{self.element}")
+        elements = np.frombuffer(self.data, np.dtype(whole))[self.start :]
+        strides = [stride * self.element for stride in self.strides]
+        return bytes_of(np.lib.stride_tricks.as_strided(elements, self.shape, strides))
+
+
+@dataclass(frozen=True)
+class _Packed(Mapping[str, Content]):
+    """Constants as they are, and views of constants."""
+
+    whole: Mapping[str, Content]
+    views: Mapping[str, _View]
+
+    def __getitem__(self, symbol: str) -> Content:
+        view = self.views.get(symbol)
+        return self.whole[symbol] if view is None else view.copied()
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.chain(self.whole, self.views)
+
+    def __len__(self) -> int:
+        return len(self.whole) + len(self.views)
 
 
 def _globals(module: Operation) -> set[str]:

@@ -11,11 +11,11 @@ from xtc.loops.check_external import check_external
 from xtc.loops.check_mesh import check_distribution
 from xtc.loops.check_operands import check_not_vectorized, check_operands
 from xtc.loops.incomplete import IncompleteError
-from xtc.loops.nest import Nest, NestLoop, Space
+from xtc.loops.nest import Nest, NestLoop, Space, is_plain_reduction
 from xtc.loops.plan import code_size, parallel_groups, plan_nest
 
 MAX_UNROLLED = 512
-"""Copies of one body; the time that LLVM takes grows with their square: seconds for so many."""
+"""Copies of one body; LLVM's time grows with their square: seconds for this many."""
 MAX_VECTOR = 4096
 """Elements of one vector operation, for the same reason."""
 MAX_CODE = 1024
@@ -93,10 +93,16 @@ def _segments_cover(nest: Nest, title: str, outside: Outside) -> None:
     name, position = nest.segments[0].axis, 0
     size = nest.left()[name]
     for segment in nest.segments:
-        if segment.axis != name or segment.start != position:
+        written = segment.written or segment.name
+        if segment.axis != name:
             raise UserError(
-                f"'{segment.name}' of {title} does not go on with the split of '{name}' "
-                f"at {position}",
+                f"'{written}' of {title} is beside segments of '{name}'",
+                notes=["segments beside each other are of one axis"],
+                hints=[f"write '{written}' inside of a segment of '{name}'"],
+            )
+        if segment.start != position:
+            raise UserError(
+                f"'{written}' of {title} does not go on with the split of '{name}' at {position}",
                 notes=["segments follow each other and cover the axis"],
             )
         if segment.stop <= segment.start:
@@ -182,6 +188,8 @@ def _vectors_innermost(nest: Nest, title: str, outside: Outside) -> None:
             hints=["strip-mine the axis to a few vector registers first, as in 'j#32'"],
         )
     _check_subscripts(nest, title, vectorized)
+    _check_moved(nest, title, vectorized)
+    _check_partial_sums(nest, title, vectorized)
 
 
 def _check_vector(nest: Nest, position: int, title: str) -> None:
@@ -197,12 +205,48 @@ def _check_vector(nest: Nest, position: int, title: str) -> None:
         )
     for extent in inner:
         check_not_vectorized(extent.loop, loop, title)
-    if _is_reduction(nest, loop) and not _is_grouped(nest, loop):
+    if loop.reassociate and not is_plain_reduction(nest, loop):
+        raise UserError(
+            f"'{loop.name}' of {title} is vectorized in any order, but its axis is not reduced",
+            hints=["vectorize it without more"],
+            where=loop.where,
+        )
+    axis = nest.space.axis(loop.axis)
+    if is_plain_reduction(nest, loop) and not (loop.reassociate or (axis and axis.unordered)):
         raise UserError(
             f"'{loop.name}' of {title} cannot be vectorized: '{loop.axis}' is reduced",
             notes=["the sum's order would change"],
-            hints=["vectorize a parallel axis"],
+            hints=[
+                "vectorize a parallel axis",
+                f"or allow partial sums: vectorize(['{loop.name}'], reassociate=True)",
+            ],
             where=loop.where,
+        )
+
+
+def _check_moved(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
+    """Elements that change places are vectors only where neighbours are, before and after."""
+    missing = [axis for axis in nest.space.moved if axis not in vectorized]
+    if vectorized and missing and nest.space.size(missing[0]) > 1:
+        loop = next(iter(vectorized.values()))
+        there, here = nest.space.moved
+        raise IncompleteError(
+            f"'{loop.name}' of {title} cannot be vectorized alone: neighbours along '{there}' "
+            f"become neighbours along '{here}'",
+            hints=[f"vectorize tiles of both: ['{there}', '{here}']"],
+            where=loop.where,
+        )
+
+
+def _check_partial_sums(nest: Nest, title: str, vectorized: dict[str, NestLoop]) -> None:
+    """Vectors of partial sums are over one reduction."""
+    reduced = [loop for loop in vectorized.values() if is_plain_reduction(nest, loop)]
+    if len(reduced) > 1:
+        raise UserError(
+            f"'{reduced[0].name}' and '{reduced[1].name}' of {title} are both reduced: vectors of "
+            "partial sums are over one axis",
+            hints=["vectorize one of them"],
+            where=reduced[1].where,
         )
 
 
@@ -297,12 +341,6 @@ def _unrolling_bounded(nest: Nest, title: str, outside: Outside) -> None:
 def _is_reduction(nest: Nest, loop: NestLoop) -> bool:
     axis = nest.space.axis(loop.axis)
     return axis is not None and axis.reduction
-
-
-def _is_grouped(nest: Nest, loop: NestLoop) -> bool:
-    """Whether an instruction may add up the terms of all iterations."""
-    axis = nest.space.axis(loop.axis)
-    return axis is not None and (loop.tile or axis.size) in axis.groups
 
 
 def _consumed_complete(nest: Nest, title: str, outside: Outside) -> None:

@@ -102,7 +102,7 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
                 f"'{loop.name}' of {title} cannot be distributed over '{loop.distribute}' inside "
                 f"'{around.name}'",
                 notes=[f"'{loop.distribute}' runs over memories: nothing is around it"],
-                hints=["interchange the loops so that it is outermost"],
+                hints=[f"distribute '{around.name}' instead"],
             )
     first = nest.loops.index(trailing[0]) if trailing else 0
     for loop, place in zip(trailing, nest.loops[first:], strict=False):

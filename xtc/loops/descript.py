@@ -2,7 +2,7 @@
 """Loop nests as plain data or YAML: `{j: {}, k: {}, "i#4": unroll, "j#16": vectorize}`.
 
 Keys are loops from the outermost to the innermost: `i` covers the axis, `i#4` four elements of it,
-`i[0:48]` opens a segment whose value is a nest of its own, `i[:48:]` one of so many elements, and
+`i[0:48]` opens a segment whose value is another nest, `i[:48:]` one of 48 elements, and
 `i[:]` one of all that is left. Values say what is done to the loop: nothing, a word, words in a
 text or a list, or a mapping such as `{unroll: 4, pack: 1}`. A list of loops does as well, as in
 `[i, j, "i#4=unroll", "j#16=vectorize"]`. `distribute: px` shares a loop between processors, and
@@ -80,6 +80,7 @@ class _Reader:
         if depth > MAX_DEPTH:
             raise UserError(f"the schedule of {self.title} is nested too deep", where=tree.where)
         loops: list[NestLoop] = []
+        vectors: list[NestLoop] = []
         segments: list[Segment] = []
         for key, value in self._items(tree):
             with located(key.where):
@@ -99,8 +100,11 @@ class _Reader:
                 elif loops and self._is_matrix(text, value):
                     loops[-1] = self._with_matrix(loops[-1], text)
                 else:
-                    loop = self._loop(text, value, axes)
+                    loop, inside = self._loop(text, value, axes)
                     loops.append(replace(_named_apart(loop, loops), where=key.where))
+                    vectors += [replace(vector, where=key.where) for vector in inside]
+        for vector in vectors:
+            loops.append(_named_apart(vector, loops))
         return Nest(Space(axes), tuple(loops), tuple(segments))
 
     def _count_one(self) -> None:
@@ -184,9 +188,12 @@ class _Reader:
         if match["size"]:
             stop = start + int(match["size"])
         cut = tuple(replace(a, size=stop - start) if a.name == name else a for a in axes)
-        return Segment(name, start, stop, self.nest(value, cut, depth + 1))
+        return Segment(name, start, stop, self.nest(value, cut, depth + 1), match[0])
 
-    def _loop(self, text: str, value: Located, axes: tuple[Axis, ...]) -> NestLoop:
+    def _loop(
+        self, text: str, value: Located, axes: tuple[Axis, ...]
+    ) -> tuple[NestLoop, list[NestLoop]]:
+        """A loop, and the vectors inside of it that a word gives the elements of."""
         match = _LOOP.fullmatch(text)
         if match is None:
             raise UserError(
@@ -195,6 +202,7 @@ class _Reader:
             )
         tile, value = _tile(match, value)
         loop = NestLoop(self._axis(match["axis"], axes), tile)
+        vectors = []
         seen = set()
         for word, argument in read_words(value, loop.name):
             if word in seen and word not in _OF_OPERANDS:
@@ -202,8 +210,13 @@ class _Reader:
             seen.add(word)
             if word == "pack" and is_padded(argument):
                 self.notes.append(f"pack at '{loop.name}' makes a dense buffer: it is not padded")
-            loop = annotated(loop, word, argument)
-        return loop
+            if word == "vectorize" and isinstance(argument, int) and argument is not True:
+                size = loop.tile or Space(axes).size(loop.axis)
+                argument, inside = _by_width(loop, argument, size)
+                vectors += inside
+            if argument is not False:
+                loop = annotated(loop, word, argument)
+        return loop, vectors
 
 
 def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
@@ -216,6 +229,15 @@ def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
         if sizes and isinstance(sizes[0], int) and not isinstance(sizes[0], bool):
             return sizes[0], Located(rest, value.where)
     return None, value
+
+
+def _by_width(loop: NestLoop, width: int, size: int) -> tuple[bool, list[NestLoop]]:
+    """Whether the loop itself becomes vectors of this width, else the loops inside it."""
+    if width < 1:
+        raise UserError(f"'{loop.name}' cannot have vectors of {shown(width)} elements")
+    if width >= size:
+        return True, []
+    return False, [NestLoop(loop.axis, width, vectorize=True)]
 
 
 def _left(axes: tuple[Axis, ...], loops: list[NestLoop]) -> tuple[Axis, ...]:

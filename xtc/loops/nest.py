@@ -27,12 +27,14 @@ class Axis:
         size: how many iterations it has.
         reduction: whether it is summed over.
         groups: how many neighbouring terms of the sum an instruction may add up at once.
+        unordered: whether elements along it may be combined in any order, as integers may.
     """
 
     name: str
     size: int
     reduction: bool = False
     groups: tuple[int, ...] = ()
+    unordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ class Space:
         operands: how many operands the operation reads.
         computed: which of them an operation computes that can be fused, by number.
         subscripts: indices of operands that are more than one axis alone.
-        ranks: how many dimensions each operand has; () where nobody knows.
+        ranks: rank of each operand; () where unknown.
+        moved: of an operation that only moves elements, the axes along which neighbours of its
+            operand and of its result lie, where these differ.
         mesh: the processors that loops may be distributed over, or None.
         levels: how many levels of parallel loops the machine has: 1 are threads, 2 are blocks and
             the threads of each.
@@ -55,6 +59,7 @@ class Space:
     computed: tuple[int, ...] = ()
     subscripts: tuple[Subscript, ...] = ()
     ranks: tuple[int, ...] = ()
+    moved: tuple[str, ...] = ()
     mesh: Mesh | None = None
     levels: int = 1
 
@@ -83,7 +88,8 @@ class Space:
         subscripts = tuple(
             tuple((names[axis], factor) for axis, factor in index) for index in self.subscripts
         )
-        return replace(self, axes=axes, subscripts=subscripts)
+        moved = tuple(names[axis] for axis in self.moved)
+        return replace(self, axes=axes, subscripts=subscripts, moved=moved)
 
     def resized(self, size_of: Callable[[Axis], int]) -> Space:
         """The same space with other sizes."""
@@ -101,8 +107,9 @@ class NestLoop:
         unroll: how many copies of the body are written out; 0 where it stays a loop, `ALL` for as
             many as there are iterations.
         vectorize: the loop becomes vector instructions.
+        reassociate: elements along a reduction are combined in another order, for its vectors.
         parallelize: iterations run on several threads.
-        buffer: the result's tile inside this loop is computed in a buffer of its own.
+        buffer: the result's tile inside this loop is computed in a separate buffer.
         pack: operands whose tile inside this loop is copied to a buffer first.
         fuse: operands whose producer is computed inside this loop, tile by tile.
         consumer: what reads the result is computed inside this loop, tile by tile.
@@ -118,6 +125,7 @@ class NestLoop:
     name: str = ""
     unroll: int = 0
     vectorize: bool = False
+    reassociate: bool = False
     parallelize: bool = False
     buffer: bool = False
     pack: tuple[int, ...] = ()
@@ -136,12 +144,16 @@ class NestLoop:
 
 @dataclass(frozen=True)
 class Segment:
-    """A range of an axis, start included and stop excluded, with a nest of its own."""
+    """A range of an axis, start included and stop excluded, with its nest.
+
+    `written` is how the user wrote it, for messages.
+    """
 
     axis: str
     start: int
     stop: int
     nest: Nest
+    written: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -272,6 +284,12 @@ def _outer_tile(nest: Nest, axis: str) -> int:
     return next(tiles, nest.segments[-1].stop if divided else nest._first_tile(axis))
 
 
+def is_plain_reduction(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop is over a reduction of which no single instruction combines the elements."""
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and axis.reduction and (loop.tile or axis.size) not in axis.groups
+
+
 def words_of(loop: NestLoop) -> list[str]:
     """What is done to a loop, in words, for printing."""
     words = []
@@ -282,7 +300,7 @@ def words_of(loop: NestLoop) -> list[str]:
     if loop.unroll:
         words.append(f"unroll {loop.unroll}")
     if loop.vectorize:
-        words.append("vectorize")
+        words.append("vectorize in any order" if loop.reassociate else "vectorize")
     if loop.buffer:
         words.append("buffer")
     words += [f"pack {operand}" for operand in loop.pack]

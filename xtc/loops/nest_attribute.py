@@ -173,6 +173,7 @@ _LOOP: _Codecs = {
     "name": _TEXT,
     "unroll": _NUMBER,
     "vectorize": _FLAG,
+    "reassociate": _FLAG,
     "parallelize": _FLAG,
     "buffer": _FLAG,
     "pack": _NUMBERS,

@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 
 from xtc.loops.nest import ALL, Nest, NestLoop
+from xtc.loops.words import REASSOCIATE
 
-_FLAGS = ("vectorize", "parallelize", "buffer")
+_VECTOR = "vectorize"
+_FLAGS = (_VECTOR, "parallelize", "buffer")
 
 
 def nest_data(nest: Nest) -> str:
@@ -27,9 +29,9 @@ def _key(loop: NestLoop) -> str:
 
 
 def _loop_data(loop: NestLoop) -> str:
-    words = [
-        f"{word}: true" for word in ("parallelize", "vectorize", "buffer") if getattr(loop, word)
-    ]
+    words = [f"{word}: true" for word in ("parallelize", "buffer") if getattr(loop, word)]
+    if loop.vectorize:
+        words.append(f"vectorize: {REASSOCIATE if loop.reassociate else 'true'}")
     if loop.unroll:
         words.append("unroll: true" if loop.unroll == ALL else f"unroll: {loop.unroll}")
     words += [
@@ -57,6 +59,7 @@ def nest_line(nest: Nest) -> str:
 
 def _item(loop: NestLoop) -> str:
     words = [word for word in _FLAGS if getattr(loop, word)]
+    words = [f"{w}:{REASSOCIATE}" if w == _VECTOR and loop.reassociate else w for w in words]
     if loop.unroll:
         words.append("unroll" if loop.unroll == ALL else f"unroll:{loop.unroll}")
     words += [f"{word}:{n}" for word in ("pack", "fuse") for n in getattr(loop, word)]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from xtc.loops.nest import ALL, Extent, Nest, NestLoop
+from xtc.loops.check_mesh import leading_loops
+from xtc.loops.nest import ALL, Extent, Nest, NestLoop, is_plain_reduction
 
 
 def normalized(nest: Nest) -> Nest:
@@ -19,7 +20,7 @@ def normalized(nest: Nest) -> Nest:
     Unroll factors are at most the iterations there are, and none stands on a vectorized loop; what
     needs several iterations is taken off loops that run once.
     """
-    return _normalized(nest, 1)
+    return _normalized(_memories_outermost(nest), 1)
 
 
 def _normalized(nest: Nest, around: int) -> Nest:
@@ -49,6 +50,30 @@ def _with_axes(loop: NestLoop, nest: Nest) -> NestLoop:
     return replace(loop, external=replace(loop.external, axes=axes))
 
 
+def _memories_outermost(nest: Nest) -> Nest:
+    """Loops over memories around the sequential loops they are in, which each memory then runs.
+
+    Iterations of a distributed loop do not depend on each other, so the order along every other
+    axis stays. A loop inside of another over its axis stays where it is.
+    """
+    over = leading_loops(nest)
+    before = {loop.name: nest.loops[: nest.loops.index(loop)] for loop in over}
+    inside = {
+        loop.name: next((o for o in before[loop.name] if o not in over), None) for loop in over
+    }
+    moved = [loop for loop in over if inside[loop.name] is not None]
+    tiles = any(o.axis == loop.axis for loop in moved for o in before[loop.name])
+    if not moved or tiles:
+        return nest
+    notes = [
+        f"'{loop.name}' runs over memories: it is put outside of '{around.name}'"
+        for loop in moved
+        if (around := inside[loop.name]) is not None
+    ]
+    rest = [loop for loop in nest.loops if loop not in over]
+    return replace(nest, loops=(*over, *rest), notes=(*nest.notes, *notes))
+
+
 def _reductions_around_vectors(nest: Nest) -> Nest:
     """Vectorized loops over reductions, beside others over the result, as copies around those.
 
@@ -56,10 +81,10 @@ def _reductions_around_vectors(nest: Nest) -> Nest:
     over both is lowered to. Reductions that an instruction adds up stay.
     """
     vectors = [loop for loop in nest.loops if loop.vectorize]
-    reduced = [loop for loop in vectors if _is_plain_reduction(nest, loop)]
+    reduced = [loop for loop in vectors if is_plain_reduction(nest, loop)]
     if not reduced or len(reduced) == len(vectors):
         return nest
-    around = [replace(loop, vectorize=False, unroll=ALL) for loop in reduced]
+    around = [replace(loop, vectorize=False, reassociate=False, unroll=ALL) for loop in reduced]
     first = min(nest.loops.index(loop) for loop in vectors)
     inner = [loop for loop in nest.loops[first:] if loop not in reduced]
     kept = next(loop.name for loop in vectors if loop not in reduced)
@@ -68,11 +93,6 @@ def _reductions_around_vectors(nest: Nest) -> Nest:
         for loop in reduced
     ]
     return replace(nest, loops=(*nest.loops[:first], *around, *inner), notes=(*nest.notes, *notes))
-
-
-def _is_plain_reduction(nest: Nest, loop: NestLoop) -> bool:
-    axis = nest.space.axis(loop.axis)
-    return axis is not None and axis.reduction and (loop.tile or axis.size) not in axis.groups
 
 
 def _fused(loop: NestLoop, nest: Nest) -> tuple[NestLoop, list[str]]:
@@ -88,7 +108,7 @@ def _loop(extent: Extent, around: int) -> tuple[NestLoop, list[str]]:
     loop, notes = extent.loop, []
     if loop.vectorize and extent.size == 1:
         notes.append(f"'{loop.name}' has one element: vectorize changes nothing")
-        loop = replace(loop, vectorize=False)
+        loop = replace(loop, vectorize=False, reassociate=False)
     if loop.parallelize and extent.trips == 1:
         notes.append(f"'{loop.name}' runs once: parallelize changes nothing")
         loop = replace(loop, parallelize=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a nest comes to: its loops with known trip counts, and a part of its own for each remainder.
+"""What a nest comes to: its loops with known trip counts, and a part for each remainder.
 
 A size that tiles do not divide is cut into an even part and the rest; each goes on with the same
 nest. So many parts, and so many copies of the body, are made of it.
@@ -15,7 +15,7 @@ from typing import Literal
 from xtc.core.errors import UserError
 from xtc.loops.check_mesh import leading_loops, trailing_loops
 from xtc.loops.external import External
-from xtc.loops.nest import Nest, NestLoop
+from xtc.loops.nest import Nest, NestLoop, is_plain_reduction
 
 Level = Literal["", "memories", "processors", "blocks", "threads"]
 """What shares the iterations of a loop: the places of a mesh of memories, the processors of one;
@@ -53,6 +53,7 @@ class Loops:
         level: who shares the iterations; "" is one processor, or the host's threads.
         places: the axes of the mesh that the loops run over.
         before: operands to pack before the loops begin.
+        partial: whether iterations add to a vector of partial sums, which is summed up afterwards.
     """
 
     loops: tuple[NestLoop, ...]
@@ -62,6 +63,7 @@ class Loops:
     level: Level = ""
     places: tuple[str, ...] = ()
     before: tuple[int, ...] = ()
+    partial: bool = False
 
     def trips(self, loop: NestLoop) -> int:
         """How often one of the loops runs."""
@@ -158,6 +160,9 @@ class _Planner:
         if external is not None:
             return self._body(0, external)
         if nest.loops[position].vectorize:
+            partial = _partial_loop(nest)
+            if partial is not None and partial >= position:
+                return self._partial_sums(nest.loops[partial], sizes)
             axes = {loop.axis for loop in nest.loops[position:]}
             return self._body(math.prod(sizes[axis] for axis in axes))
         group = loop_group(nest, position)
@@ -174,7 +179,16 @@ class _Planner:
             return self._distributed(nest, position, group, sizes, steps)
         inner = self.plan(nest, position + len(group), {**sizes, **steps})
         extents = {axis: sizes[axis] for axis in steps}
-        return Loops(group, extents, steps, inner, _level(nest, position))
+        partial = _partial_loop(nest) == position
+        return Loops(group, extents, steps, inner, _level(nest, position), partial=partial)
+
+    def _partial_sums(self, vector: NestLoop, sizes: Mapping[str, int]) -> Plan:
+        """Vectors over all that is left of a reduction, where no loop is around them."""
+        axis, size = vector.axis, sizes[vector.axis]
+        step = next(lanes for lanes in range(min(size, MANY_ELEMENTS), 0, -1) if size % lanes == 0)
+        loop = NestLoop(axis, name=vector.name)
+        inner = self._body(step)
+        return Loops((loop,), {axis: size}, {axis: step}, inner, partial=True)
 
     def _distributed(
         self,
@@ -250,6 +264,17 @@ def _places(nest: Nest, loop: NestLoop) -> int:
     """How many places share the iterations of a distributed loop."""
     mesh = nest.space.mesh
     return mesh.size(loop.distribute) if mesh else 1
+
+
+def _partial_loop(nest: Nest) -> int | None:
+    """By number, the last loop around vectors over a reduction, else the vectors themselves."""
+    vectors = (loop for loop in nest.loops if loop.vectorize and is_plain_reduction(nest, loop))
+    vector = next(vectors, None)
+    if vector is None:
+        return None
+    over = (number for number, loop in enumerate(nest.loops) if loop.axis == vector.axis)
+    inside = nest.loops.index(vector)
+    return max((number for number in over if number < inside), default=inside)
 
 
 def loop_group(nest: Nest, position: int) -> tuple[NestLoop, ...]:

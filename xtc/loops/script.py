@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan of loops as transform-dialect operations, in phases between which Python rewrites the IR.
 
-Tiling, splitting and fusing are transforms; copying a tile to a buffer of its own is done between
+Tiling, splitting and fusing are transforms; copying a tile to a buffer is done between
 two phases, on the operation that the phase before has marked.
 """
 
@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xtc.ir.attributes import AXES, EXTERNAL, MARK_PREFIX, UNROLL, VECTORIZE, loop_path
+from xtc.ir.attributes import (
+    AXES,
+    EXTERNAL,
+    MARK_PREFIX,
+    PARTIAL_SUMS,
+    UNROLL,
+    VECTORIZE,
+    loop_path,
+)
 from xtc.loops.external import External
 from xtc.loops.nest import NestLoop
 from xtc.loops.plan import Level, Loops, Plan, Split
@@ -27,7 +35,7 @@ _ON_MESH = ("memories", "processors")
 
 @dataclass(frozen=True)
 class Materialize:
-    """Between two phases: give the marked operation buffers of its own.
+    """Between two phases: give the marked operation local buffers.
 
     Attributes:
         mark: the attribute that finds the operation.
@@ -152,7 +160,9 @@ class _Walk:
         writer = self.writer
         around = ""
         handle = self.packed(handle, plan.before)
-        if plan.level or not plan.runs_once or any(loop.fuse for loop in plan.loops):
+        if plan.partial:
+            handle, around = self._partial_sums(handle, plan)
+        elif plan.level or not plan.runs_once or any(loop.fuse for loop in plan.loops):
             tiles = ", ".join(str(plan.steps.get(axis, 0)) for axis in self.axes)
             form = "forall" if plan.loops[0].parallelize or plan.level else "for"
             handle, around = writer.new(
@@ -164,6 +174,19 @@ class _Walk:
         for loop in plan.loops:
             handle = self._inside(handle, around, loop)
         self.plan(handle, plan.inner)
+
+    def _partial_sums(self, handle: str, plan: Loops) -> tuple[str, str]:
+        """A loop that adds to a vector of partial sums, and the sum of these behind it."""
+        writer = self.writer
+        tiles = ", ".join(str(plan.steps.get(axis, 0)) for axis in self.axes)
+        _, handle, whole, around = writer.new(
+            f"transform.structured.tile_reduction_using_for {handle} by tile_sizes = [{tiles}]"
+            f" : ({ANY}) -> ({', '.join([ANY] * 4)})",
+            4,
+        )
+        writer.annotate(whole, PARTIAL_SUMS)
+        self._name(around, plan)
+        return handle, around
 
     def packed(self, handle: str, operands: tuple[int, ...]) -> str:
         """The operation with its tiles of these operands packed."""

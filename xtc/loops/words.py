@@ -28,6 +28,8 @@ WORDS = (
 _SAME = {"fuse_producer": "fuse"}
 _OF_PARAMETERS = ("partial", "full")
 """What other descriptions say of tiles whose size is yet to be chosen: nothing of a number."""
+REASSOCIATE = "reassociate"
+"""The argument of vectorize that allows sums in another order."""
 _DEFAULT = "default"
 """The kind of memory that a buffer gets anyway."""
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
@@ -105,6 +107,12 @@ def annotated(loop: NestLoop, word: str, argument: Any) -> NestLoop:
         return replace(loop, spread=_spread(loop, argument))
     if word == "external":
         return replace(loop, external=external_of(loop.name, argument))
+    if word == "vectorize" and argument == REASSOCIATE:
+        return replace(loop, vectorize=True, reassociate=True)
+    if word == "vectorize" and argument not in (None, True):
+        raise UserError(
+            f"vectorize of '{loop.name}' takes elements or '{REASSOCIATE}', not {kind_of(argument)}"
+        )
     if word == "buffer" and argument == _DEFAULT:
         argument = None
     if argument is not None and argument is not True:

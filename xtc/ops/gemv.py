@@ -37,13 +37,13 @@ class Gemv(Operator):
         check_flag(self.name, "transpose", self.transpose)
         _check_rank("first", a, 2, "O.matmul multiplies two matrices")
         _check_rank("second", x, 1, "O.matmul multiplies two matrices")
-        rows, terms = self._extents(a)
-        if x.shape[0] != terms:
-            raise UserError(f"gemv sums over {terms} terms of the matrix but {x.shape[0]} of x")
+        rows, k = self._extents(a)
+        if x.shape[0] != k:
+            raise UserError(f"K of gemv is {k} in the matrix but {x.shape[0]} in x")
         return TensorType((rows,), contraction_element(a.element))
 
     def _extents(self, a: TensorType) -> tuple[Dim, Dim]:
-        """Rows of the product, terms of each sum."""
+        """Rows of the result, and K."""
         i, k = reversed(a.shape) if self.transpose else a.shape
         return i, k
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.core.types import Dim, TensorType, dot_terms
+from xtc.core.types import Dim, TensorType, dot_groups
 from xtc.graph.builder import apply
 from xtc.graph.operator import Array, Operator
 from xtc.graph.tensor import Tensor
@@ -52,9 +52,7 @@ class Matmul(Operator):
         i, k = _matrix(a, self.transpose_a)
         k_of_b, j = _matrix(b, self.transpose_b)
         if k != k_of_b:
-            raise UserError(
-                f"matmul sums over {k} terms of the first operand but {k_of_b} of the second"
-            )
+            raise UserError(f"K of matmul is {k} in the first operand but {k_of_b} in the second")
         batch = broadcast_shape(self.name, [t.with_shape(t.shape[:-2]) for t in inputs])
         return TensorType((*batch, i, j), contraction_element(a.element))
 
@@ -68,8 +66,8 @@ class Matmul(Operator):
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         batch = max(type.rank for type in inputs) - 2
         names = ("b",) if batch == 1 else tuple(f"b{d}" for d in range(batch))
-        terms = inputs[0].shape[-2 if self.transpose_a else -1]
-        groups = dot_terms(inputs[0].element.mlir, terms) if isinstance(terms, int) else ()
+        k = inputs[0].shape[-2 if self.transpose_a else -1]
+        groups = dot_groups(inputs[0].element.mlir, k) if isinstance(k, int) else ()
         return (*parallel(*names, "i", "j"), Loop("k", reduction=True, groups=groups))
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:

@@ -63,7 +63,8 @@ def pad(
 ) -> Tensor:
     """`x` with a border that holds `value`, of any element type.
 
-    `padding` has one entry for each dimension: `(before, after)`, or one number for both ends. A
+    `padding` has one entry for each dimension: `(before, after)`, or one number for both ends; it
+    may be a number for all ends, or a mapping from dimensions, as in `{-2: 1, -1: (0, 2)}`. A
     symbolic dimension is not padded. Raises UserError for negative or missing entries and for a
     value that the element type does not hold.
     """

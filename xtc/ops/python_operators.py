@@ -16,6 +16,7 @@ from xtc.ops.neg import neg
 from xtc.ops.reshape import reshape
 from xtc.ops.slice import slice as slice_op
 from xtc.ops.sub import sub
+from xtc.ops.transpose import transpose
 
 
 @user_function
@@ -70,5 +71,14 @@ def _kept(size: int, entry: object) -> list[int]:
 
 
 Tensor.OPERATORS.update(
-    {"add": add, "sub": sub, "mul": mul, "div": div, "matmul": matmul, "neg": neg, "index": index}
+    {
+        "add": add,
+        "sub": sub,
+        "mul": mul,
+        "div": div,
+        "matmul": matmul,
+        "neg": neg,
+        "index": index,
+        "transpose": transpose,
+    }
 )

@@ -60,7 +60,7 @@ class Unpad(Operator):
 def unpad(x: Tensor, padding: object, *, name: str | None = None, device: object = None) -> Tensor:
     """`x` without `padding[d] = (before, after)` elements at the ends of each dimension d.
 
-    One number stands for both ends. A symbolic dimension is not cropped. Raises UserError for
+    `padding` is written as that of `pad`. A symbolic dimension is not cropped. Raises UserError for
     negative or missing entries and where nothing would be left.
     """
     type = operand_type("unpad", x)

@@ -40,6 +40,7 @@ class NativeUnit:
         include: folders of headers.
         libraries: what to link against, named as after `-l`.
         flags: further ones of the compiler's, such as warnings that are errors.
+        linked: further words of the linker's, behind all others.
     """
 
     name: str
@@ -48,6 +49,7 @@ class NativeUnit:
     include: tuple[Path, ...] = (CSRC,)
     libraries: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
 
 
 def build_native(units: Sequence[NativeUnit]) -> Path:
@@ -67,6 +69,7 @@ def compile_unit(unit: NativeUnit, folder: Path) -> Path:
     words += [f"-I{folder}" for folder in unit.include]
     words += [*map(str, unit.sources), "-o", str(output)]
     words += [f"-l{library}" for library in unit.libraries]
+    words += unit.linked
     hint = f"install a C compiler (Debian: apt install gcc), or name one in {knobs.CC.name}"
     tool.run(words, what=f"building {unit.name}", install_hint=hint)
     return output
@@ -96,7 +99,13 @@ def _key(units: Sequence[NativeUnit]) -> str:
         "flags": repr((_FLAGS, _KINDS)),
     }
     for unit in units:
-        command = (unit.kind, unit.libraries, unit.flags, [path.name for path in unit.sources])
+        command = (
+            unit.kind,
+            unit.libraries,
+            unit.flags,
+            unit.linked,
+            [path.name for path in unit.sources],
+        )
         parts[f"unit {unit.name}"] = repr(command)
         parts[f"files of {unit.name}"] = repr(_file_hashes(unit))
     return cache_key(parts)

@@ -138,7 +138,9 @@ class NodeSchedule(NodeState):
         later = [loop for loop in self._loops if loop.name not in order]  # or made by vectorize
         self._loops = [*(by_name[name] for name in order), *later]
 
-    def vectorize(self, loops: Sequence[str] | Mapping[str, int | None]) -> Self:
+    def vectorize(
+        self, loops: Sequence[str] | Mapping[str, int | None], *, reassociate: bool = False
+    ) -> Self:
         """Run the innermost `loops` as vector instructions.
 
         for j1 in 0..16              vector over j1
@@ -146,33 +148,38 @@ class NodeSchedule(NodeState):
 
         A mapping says how many elements a vector has; what it does not divide gets a shorter one.
         `vectorize({"j": 16})` is a tile of 16 elements inside `j`, innermost, and its vectors.
+
+        Where `loops` is over a reduction, its vectors hold partial sums; `reassociate` allows this
+        for floats, whose sums depend on the order.
         """
+        change_loop = partial(replace, vectorize=True, reassociate=reassociate)
         if not isinstance(loops, Mapping):
-            return self._annotate(loops, "vectorize", partial(replace, vectorize=True))
+            return self._annotate(loops, "vectorize", change_loop)
 
         def change() -> None:
             for name, width in loops.items():
                 if width is None:
-                    self._replace(text(name), partial(replace, vectorize=True))
+                    self._replace(text(name), change_loop)
                 else:
                     size = integer(width, f"vectorize: the number of {shown(name)}")
-                    self._when_there((text(name),), partial(self._by_width, text(name), size))
+                    made = partial(self._by_width, text(name), size, change_loop)
+                    self._when_there((text(name),), made)
 
         return self._checked(change)
 
-    def _by_width(self, name: str, width: int) -> None:
-        """Vectors of so many elements of a loop: those of a tile of it, or the loop."""
+    def _by_width(self, name: str, width: int, change: Callable[[NestLoop], NestLoop]) -> None:
+        """Vectors of `size` elements: a tile of the loop, or the loop."""
         loop = self._loop(name)
         if 0 < width < (loop.tile or self.space.size(loop.axis)):
             vector = f"{name}_{width}"
             self._check_new(vector)
             where = user_location()
-            self._loops.append(NestLoop(loop.axis, width, vector, vectorize=True, where=where))
+            self._loops.append(change(NestLoop(loop.axis, width, vector, where=where)))
             self._vectors.add(vector)
         elif width < 1:
             raise UserError(f"'{name}' of {self.node} cannot have vectors of {width} elements")
         else:
-            self._replace(name, partial(replace, vectorize=True))
+            self._replace(name, change)
 
     def parallelize(self, loops: Sequence[str]) -> Self:
         """Run iterations of the outermost `loops` on several threads.

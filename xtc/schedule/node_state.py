@@ -162,8 +162,8 @@ class NodeState:
             child._refit()
 
     def _axis(self, name: object) -> str:
-        """The axis called `name`, which has a loop here. Raises UserError."""
-        axis = text(name)
+        """The axis called `name`, or that of the loop called so. Raises UserError."""
+        axis = next((loop.axis for loop in self._loops if loop.name == name), text(name))
         if self.space.axis(axis) is None:
             hints = did_you_mean(axis, self.dims)
             raise UserError(f"{self.node} has no axis {shown(name)}", hints=hints)

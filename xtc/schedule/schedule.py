@@ -144,13 +144,17 @@ class Schedule:
                 hints=did_you_mean(name, self._mains),
             )
         pairs = zip(main.loops, main.sizes, strict=True)
-        axes = tuple(Axis(loop.name, size, loop.reduction, loop.groups) for loop, size in pairs)
+        axes = tuple(
+            Axis(loop.name, size, loop.reduction, loop.groups, main.unordered)
+            for loop, size in pairs
+        )
         return Space(
             axes,
             main.inputs,
             main.computed,
             main.subscripts,
             main.ranks,
+            main.moved,
             self._processors,
             self._levels(name),
         )
@@ -229,6 +233,24 @@ def _from_nest(name: str, nest: Nest, parent: NodeSchedule | None = None) -> Nod
     return node
 
 
-def schedule_texts(graph: Graph, data: Any) -> dict[str, str]:
-    """The schedules of `data` as `emit.module_text` takes them; {} for None."""
-    return {} if data is None else Schedule.of(graph, data).texts()
+def schedule_texts(graph: Graph, data: Any, *, trusted: bool = True) -> dict[str, str]:
+    """The schedules of `data` as `emit.module_text` takes them; {} for None.
+
+    Raises UserError as `Schedule.of` does, and for a function of C in data that is not trusted.
+    """
+    schedule = None if data is None else Schedule.of(graph, data)
+    if schedule is not None and not trusted:
+        _check_calls_nothing(schedule)
+    return {} if schedule is None else schedule.texts()
+
+
+def _check_calls_nothing(schedule: Schedule) -> None:
+    """Raise UserError where a loop calls a function, whose sources would be compiled and run."""
+    for name, node in schedule._nodes.items():
+        for loop in (loop for nest in node.nest.walk() for loop in nest.loops):
+            if loop.external is not None:
+                raise UserError(
+                    f"'{loop.name}' of {name} calls '{loop.external.function}', which a schedule "
+                    "from a database cannot",
+                    hints=["xtc.compile(schedule=...) takes schedules that call functions"],
+                )

@@ -12,23 +12,23 @@
 __host arguments DPU_ARGUMENTS;
 BARRIER_INIT(start, NR_TASKLETS);
 
-static uint32_t dot(const uint32_t *a, const uint32_t *b, uint32_t count, uint32_t sum)
+static void dot(const uint32_t *a, const uint32_t *b, uint32_t count, uint32_t *sum)
 {
     for (uint32_t i = 0; i < count; i++)
-        sum += a[i] * b[i];
-    return sum;
+        *sum += a[i] * b[i];
 }
 
-static uint32_t dot_row(uint32_t row, uint32_t vector, uint32_t columns, uint32_t *a, uint32_t *b)
+static void dot_row(uint32_t row, uint32_t vector, uint32_t columns, uint32_t *a, uint32_t *b,
+                    uint32_t *sum)
 {
-    uint32_t sum = 0, bytes = columns * 4;
+    uint32_t bytes = columns * 4;
+    *sum = 0;
     for (uint32_t at = 0; at < bytes; at += BLOCK_BYTES) {
         uint32_t left = bytes - at, now = left < BLOCK_BYTES ? left : BLOCK_BYTES;
         mram_read((__mram_ptr void const *)(row + at), a, BLOCK_BYTES);
         mram_read((__mram_ptr void const *)(vector + at), b, BLOCK_BYTES);
-        sum = dot(a, b, now / 4, sum);
+        dot(a, b, now / 4, sum);
     }
-    return sum;
 }
 
 int main(void)
@@ -44,8 +44,8 @@ int main(void)
     uint32_t each = (rows / 2 + NR_TASKLETS - 1) / NR_TASKLETS * 2;
     uint32_t first = me() * each, end = first + each < rows ? first + each : rows;
     for (uint32_t row = first; row < end; row += 2) {
-        sums[0] = dot_row(matrix + row * columns * 4, vector, columns, a, b);
-        sums[1] = dot_row(matrix + (row + 1) * columns * 4, vector, columns, a, b);
+        dot_row(matrix + row * columns * 4, vector, columns, a, b, &sums[0]);
+        dot_row(matrix + (row + 1) * columns * 4, vector, columns, a, b, &sums[1]);
         mram_write(sums, (__mram_ptr void *)(result + row * 4), 8);
     }
     return 0;

@@ -21,6 +21,7 @@ BARRIER_INIT(start, NR_TASKLETS);
 static uint64_t scan_block(uint64_t *block)
 {
     uint64_t sum = 0;
+#pragma unroll
     for (unsigned int i = 0; i < BLOCK_ELEMENTS; i++) {
         sum += block[i];
         block[i] = sum;
@@ -46,6 +47,7 @@ static uint64_t hand_on(uint64_t sum)
 
 static void add_to_block(uint64_t *block, uint64_t before)
 {
+#pragma unroll
     for (unsigned int i = 0; i < BLOCK_ELEMENTS; i++)
         block[i] += before;
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xtc.ir.builders.generic import yield_
 from xtc.ir.mlir import Block, FloatType, InsertionPoint, Operation, Type, Value, arith
 
-Make = Callable[..., Value]
+Constructor = Callable[..., Value]
 """A constructor of an arith operation, such as `arith.addf`."""
 
 
@@ -21,16 +21,16 @@ class BodyWriter:
 
     @staticmethod
     def of(op: Operation) -> BodyWriter:
-        """For the body of an operation that has none yet."""
+        """A writer for the empty body of an operation."""
         return BodyWriter(op.regions[0].blocks[0])
 
     @property
     def end(self) -> InsertionPoint:
-        """Where the next operation goes."""
+        """The insertion point of the next operation."""
         return InsertionPoint(self.block)
 
-    def op(self, make: Make, *operands: Value | Type) -> Value:
-        """The result of one more operation, made by a constructor such as `arith.addf`."""
+    def op(self, make: Constructor, *operands: Value | Type) -> Value:
+        """Append an operation, made by a constructor such as `arith.addf`; returns its result."""
         return make(*operands, ip=self.end)
 
     def finish(self, value: Value) -> None:
@@ -38,14 +38,14 @@ class BodyWriter:
         yield_([value], self.end)
 
 
-def write_multiply_add(op: Operation, widenings: Sequence[Make] = ()) -> None:
-    """The third element plus the product of the others, which are widened by these operations."""
+def write_multiply_add(op: Operation, widenings: Sequence[Constructor] = ()) -> None:
+    """Compute `c + a * b`, with a and b widened by these operations where they are given."""
     write = BodyWriter.of(op)
-    *factors, total = write.block.arguments
+    *operands, total = write.block.arguments
     type = total.type
     if widenings:
-        pairs = zip(widenings, factors, strict=True)
-        factors = [write.op(widen, type, value) for widen, value in pairs]
+        pairs = zip(widenings, operands, strict=True)
+        operands = [write.op(widen, type, value) for widen, value in pairs]
     is_float = isinstance(type, FloatType)
-    product = write.op(arith.mulf if is_float else arith.muli, *factors)
-    write.finish(write.op(arith.addf if is_float else arith.addi, total, product))
+    multiplied = write.op(arith.mulf if is_float else arith.muli, *operands)
+    write.finish(write.op(arith.addf if is_float else arith.addi, total, multiplied))

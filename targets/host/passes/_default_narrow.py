@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default schedule of contractions whose operands are widened.
 
-Where an instruction adds up several neighbouring terms, these are to the loops one word: the loops
-are those of a product of words, with the terms of a word innermost. Other floats are widened
-first. In both cases the panel is copied anyway, best where it is read.
+Where an instruction reduces a group of neighbouring elements of K, the loops treat a group as a
+word: they are those of a contraction of words, with the elements of a word innermost. Other floats
+are widened first. Both copy the panel, best in the loop that reads it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_
 from xtc_targets.host.passes._register_tiles import Processor
 
 _PANEL = 1  # the operand with the columns
-_BYTES = 4  # of a word, and of a sum
+_BYTES = 4  # of a word, and of an accumulator
 
 
 def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
-    """The loops for a product of narrow numbers, outermost first; None for another one."""
+    """The loops for a contraction of narrow numbers, outermost first; None for other operations."""
     contraction = host_contraction(nest)
     if contraction is None or not contraction.pays or nest.device is not None:
         return None
@@ -37,7 +37,7 @@ def narrow_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None
 
 
 def _items(contraction: NarrowContraction, group: int, processor: Processor) -> list[NestLoop]:
-    """The loops when `group` elements of K are a word."""
+    """The loops where `group` elements of K are a word."""
     nest, names = contraction.nest, loop_names(contraction.nest)
     extents = list(nest.extents)
     extents[contraction.k] = -(-contraction.k_extent // group)

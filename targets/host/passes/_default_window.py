@@ -21,13 +21,13 @@ from xtc_targets.host.passes._register_tiles import Processor
 
 _ACCUMULATORS = 8  # vectors of the register tile
 _RUN = 4  # vectors along the channels of several positions
-_FEW_TAPS = 4  # of a row of the window: so many are written out, and share what they read
+_FEW_TAPS = 4  # of a row of the window: up to these are unrolled, and share what they read
 _SMALL_WORK = 16384  # taps of all positions below which loops as they are do as well
 _PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
 
 
 def window_nest(nest: Structured, processor: Processor) -> list[NestLoop] | None:
-    """The loops for a window that slides, outermost first; None for what is none, or is small."""
+    """The loops for a sliding window, outermost first; None for other operations and small ones."""
     channel = nest.vector_loop
     if channel is None or not _slides_over_channels(nest, channel):
         return None

@@ -9,31 +9,31 @@ from xtc.loops import Axis, Nest, NestLoop
 
 
 def with_inner_loop(nest: Nest, group: NestLoop, panel: int) -> Nest:
-    """The nest when the terms of `group` have an axis of their own, and the panel is computed."""
-    terms = group.tile or 1
+    """The nest with an additional axis over the elements of `group`, and with a computed panel."""
+    size = group.tile or 1
     names = nest.space.names
     inner = next(name for n in range(len(names) + 1) if (name := f"t{n or ''}") not in names)
     axes = [
-        replace(axis, size=-(-axis.size // terms), groups=()) if axis.name == group.axis else axis
+        replace(axis, size=-(-axis.size // size), groups=()) if axis.name == group.axis else axis
         for axis in nest.space.axes
     ]
-    axes.append(Axis(inner, terms, reduction=True, groups=(terms,)))
-    kept = [_in_words(loop, group.axis, terms) for loop in nest.loops if loop != group]
+    axes.append(Axis(inner, size, reduction=True, groups=(size,)))
+    kept = [_over_groups(loop, group.axis, size) for loop in nest.loops if loop != group]
     vector = NestLoop(inner, name=inner, vectorize=True)
     space = replace(nest.space, axes=tuple(axes))
     return computing(replace(nest, space=space, loops=(*kept, vector)), panel)
 
 
-def _in_words(loop: NestLoop, axis: str, terms: int) -> NestLoop:
+def _over_groups(loop: NestLoop, axis: str, size: int) -> NestLoop:
     if loop.axis != axis or loop.tile is None:
         return loop
-    return replace(loop, tile=loop.tile // terms, name=f"{axis}#{loop.tile // terms}")
+    return replace(loop, tile=loop.tile // size, name=f"{axis}#{loop.tile // size}")
 
 
 def computing(nest: Nest, operand: int) -> Nest:
-    """The operand is computed, in another layout or type, where it was to be packed.
+    """The nest with an operand computed, in another layout or type, in the loop that packs it.
 
-    In a loop that runs once, that is before all loops.
+    Where that loop runs once, the operand is computed before all loops.
     """
     loops = []
     for extent in nest.extents():

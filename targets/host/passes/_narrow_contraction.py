@@ -12,7 +12,7 @@ from xtc_targets.host.passes._dot_instructions import Dot
 
 SMALL_WORK = 16384  # multiply-adds below which no copy of an operand is made
 FEW_ROWS = 4  # rows below which a copy of the panel, read once for each, costs more than it saves
-FEW_COLUMNS = 4  # columns below which most of a vector of sums would be empty
+FEW_COLUMNS = 4  # columns below which most lanes of an accumulator would be empty
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,22 @@ class NarrowContraction:
 
     @property
     def element(self) -> str:
-        """The type of the factors, in MLIR's spelling."""
+        """The element type of a and of the panel, in MLIR's spelling."""
         return str(self.nest.op.operands[0].type.element_type)
 
     @property
     def unsigned(self) -> bool:
-        """Whether the first factor is unsigned; the panel is not."""
+        """Whether a is unsigned; the panel is not."""
         return str(body_operations(self.nest.op)[0].name) == "arith.extui"
 
     def suits(self, dot: Dot) -> bool:
-        """Whether the instruction adds up such products, perhaps of factors widened before."""
+        """Whether the instruction contracts these elements, as they are or widened first."""
         takes = not self.unsigned or dot.offset or dot.element != self.element
         return takes and dot.total == self.total
 
     @property
     def total(self) -> str:
-        """The type of the sums, in MLIR's spelling."""
+        """The element type of the result, in MLIR's spelling."""
         return str(self.nest.op.operands[2].type.element_type)
 
     @property

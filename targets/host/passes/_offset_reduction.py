@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Initial values of contractions whose operand a is shifted, to be read as unsigned.
+"""Initial values of contractions whose operand a is offset by 128 and read as unsigned.
 
-With a + 128 in the place of a, each sum is larger by 128 times the sum of the panel's column. All
-of it wraps around at 32 bits as the sums do, so that the results are exact.
+The offset adds 128 times the sum of the panel's column to each result. Both wrap around at 32 bits,
+so that the results are exact.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def without_offset(
     contraction: NarrowContraction,
     panel: Value,
     loops: Sequence[int],
-    sums: Value,
+    accumulated: Value,
     ip: InsertionPoint,
 ) -> Value:
-    """`sums` less what the offset adds; `loops` walk the panel's dimensions."""
+    """`accumulated` less the contribution of the offset; `loops` index the panel's dimensions."""
     kept = [loop for loop in loops if loop != contraction.k]
     column_sums = _column_sums(contraction, panel, loops, kept, ip)
     out = contraction.loops(2)
-    producer = owner(sums)
+    producer = owner(accumulated)
     filled = (
         producer.operands[0] if producer is not None and producer.name == "linalg.fill" else None
     )
-    target = sums if filled is None else empty(shape_of(sums), sums, ip)
+    target = accumulated if filled is None else empty(shape_of(accumulated), accumulated, ip)
     rows = [axis(out.index(loop)) for loop in kept], [axis(n) for n in range(len(out))]
     op = generic(list(zip((column_sums, target), rows, strict=True)), len(out), (), {}, ip)
     write = BodyWriter.of(op)

@@ -20,7 +20,7 @@ from xtc.ir.mlir import (
     arith,
     tensor,
 )
-from xtc_targets.host.passes._contraction_bodies import BodyWriter, Make
+from xtc_targets.host.passes._contraction_bodies import BodyWriter, Constructor
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Body:
         constant: the second operand.
     """
 
-    make: Make | None = None
+    make: Constructor | None = None
     element: str = ""
     constant: int | None = None
 

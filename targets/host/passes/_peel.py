@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from xtc.core.errors import UserError
 from xtc.loops import Nest, NestLoop, check_nest
+from xtc.loops.nest import words_of
 
 
 def leading(nest: Nest) -> tuple[NestLoop, ...]:
@@ -15,11 +16,14 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
 
     Where the outermost is shared by threads, those that are shared with it; else plain loops. All
     but the last have whole tiles only, and buffers and fused operands are inside of the last alone.
+    Loops between that run once, without more, are left where they are.
     """
     found: list[NestLoop] = []
     for extent in nest.extents():
         loop = extent.loop
         axis = nest.space.axis(loop.axis)
+        if extent.trips == 1 and not words_of(loop):
+            continue
         if axis is None or axis.reduction or loop.tile is not None or extent.trips == 1:
             break
         if loop.unroll or loop.vectorize or loop.distribute or loop.spread or loop.external:
@@ -35,7 +39,7 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
 
 
 def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> Nest | None:
-    """The nest without these loops, for axes of which so many elements are left.
+    """The nest without these loops, for axes with fewer elements left.
 
     A tile that is now all of its axis becomes the loop over it. None where the rest is not legal.
     """

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.linalg_ops import operations_with
 from xtc.ir.attributes import PARALLEL
-from xtc.ir.mlir import FlatSymbolRefAttr, InsertionPoint, Module, Operation, StringAttr, UnitAttr
+from xtc.ir.builders.functions import define
+from xtc.ir.mlir import FlatSymbolRefAttr, Operation, StringAttr, UnitAttr
 from xtc.ir.passes import Pass
 from xtc_targets.host.pool_library import VARIABLE
 
@@ -61,12 +62,12 @@ class DispatchParallelCalls(Pass):
             if body not in dispatched:  # a loop that is unrolled has several calls of one body
                 types = [str(operand.type) for operand in call.operands][:-2]
                 text = _Dispatched(body, types, has_status=len(call.results) > 0).text()
-                _append(module, text, skip=(body, VARIABLE))
+                define(module, text, skip=(body, VARIABLE))
                 functions[body].attributes["no_inline"] = UnitAttr.get(module.context)
                 dispatched.add(body)
             call.attributes["callee"] = FlatSymbolRefAttr.get(f"{body}.start", module.context)
             del call.attributes[PARALLEL]
-        _append(module, _TABLE_TEXT)
+        define(module, _TABLE_TEXT)
 
 
 def _functions(module: Operation) -> dict[str, Operation]:
@@ -76,15 +77,6 @@ def _functions(module: Operation) -> dict[str, Operation]:
 
 def _symbol(op: Operation) -> str:
     return str(StringAttr(op.attributes["sym_name"]).value)
-
-
-def _append(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
-    """Add what the text defines, without what it only declares: the symbols to skip."""
-    with module.context, InsertionPoint(module.regions[0].blocks[0]):
-        parsed = Module.parse(text)
-        for op in parsed.body.operations:
-            if _symbol(op.operation) not in skip:
-                op.operation.clone()
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ def _first_values(view: FunctionView, writer: Structured, places: Sequence[int])
 
 def _steps(nest: Nest, peeled: Sequence[NestLoop]) -> tuple[int, ...]:
     """Elements that one iteration of each loop covers."""
-    return tuple(extent.step for extent in nest.extents()[: len(peeled)])
+    return tuple(extent.step for extent in nest.extents() if extent.loop in peeled)
 
 
 def _is_legal(nest: Nest, peeled: Sequence[NestLoop]) -> bool:

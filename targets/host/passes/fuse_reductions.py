@@ -42,14 +42,14 @@ class FuseReductions(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             for total in unscheduled_reductions(module):
-                terms = _terms(total)
-                if terms is not None:
+                source = _source(total)
+                if source is not None:
                     with total.op.location:
-                        _fuse(terms, total)
+                        _fuse(source, total)
 
 
-def _terms(total: Structured) -> Structured | None:
-    """What computes the only operand of a sum, element by element, where the two may be one."""
+def _source(total: Structured) -> Structured | None:
+    """The elementwise producer of a reduction's only operand, where the two may become one."""
     combining = combining_operation(total.op)
     if combining is None or not allows(combining, "reassoc") or total.destination != 1:
         return None
@@ -60,15 +60,15 @@ def _terms(total: Structured) -> Structured | None:
     producer = producer.operation if isinstance(producer, OpView) else producer
     if not isinstance(producer, Operation) or producer.parent != total.op.parent:
         return None
-    terms = structured(producer)
-    fits = terms is not None and _is_elementwise(terms) and terms.device == total.device
-    return terms if fits and _is_read_later(producer, total.op) else None
+    source = structured(producer)
+    fits = source is not None and _is_elementwise(source) and source.device == total.device
+    return source if fits and _is_read_later(producer, total.op) else None
 
 
 def _is_whole(nest: Structured, number: int) -> bool:
-    """True where an operand has one element for each iteration, in the order of the loops."""
-    places = [index.loop for index in nest.indices[number]]
-    return places == list(range(len(nest.extents)))
+    """Whether an operand has an element for each iteration, in the order of the loops."""
+    loops = [index.loop for index in nest.indices[number]]
+    return loops == list(range(len(nest.extents)))
 
 
 def _is_elementwise(nest: Structured) -> bool:
@@ -81,34 +81,34 @@ def _is_elementwise(nest: Structured) -> bool:
 
 
 def _is_read_later(producer: Operation, total: Operation) -> bool:
-    """True where everything else that reads the result comes after the sum, in the same block."""
+    """Whether all other users of the result follow the reduction, in the same block."""
     block = [op.operation for op in total.block.operations]
     after = block[block.index(total) + 1 :]
     users = [use.owner for use in producer.results[0].uses]
     return all(user == total or user.operation in after for user in users)
 
 
-def _fuse(terms: Structured, total: Structured) -> None:
-    apart = [number for number in range(terms.destination) if not _is_overwritten(terms, number)]
-    numbers = [*apart, terms.destination]
-    operands = [(terms.op.operands[number], terms.indices[number]) for number in numbers]
+def _fuse(source: Structured, total: Structured) -> None:
+    apart = [number for number in range(source.destination) if not _is_overwritten(source, number)]
+    numbers = [*apart, source.destination]
+    operands = [(source.op.operands[number], source.indices[number]) for number in numbers]
     operands.append((total.op.operands[total.destination], total.indices[total.destination]))
-    attributes = {**labels(terms.op), **labels(total.op)}
+    attributes = {**labels(source.op), **labels(total.op)}
     ip = InsertionPoint(total.op)
     loops, reductions = len(total.extents), total.reductions
     both = generic(operands, loops, reductions, attributes, ip, destinations=2)
     *arguments, old, sum = both.regions[0].blocks[0].arguments
     read = dict(zip(apart, arguments, strict=True))
-    element = _moved(terms, [read.get(n, old) for n in range(terms.destination + 1)], both)
+    element = _moved(source, [read.get(n, old) for n in range(source.destination + 1)], both)
     added = _moved(total, [element, sum], both)
     yield_([element, added], InsertionPoint(both.regions[0].blocks[0]))
-    for nest, result in zip((total, terms), reversed(both.results), strict=True):
+    for nest, result in zip((total, source), reversed(both.results), strict=True):
         nest.result.replace_all_uses_with(result)
         nest.op.erase()
 
 
 def _is_overwritten(nest: Structured, number: int) -> bool:
-    """True where a result takes the place of the operand, element by element.
+    """Whether the result overwrites the operand, element by element.
 
     It is then read as what the result was before: bufferization would copy an operand that an
     operation with a reduction also writes.

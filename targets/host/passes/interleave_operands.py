@@ -26,7 +26,7 @@ from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_
 from xtc_targets.host.passes._offset_reduction import OFFSET, without_offset
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, padded, split, untransposed
 
-_LANES = 4  # sums that the narrowest of the instructions has: rows of the panel are multiples of it
+_LANES = 4  # of the narrowest instruction: rows of the panel are multiples of it
 _PANEL = 1  # the operand with the columns
 
 
@@ -70,7 +70,7 @@ class InterleaveOperands(Pass):
             remove_attributes(module, SCHEDULED_PREFIX)
 
     def _contraction(self, scheduled: Scheduled) -> tuple[NarrowContraction, Dot]:
-        """What is to be computed, and by what. Raises UserError where it cannot be."""
+        """The contraction and its instruction. Raises UserError where none suits the schedule."""
         nest = structured(scheduled.op)
         contraction = host_contraction(nest) if nest is not None else None
         dot = dot_for(self.features, contraction.element) if contraction is not None else None
@@ -80,7 +80,7 @@ class InterleaveOperands(Pass):
 
 
 def _suits(dot: Dot, contraction: NarrowContraction, loops: Nest) -> bool:
-    """Whether the schedule asks for what the instruction does."""
+    """Whether the instruction does what the schedule asks for."""
     groups = group_loops(loops)
     tiles = [loop.tile or 0 for loop in loops.loops if loop.axis == groups[0].axis]
     return (
@@ -101,12 +101,12 @@ class _Rewrite:
 
     def run(self) -> None:
         nest = self.contraction.nest
-        factor, panel, sums = nest.op.operands
+        a, panel, results = nest.op.operands
         panel, loops = untransposed(panel, self.contraction.loops(_PANEL))
-        if self._moves:
-            sums = without_offset(self.contraction, panel, loops, sums, self.ip)
-        sums = padded(sums, self._sizes(self.contraction.loops(2)), self.ip)
-        operands = [self._factor(factor), self._panel(panel, loops), sums]
+        if self._offsets_a:
+            results = without_offset(self.contraction, panel, loops, results, self.ip)
+        results = padded(results, self._sizes(self.contraction.loops(2)), self.ip)
+        operands = [self._rows_of_a(a), self._panel(panel, loops), results]
         result = self._dots(operands)
         whole = shape_of(nest.result)
         result = extract_slice(result, [0] * len(whole), whole, self.ip)
@@ -114,7 +114,7 @@ class _Rewrite:
         nest.op.erase()
 
     def _extent(self, loop: int) -> int:
-        """Iterations of a loop when what does not come out even is filled up."""
+        """Iterations of a loop, rounded up to whole groups and whole vectors."""
         extent = self.contraction.nest.extents[loop]
         unit = {self.contraction.k: self.dot.group, self.contraction.column: _LANES}.get(loop, 1)
         return -(-extent // unit) * unit
@@ -122,12 +122,12 @@ class _Rewrite:
     def _sizes(self, loops: Sequence[int]) -> list[int]:
         return [self._extent(loop) for loop in loops]
 
-    def _factor(self, value: Value) -> Value:
-        """Operand a with the new loop last, as a view where that suffices."""
+    def _rows_of_a(self, value: Value) -> Value:
+        """Operand a with the new loop innermost, as a view where that suffices."""
         loops = self.contraction.loops(0)
-        place = loops.index(self.contraction.k)
-        value = split(padded(value, self._sizes(loops), self.ip), place, self.dot.group, self.ip)
-        before = [*loops[: place + 1], self._last, *loops[place + 1 :]]
+        position = loops.index(self.contraction.k)
+        value = split(padded(value, self._sizes(loops), self.ip), position, self.dot.group, self.ip)
+        before = [*loops[: position + 1], self._last, *loops[position + 1 :]]
         wanted = [*loops, self._last]
         if before == wanted and self._body(0) == Body():
             return value
@@ -135,10 +135,10 @@ class _Rewrite:
 
     def _panel(self, value: Value, loops: Sequence[int]) -> Value:
         """The panel as [..., k / t, columns, t]."""
-        place = loops.index(self.contraction.k)
+        position = loops.index(self.contraction.k)
         value = padded(value, self._sizes(loops), self.ip)
-        value = split(value, place, self.dot.group, self.ip)
-        loops = [*loops[: place + 1], self._last, *loops[place + 1 :]]
+        value = split(value, position, self.dot.group, self.ip)
+        loops = [*loops[: position + 1], self._last, *loops[position + 1 :]]
         wanted = [*self._panel_loops, self._last]
         return copied(value, loops, wanted, self._body(1), self.ip)
 
@@ -148,12 +148,12 @@ class _Rewrite:
         return len(self.contraction.nest.extents)
 
     @property
-    def _moves(self) -> bool:
-        """Whether operand a is signed, but read as unsigned."""
+    def _offsets_a(self) -> bool:
+        """Whether operand a is signed, but the instruction reads it as unsigned."""
         return self.dot.offset and not self.contraction.unsigned
 
     def _body(self, operand: int) -> Body:
-        if self._moves and operand == 0:
+        if self._offsets_a and operand == 0:
             return Body(arith.xori, constant=-OFFSET)
         if self.dot.element != self.contraction.element:
             unsigned = self.contraction.unsigned and operand == 0
@@ -167,9 +167,9 @@ class _Rewrite:
     def _dots(self, operands: Sequence[Value]) -> Value:
         """The contraction with the new loop innermost."""
         nest, contraction = self.contraction.nest, self.contraction
-        factor = [*contraction.loops(0), self._last]
+        a = [*contraction.loops(0), self._last]
         panel = [*self._panel_loops, self._last]
-        rows = [[axis(loop) for loop in row] for row in (factor, panel, contraction.loops(2))]
+        rows = [[axis(loop) for loop in row] for row in (a, panel, contraction.loops(2))]
         schedule = with_inner_loop(self.loops, group_loops(self.loops)[0], _PANEL)
         names = [StringAttr.get(name) for name in schedule.space.names]
         attributes = labels(nest.op) | {

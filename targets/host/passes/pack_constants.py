@@ -69,6 +69,7 @@ class PackConstants(Pass):
         with module.context:
             # Copies of what is transposed come first: nothing reads it transposed as a whole then.
             for name in _COPIES:
+                _erase_dead_reads(module)
                 for op in [op for op in all_operations(module) if op.name == name]:
                     tiles = _tiles(op, globals)
                     if tiles is not None:
@@ -143,11 +144,16 @@ def _number(window: Window, ip: InsertionPoint) -> Value:
     return binary(arith.divui, window.offset, window.step, ip)
 
 
-def _erase_unread(module: Operation, globals: dict[str, Operation]) -> None:
-    """Drop the constants that nothing reads any more."""
+def _erase_dead_reads(module: Operation) -> None:
+    """Drop what reads constants for nothing."""
     for op in reversed(all_operations(module)):
         if op.name in _READS and not any(True for _ in op.results[0].uses):
             op.erase()
+
+
+def _erase_unread(module: Operation, globals: dict[str, Operation]) -> None:
+    """Drop the constants that nothing reads any more."""
+    _erase_dead_reads(module)
     read = {
         FlatSymbolRefAttr(op.attributes["name"]).value
         for op in all_operations(module)

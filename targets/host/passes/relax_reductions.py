@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import unscheduled_reductions
 from xtc.ir.analysis.structured import (
+    FLOAT_ADDITIONS,
     FLOAT_EXTREMES,
-    FLOAT_SUMS,
     Structured,
     combining_operation,
 )
@@ -72,7 +72,7 @@ def _relax(op: Operation, nest: Structured, inner: int, extent: int) -> None:
         _put_total_last(op, nest)
     total = math.prod(nest.extents[loop] for loop in nest.reductions)
     many = total >= extent and nest.extents[inner] >= _SHORT_ROW
-    if many and op.name in (*FLOAT_SUMS, *FLOAT_EXTREMES):
+    if many and op.name in (*FLOAT_ADDITIONS, *FLOAT_EXTREMES):
         allow(op, "reassoc")
 
 

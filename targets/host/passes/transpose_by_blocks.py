@@ -74,13 +74,13 @@ class _Transposition:
         nest: the operation.
         row: the loop along neighbouring words of the target.
         column: the loop along neighbouring words of the source.
-        terms: elements of a word.
+        group: elements of a word.
     """
 
     nest: Structured
     row: int
     column: int
-    terms: int
+    group: int
 
     @property
     def rows(self) -> int:
@@ -104,17 +104,17 @@ def _transposition(op: Operation) -> _Transposition | None:
         return None
     if len(set(orders[0])) != len(nest.extents):
         return None
-    terms = 1
+    group = 1
     if len(orders[0]) > 2 and orders[0][-1] == orders[1][-1]:
-        terms = nest.extents[orders[0][-1] or 0]
+        group = nest.extents[orders[0][-1] or 0]
         orders = [order[:-1] for order in orders]
     column, row = orders[0][-1] if orders[0] else None, orders[1][-1] if orders[1] else None
-    is_word = element_bits(op.operands[0]) * terms == _WORD
+    is_word = element_bits(op.operands[0]) * group == _WORD
     if column is None or row is None or row == column or not is_word:
         return None
-    if not all(_has_words(value, terms) for value in op.operands):
+    if not all(_has_words(value, group) for value in op.operands):
         return None
-    return _Transposition(nest, row, column, terms)
+    return _Transposition(nest, row, column, group)
 
 
 def _only_copies(op: Operation) -> bool:
@@ -125,10 +125,10 @@ def _only_copies(op: Operation) -> bool:
     return buffers and len(body) == 1 and list(body[0].operands) == [first]
 
 
-def _has_words(value: Value, terms: int) -> bool:
+def _has_words(value: Value, group: int) -> bool:
     """Whether words of a buffer's last dimensions are neighbours."""
     strides, _ = MemRefType(value.type).get_strides_and_offset()
-    return list(strides)[-1:] == [1] if terms == 1 else list(strides)[-2:] == [terms, 1]
+    return list(strides)[-1:] == [1] if group == 1 else list(strides)[-2:] == [group, 1]
 
 
 def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
@@ -137,7 +137,7 @@ def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
     _copy_rest(copy, copy.column, whole[copy.column], {}, ip)
     _copy_rest(copy, copy.row, whole[copy.row], {copy.column: whole[copy.column]}, ip)
     counters: dict[int, Value] = {}
-    order = [loop for loop in range(len(extents)) if copy.terms == 1 or loop != _last(copy)]
+    order = [loop for loop in range(len(extents)) if copy.group == 1 or loop != _last(copy)]
     order.sort(key=lambda loop: (loop in whole, loop == copy.row))
     blocks = []
     for loop in order:
@@ -148,7 +148,7 @@ def _rewrite(copy: _Transposition, lanes: int, ip: InsertionPoint) -> None:
         blocks.append(block)
         ip = InsertionPoint(block)
     with ip:
-        if copy.terms > 1:
+        if copy.group > 1:
             counters[_last(copy)] = index_constant(0, ip)
         _copy_block(copy, lanes, counters)
     for block in blocks:
@@ -183,16 +183,16 @@ def _copy_rest(
 def _copy_block(copy: _Transposition, lanes: int, counters: dict[int, Value]) -> None:
     source, target = copy.nest.op.operands
     element = MemRefType(source.type).element_type
-    in_memory = VectorType.get([lanes * copy.terms], element)
-    words = in_memory if copy.terms == 1 else VectorType.get([lanes], _word())
+    in_memory = VectorType.get([lanes * copy.group], element)
+    words = in_memory if copy.group == 1 else VectorType.get([lanes], _word())
     rows = []
     for number in range(lanes):
         here = {**counters, copy.row: shifted(counters[copy.row], number)}
         loaded = vector.load(in_memory, source, _indices(copy, 0, here))
-        rows.append(loaded if copy.terms == 1 else vector.bitcast(words, loaded))
+        rows.append(loaded if copy.group == 1 else vector.bitcast(words, loaded))
     for number, row in enumerate(_transposed(rows)):
         here = {**counters, copy.column: shifted(counters[copy.column], number)}
-        value = row if copy.terms == 1 else vector.bitcast(in_memory, row)
+        value = row if copy.group == 1 else vector.bitcast(in_memory, row)
         vector.store(value, target, _indices(copy, 1, here))
 
 

@@ -27,20 +27,20 @@ from xtc.ir.mlir_llvm import llvm
 from xtc.ir.passes import Pass
 from xtc_targets.host.passes._dot_instructions import Dot, dot_for
 
-_WORD = 32  # bits of the terms of one sum, and of the sum
+_WORD = 32  # bits of an accumulator, and of the group of elements that an instruction adds to it
 
 
 @dataclass(frozen=True)
 class UseDotProducts(Pass):
-    """Replace `c[j] += a[t] * b[j][t]` on buffers by instructions that add up over t.
+    """Replace `c[j] += a[t] * b[j][t]` on buffers by instructions that reduce over t.
 
     Before:
         linalg.generic {xtc.dot} ins(%a, %b : memref<2xbf16>, memref<16x2xbf16>)
                                  outs(%c : memref<16xf32>)
     After:
-        %terms = vector.broadcast %a01 : i32 to vector<16xi32>
-        %sums = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %terms, %b)
-        vector.store %sums, %c[%0] : memref<16xf32>, vector<16xf32>
+        %lanes = vector.broadcast %a01 : i32 to vector<16xi32>
+        %d = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %lanes, %b)
+        vector.store %d, %c[%0] : memref<16xf32>, vector<16xf32>
 
     Operations on strided memory, or with a remainder, stay for loops.
 
@@ -74,11 +74,11 @@ def _is_innermost(op: Operation, dot: Dot) -> bool:
     if nest is None or not all(isinstance(value.type, MemRefType) for value in op.operands):
         return False
     rows = [[index.loop for index in row] for row in nest.indices]
-    sums = nest.extents[0]
+    results = nest.extents[0]
     return (
         rows == [[1], [0, 1], [0]]
         and nest.extents[1] == dot.group
-        and sums % min(dot.intrinsics) == 0
+        and results % min(dot.intrinsics) == 0
         and all(_is_dense(value) for value in op.operands)
     )
 
@@ -94,44 +94,44 @@ def _is_dense(value: Value) -> bool:
 
 
 def _rewrite(op: Operation, dot: Dot) -> None:
-    factor, panel, sums = op.operands
-    element = factor.type.element_type
+    a, panel, results = op.operands
+    element = a.type.element_type
     zero = index_constant(0, InsertionPoint(op))
-    terms = vector.load(VectorType.get([dot.group], element), factor, [zero])
-    word = vector.extract(vector.bitcast(_words(1), terms), [], [0])
+    elements = vector.load(VectorType.get([dot.group], element), a, [zero])
+    word = vector.extract(vector.bitcast(_words(1), elements), [], [0])
     flat = _flat(panel)
-    start, end = 0, MemRefType(sums.type).shape[0]
+    start, end = 0, MemRefType(results.type).shape[0]
     while start < end:
         lanes = max(count for count in dot.intrinsics if start + count <= end)
-        factors = _as_factors(vector.broadcast(_words(lanes), word), dot, element)
-        _add(dot, lanes, factors, flat, sums, start)
+        a_lanes = _as_operand(vector.broadcast(_words(lanes), word), dot, element)
+        _add(dot, lanes, a_lanes, flat, results, start)
         start += lanes
 
 
-def _add(dot: Dot, lanes: int, factors: Value, panel: Value, sums: Value, start: int) -> None:
-    """The instruction for the sums from `start` on."""
+def _add(dot: Dot, lanes: int, a_lanes: Value, panel: Value, results: Value, start: int) -> None:
+    """Append the instruction for the results from `start` on."""
     here = InsertionPoint.current
-    element, total = MemRefType(panel.type).element_type, MemRefType(sums.type).element_type
+    element, total = MemRefType(panel.type).element_type, MemRefType(results.type).element_type
     loaded = VectorType.get([lanes * dot.group], element)
     first = index_constant(start * dot.group, here)
     words = vector.bitcast(_words(lanes), vector.load(loaded, panel, [first]))
-    operands = [factors, _as_factors(words, dot, element)]
-    place = index_constant(start, here)
+    operands = [a_lanes, _as_operand(words, dot, element)]
+    offset = index_constant(start, here)
     type = VectorType.get([lanes], total)
-    old = vector.load(type, sums, [place])
+    old = vector.load(type, results, [offset])
     if dot.adds:
         new = _call(dot.intrinsics[lanes], type, [old, *operands])
     else:
         new = arith.addi(old, _call(dot.intrinsics[lanes], type, operands))
-    vector.store(new, sums, [place])
+    vector.store(new, results, [offset])
 
 
 def _words(lanes: int) -> Type:
     return VectorType.get([lanes], IntegerType.get_signless(_WORD))
 
 
-def _as_factors(words: Value, dot: Dot, element: Type) -> Value:
-    """Words as what the instruction takes; a type of LLVM's dialect stays what it is."""
+def _as_operand(words: Value, dot: Dot, element: Type) -> Value:
+    """Words as the vector that the instruction takes."""
     lanes = VectorType(words.type).shape[0] * dot.group
     return llvm.bitcast(VectorType.get([lanes], element), words)
 

@@ -22,7 +22,7 @@ from xtc_targets.host.passes._grouped_schedules import computing
 from xtc_targets.host.passes._narrow_contraction import NarrowContraction, host_contraction
 from xtc_targets.host.passes._operand_copies import Body, axis, copied, untransposed
 
-_FACTOR, _PANEL = 0, 1
+_ROWS, _PANEL = 0, 1
 _WIDE = "f32"
 
 
@@ -70,20 +70,20 @@ def _suits(contraction: NarrowContraction, scheduled: Scheduled) -> bool:
 
 def _rewrite(contraction: NarrowContraction, loops: Nest, ip: InsertionPoint) -> None:
     nest = contraction.nest
-    factor, panel, sums = nest.op.operands
+    a, panel, results = nest.op.operands
     orders = [
-        contraction.loops(_FACTOR),
+        contraction.loops(_ROWS),
         contraction.inner_last(_PANEL, contraction.k, contraction.column),
     ]
     panel, before = untransposed(panel, contraction.loops(_PANEL))
     widening = Body(arith.extf, element=_WIDE)
     operands = [
-        copied(factor, orders[_FACTOR], orders[_FACTOR], widening, ip),
+        copied(a, orders[_ROWS], orders[_ROWS], widening, ip),
         copied(panel, before, orders[_PANEL], widening, ip),
-        sums,
+        results,
     ]
     rows = [[axis(loop) for loop in row] for row in (*orders, contraction.loops(2))]
-    schedule = nest_attribute(computing(computing(loops, _PANEL), _FACTOR))
+    schedule = nest_attribute(computing(computing(loops, _PANEL), _ROWS))
     op = generic(
         list(zip(operands, rows, strict=True)),
         len(nest.extents),

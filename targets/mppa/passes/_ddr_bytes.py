@@ -25,7 +25,7 @@ from xtc.ir.mlir import (
     VectorType,
 )
 from xtc_targets.mppa.description import COOLIDGE_V2
-from xtc_targets.mppa.passes._linalg_loops import Nest
+from xtc_targets.mppa.passes._linalg_loops import LinalgLoops
 
 DDR = 1
 """The memory space of a device's main memory."""
@@ -57,7 +57,7 @@ def _block_of(value: Value) -> Block:
     return value.owner if isinstance(value, BlockArgument) else value.owner.operation.block
 
 
-def linalg_bytes(found: Nest) -> Offset:
+def linalg_bytes(found: LinalgLoops) -> Offset:
     """Of a linalg operation, computed at the insertion point where sizes are not known."""
     numbers_in_ddr = [n for n, value in enumerate(found.op.operands) if _is_in_ddr(value)]
     nest = structured(found.op)

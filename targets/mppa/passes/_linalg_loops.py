@@ -16,8 +16,8 @@ _NOT_COUNTED = ("linalg.yield", "linalg.index", "arith.constant")
 
 
 @dataclass(frozen=True)
-class Nest:
-    """A linalg operation; for each operand the index of each of its dimensions."""
+class LinalgLoops:
+    """A linalg operation, with the index of each dimension of each operand."""
 
     op: Operation
     indices: tuple[tuple[Index, ...], ...]
@@ -43,12 +43,12 @@ class Nest:
 
     @property
     def is_multiply_add(self) -> bool:
-        """Whether products of elements of the first two operands are added to the last one."""
+        """Whether the body is `c + a * b` on elements of three operands."""
         return len(self.op.operands) == 3 and multiply_add(self.op) is not None
 
 
-def nest(op: Operation) -> Nest | None:
-    """The operation as a loop nest on buffers; None for one of another kind."""
+def linalg_loops(op: Operation) -> LinalgLoops | None:
+    """The loops of a linalg operation on buffers; None for other operations."""
     if not op.name.startswith("linalg.") or not op.operands:
         return None
     maps = get_indexing_maps(op)
@@ -57,7 +57,7 @@ def nest(op: Operation) -> Nest | None:
     rows = [tuple(map(index_of, index_map.value.results)) for index_map in maps]
     if any(index is None for row in rows for index in row):
         return None
-    return Nest(op, tuple(rows), maps[0].value.n_dims)  # type: ignore[arg-type]
+    return LinalgLoops(op, tuple(rows), maps[0].value.n_dims)  # type: ignore[arg-type]
 
 
 def element(value: Value) -> str:

@@ -14,10 +14,10 @@ from xtc.ir.builders import numbers
 from xtc.ir.builders.slices import Offset
 from xtc.ir.mlir import Operation, Value
 from xtc_passes.local import _view_layouts as layouts
-from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
+from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_loops
 
 _TYPES = {("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")}
-"""Types of operands and sums that there are micro-kernels for."""
+"""Types of operands and accumulators that micro-kernels exist for."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class MatmulLoops:
     """`c[m, n] += a[m, k] * b[k, n]` for each iteration of the other loops.
 
     Attributes:
-        nest: the operation.
-        a, b: which of its operands the operands are; the sums are the last one.
+        linalg: the operation.
+        a, b: which of its operands the matrices are; the accumulators are the last one.
         rows: the loop over m; None where there is a single row.
         columns, depth: the loops over n and k.
     """
 
-    nest: Nest
+    linalg: LinalgLoops
     a: int
     b: int
     rows: int | None
@@ -41,20 +41,20 @@ class MatmulLoops:
     @property
     def dtype(self) -> str:
         """The type of the operands, as in the names of micro-kernels."""
-        return element(self.nest.op.operands[self.a])
+        return element(self.linalg.op.operands[self.a])
 
     @property
     def around(self) -> list[int]:
         """The other loops."""
         inside = (self.rows, self.columns, self.depth)
-        return [loop for loop in range(self.nest.loops) if loop not in inside]
+        return [loop for loop in range(self.linalg.loops) if loop not in inside]
 
     def stride(self, operand: int, loop: int | None) -> int:
         """How many elements an operand moves in one iteration of a loop."""
-        return 0 if loop is None else _stride(self.nest, operand, loop)
+        return 0 if loop is None else _stride(self.linalg, operand, loop)
 
 
-def _stride(found: Nest, operand: int, loop: int) -> int:
+def _stride(found: LinalgLoops, operand: int, loop: int) -> int:
     strides = layouts.strides_of(found.op.operands[operand]) or ()
     row = found.indices[operand]
     return sum(step * index.factor(loop) for step, index in zip(strides, row, strict=True))
@@ -63,9 +63,9 @@ def _stride(found: Nest, operand: int, loop: int) -> int:
 def matmul_loops(op: Operation) -> MatmulLoops | None:
     """The operation as a contraction; None where micro-kernels cannot compute it.
 
-    Both the sums and one of the operands need neighbouring elements along the columns.
+    The accumulators and an operand need neighbouring elements along the columns.
     """
-    found = nest(op)
+    found = linalg_loops(op)
     if found is None or not found.is_multiply_add:
         return None
     if any(index.offset for row in found.indices for index in row):
@@ -87,7 +87,7 @@ def _mixes_types(operands: Sequence[Value]) -> bool:
     return element(operands[0]) != element(operands[1])
 
 
-def _as_matmul(found: Nest, a: int, b: int, roles: Roles) -> MatmulLoops | None:
+def _as_matmul(found: LinalgLoops, a: int, b: int, roles: Roles) -> MatmulLoops | None:
     columns = [n for n in roles.n if _stride(found, 2, n) == _stride(found, b, n) == 1]
     if not columns or any(_walks(found, loop) > 1 for loop in columns):
         return None
@@ -107,12 +107,12 @@ def _as_matmul(found: Nest, a: int, b: int, roles: Roles) -> MatmulLoops | None:
     )
 
 
-def _walks(found: Nest, loop: int) -> int:
+def _walks(found: LinalgLoops, loop: int) -> int:
     """In how many dimensions of one operand a loop moves, at most."""
     return max(sum(1 for index in row if index.factor(loop)) for row in found.indices)
 
 
-def _sizes(found: Nest) -> list[float]:
+def _sizes(found: LinalgLoops) -> list[float]:
     """Iterations of each loop; what is not known is taken to be large."""
     sizes: list[float] = [float("inf")] * found.loops
     for operand, row in zip(found.op.operands, found.indices, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operations outside of linalg compute, on scalars and vectors, in the model's terms."""
+"""Work of operations outside of linalg, on scalars and vectors, as the model counts it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ OTHER = 3
 """The values of dev_type in `csrc/dev.h`."""
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
-_PRODUCTS = ("arith.mulf", "arith.muli")
-_SUMS = ("arith.addf", "arith.addi")
+_MULTIPLICATIONS = ("arith.mulf", "arith.muli")
+_ADDITIONS = ("arith.addf", "arith.addi")
 _FUSED = ("math.fma", "vector.fma")
 _WIDENED = ("arith.extf", "arith.extsi", "arith.extui")
 _STORES = {"memref.store": 0, "vector.store": 0, "vector.transfer_write": 0}
@@ -25,9 +25,9 @@ def cost(op: Operation) -> tuple[int, int]:
     """The type and the number of what one execution computes; (OTHER, 0) for nothing."""
     if op.name in _FUSED:
         return _type_of(op.operands[0]), _lanes(op.results[0].type)
-    if op.name in _PRODUCTS and _is_added(op):
+    if op.name in _MULTIPLICATIONS and _is_added(op):
         return _type_of(op.operands[0]), _lanes(op.results[0].type)
-    if op.name in _SUMS and any(_is_product(operand) for operand in op.operands):
+    if op.name in _ADDITIONS and any(_is_multiplication(operand) for operand in op.operands):
         return OTHER, 0
     if op.name.startswith(("arith.", "math.")) and op.name not in _ADDRESSES:
         numbers = [*op.operands, *op.results]
@@ -55,23 +55,27 @@ def _is_number(type: Type) -> bool:
     return isinstance(element, IntegerType | FloatType)
 
 
-def _is_added(product: Operation) -> bool:
-    """Whether a product is only used by a sum."""
-    users = [use.owner.operation for use in product.results[0].uses]
-    return _is_number(product.results[0].type) and len(users) == 1 and users[0].name in _SUMS
+def _is_added(multiplication: Operation) -> bool:
+    """Whether only an addition uses a multiplication."""
+    users = [use.owner.operation for use in multiplication.results[0].uses]
+    return (
+        _is_number(multiplication.results[0].type)
+        and len(users) == 1
+        and users[0].name in _ADDITIONS
+    )
 
 
-def _is_product(value: Value) -> bool:
+def _is_multiplication(value: Value) -> bool:
     return (
         isinstance(value, OpResult)
-        and value.owner.name in _PRODUCTS
+        and value.owner.name in _MULTIPLICATIONS
         and _is_added(value.owner.operation)
     )
 
 
-def _type_of(factor: Value) -> int:
-    """The type of a factor before it was widened or spread to all lanes."""
-    while isinstance(factor, OpResult) and factor.owner.name in (*_WIDENED, "vector.broadcast"):
-        factor = factor.owner.operands[0]
-    type = factor.type
+def _type_of(operand: Value) -> int:
+    """The type of an operand before it is widened or broadcast to all lanes."""
+    while isinstance(operand, OpResult) and operand.owner.name in (*_WIDENED, "vector.broadcast"):
+        operand = operand.owner.operands[0]
+    type = operand.type
     return TYPES.get(str(type.element_type if hasattr(type, "element_type") else type), OTHER)

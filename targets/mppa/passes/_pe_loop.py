@@ -14,7 +14,7 @@ from xtc.ir.builders.slices import Offset, extract_slice
 from xtc.ir.mlir import InsertionPoint, Value
 from xtc_passes.tensor._tile import Member
 from xtc_targets.mppa.passes._part_costs import Cut, part_sizes
-from xtc_targets.mppa.passes._smem_tiles import allocate, load, part_offsets
+from xtc_targets.mppa.passes._smem_tiles import allocate, allocate_copy, load, part_offsets
 from xtc_targets.mppa.passes._tile_operands import TileOperands
 
 
@@ -119,9 +119,11 @@ class _Pe:
     def _member(self, member: Member, shared: Value | None) -> None:
         nest = member.nest
         into = self._into(member, shared)
+        # A new destination has no contents: what others wrote is read in place.
+        held = shared is not None or not self._is_apart(member)
         operands = [
             into
-            if number == nest.destination or self._is_overwritten(member, number)
+            if number == nest.destination or (held and self._is_overwritten(member, number))
             else self._operand(member, number)
             for number in range(len(nest.indices))
         ]
@@ -141,7 +143,15 @@ class _Pe:
         if self.run.parts.group.is_read(member, number):
             return self._slice(member, number, self.run.parts.part(member, number))
         sizes = part_sizes(member, number, self.run.parts.plan.chunks)
+        if self._is_apart(member) and member.nest.reads_destination:
+            part = self._slice(member, number, self.run.parts.values[value])
+            return allocate_copy(sizes, value, part, self.loop.ip)
         return allocate(sizes, value, self.loop.ip)
+
+    def _is_apart(self, member: Member) -> bool:
+        """True where the destination holds the result of an earlier run, which others may read."""
+        value = _destination(member)
+        return value not in self.chunks and value in self.run.parts.values
 
     def _is_overwritten(self, member: Member, number: int) -> bool:
         nest = member.nest

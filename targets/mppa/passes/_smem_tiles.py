@@ -35,6 +35,11 @@ def allocate(shape: Sequence[int], like: Value, ip: InsertionPoint) -> Value:
     return _allocate(shape, like, None, ip)
 
 
+def allocate_copy(shape: Sequence[int], like: Value, source: Value, ip: InsertionPoint) -> Value:
+    """A tensor in SMEM that begins as another one."""
+    return _allocate(shape, like, source, ip)
+
+
 def _allocate(shape: Sequence[int], like: Value, copied: Value | None, ip: InsertionPoint) -> Value:
     space = IntegerAttr.get(IntegerType.get_signless(64), SMEM)
     type = tensor_type(shape, like)

@@ -66,10 +66,10 @@ class _Tiling:
 
     def __init__(self, owner: CallMicroKernels, module: Operation, found: MatmulLoops) -> None:
         self._owner, self._module, self._found = owner, module, found
-        operands = list(found.nest.op.operands)
+        operands = list(found.linalg.op.operands)
         self._numbers = (found.a, found.b, 2)
         self._positions = [layouts.layout(operands[number]) for number in self._numbers]
-        self._extents = found.nest.extents() or []
+        self._extents = found.linalg.extents() or []
 
     def build(self) -> None:
         found = self._found

@@ -17,7 +17,7 @@ from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device
 from xtc_targets.mppa.passes._ddr_bytes import LINE, access_bytes, is_fixed, linalg_bytes
-from xtc_targets.mppa.passes._linalg_loops import Nest, element, nest
+from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_loops
 from xtc_targets.mppa.passes._operation_counts import OTHER, TYPES, cost, store_cost
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
@@ -40,9 +40,9 @@ class CountOperations(Pass):
     iteration. Data movement, such as a fill or a copy, counts one per 32 bytes that it writes, the
     width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
     address arithmetic is free. Counts are added up to the end of a block and of the loops around
-    it, but not across a transfer or a loop over PEs, which take time of their own. An operation
-    whose number of iterations does not follow from its operands counts nothing. What a PE reads and
-    writes of DDR, without the DMA, counts in cache lines, an estimate (`_ddr_bytes.py`).
+    it, but not across a transfer or a loop over PEs, which are counted apart. An operation
+    whose number of iterations does not follow from its operands counts nothing. What a PE reads
+    and writes of DDR, without the DMA, counts in cache lines, an estimate (`_ddr_bytes.py`).
     """
 
     name: ClassVar[str] = "count-operations"
@@ -67,7 +67,7 @@ def _counts(block: Block) -> Counter[int]:
     found: Counter[int] = Counter()
     stored = 0
     for op in [operation.operation for operation in block.operations]:
-        linalg = nest(op)
+        linalg = linalg_loops(op)
         if linalg is not None:
             found += _linalg_counts(linalg)
         elif len(op.regions) and _takes_time(op):
@@ -124,7 +124,7 @@ def _loop_counts(loop: Operation) -> Counter[int]:
     return Counter({kind: number * trips for kind, number in found.items()}) + Counter({_DDR: once})
 
 
-def _linalg_counts(found: Nest) -> Counter[int]:
+def _linalg_counts(found: LinalgLoops) -> Counter[int]:
     """What a linalg operation counts; said after it where that is known at run time only."""
     with found.op.location, InsertionPoint.after(found.op):
         extents = found.extents()
@@ -150,8 +150,8 @@ def _linalg_counts(found: Nest) -> Counter[int]:
     return said
 
 
-def _lines(found: Nest, elements: Offset) -> Offset:
-    """How many stores of full width write so many elements."""
+def _lines(found: LinalgLoops, elements: Offset) -> Offset:
+    """How many stores of full width write `elements`."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
     return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)

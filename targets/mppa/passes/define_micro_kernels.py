@@ -11,8 +11,8 @@ from xtc.ir.partition import symbol_of, top_level
 from xtc.ir.passes import Pass
 from xtc_targets.mppa.passes.call_micro_kernels import PREFIX
 
-SUMS = {"f32": "f32", "f64": "f64", "f16": "f32", "i8": "i32", "i32": "i32"}
-"""The types of sums, by the types of operands."""
+ACCUMULATORS = {"f32": "f32", "f64": "f64", "f16": "f32", "i8": "i32", "i32": "i32"}
+"""The types of accumulators, by the types of operands."""
 
 _BYTES = {"f16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4}
 _ARGUMENTS = ("k", "a", "a_row", "a_k", "b", "b_k", "c", "c_row")
@@ -56,9 +56,9 @@ class _Text:
     """Writes one micro-kernel."""
 
     def __init__(self, rows: int, columns: int, dtype: str) -> None:
-        self._rows, self._dtype, self._sum = range(rows), dtype, SUMS[dtype]
-        self._factors = f"vector<{columns}x{dtype}>"
-        self._sums = f"vector<{columns}x{self._sum}>"
+        self._rows, self._dtype, self._accumulator = range(rows), dtype, ACCUMULATORS[dtype]
+        self._operands = f"vector<{columns}x{dtype}>"
+        self._accumulators = f"vector<{columns}x{self._accumulator}>"
 
     def function(self, name: str) -> str:
         arguments = ", ".join(f"%{argument}: index" for argument in _ARGUMENTS)
@@ -98,20 +98,20 @@ class _Text:
         for n in self._rows:
             lines += [
                 f"%c_ahead{n} = arith.muli %row{n}, %c_row : index",
-                *self._at(f"c_at{n}", "c", f"%c_ahead{n}", self._sum),
-                self._load(f"first{n}", f"c_at{n}", self._sums, self._sum),
+                *self._at(f"c_at{n}", "c", f"%c_ahead{n}", self._accumulator),
+                self._load(f"first{n}", f"c_at{n}", self._accumulators, self._accumulator),
             ]
         return lines
 
     def _loop(self) -> list[str]:
         inits = ", ".join(f"%sum{n} = %first{n}" for n in self._rows)
-        types = ", ".join(self._sums for _ in self._rows)
+        types = ", ".join(self._accumulators for _ in self._rows)
         lines = [
             f"%last:{len(self._rows)} = scf.for %p = %zero to %k step %one "
             f"iter_args({inits}) -> ({types}) {{",
             "%b_ahead = arith.muli %p, %b_k : index",
             *self._at("b_at", "b", "%b_ahead", self._dtype),
-            *self._widened("b_row", "b_at", self._factors, self._sums),
+            *self._widened("b_row", "b_at", self._operands, self._accumulators),
             "%a_ahead = arith.muli %p, %a_k : index",
         ]
         for n in self._rows:
@@ -124,29 +124,31 @@ class _Text:
             f"%a_down{n} = arith.muli %row{n}, %a_row : index",
             f"%a_place{n} = arith.addi %a_down{n}, %a_ahead : index",
             *self._at(f"a_at{n}", "a", f"%a_place{n}", self._dtype),
-            *self._widened(f"a{n}", f"a_at{n}", self._dtype, self._sum),
-            f"%a_all{n} = vector.broadcast %a{n} : {self._sum} to {self._sums}",
+            *self._widened(f"a{n}", f"a_at{n}", self._dtype, self._accumulator),
+            f"%a_all{n} = vector.broadcast %a{n} : {self._accumulator} to {self._accumulators}",
         ]
-        if self._sum.startswith("f"):
-            lines.append(f"%total{n} = vector.fma %a_all{n}, %b_row, %sum{n} : {self._sums}")
+        if self._accumulator.startswith("f"):
+            lines.append(
+                f"%total{n} = vector.fma %a_all{n}, %b_row, %sum{n} : {self._accumulators}"
+            )
         else:
-            lines.append(f"%product{n} = arith.muli %a_all{n}, %b_row : {self._sums}")
-            lines.append(f"%total{n} = arith.addi %product{n}, %sum{n} : {self._sums}")
+            lines.append(f"%product{n} = arith.muli %a_all{n}, %b_row : {self._accumulators}")
+            lines.append(f"%total{n} = arith.addi %product{n}, %sum{n} : {self._accumulators}")
         return lines
 
     def _widened(self, name: str, address: str, type: str, wide: str) -> list[str]:
-        """Loads operands, as wide as the sums."""
+        """Loads operands, as wide as the accumulators."""
         if type == wide:
             return [self._load(name, address, type, self._dtype)]
-        kind = "extf" if self._sum.startswith("f") else "extsi"
+        kind = "extf" if self._accumulator.startswith("f") else "extsi"
         return [
             self._load(f"{name}_narrow", address, type, self._dtype),
             f"%{name} = arith.{kind} %{name}_narrow : {type} to {wide}",
         ]
 
     def _end(self) -> list[str]:
-        aligned = f"{{alignment = {_BYTES[self._sum]} : i64}}"
+        aligned = f"{{alignment = {_BYTES[self._accumulator]} : i64}}"
         return [
-            f"llvm.store %last#{n}, %c_at{n} {aligned} : {self._sums}, !llvm.ptr"
+            f"llvm.store %last#{n}, %c_at{n} {aligned} : {self._accumulators}, !llvm.ptr"
             for n in self._rows
         ]

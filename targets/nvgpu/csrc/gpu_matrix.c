@@ -40,29 +40,29 @@ static void move(void *const *arguments, uint32_t lanes)
               (uint64_t)any->matrices * 8 * ROW_BYTES);
 }
 
-static void meet(access *one, const gpu_meeting *meeting)
+static void run_collective(access *one, const gpu_collective *collective)
 {
     uint32_t lane = cuda_lane_id();
     if (one->matrices != 1 && one->matrices != 2 && one->matrices != 4)
-        sim_fault(0, "%s of %u matrices", meeting->name, one->matrices);
+        sim_fault(0, "%s of %u matrices", collective->name, one->matrices);
     if (lane < 8 * one->matrices) {
-        gpu_check_alignment(one->row, ROW_BYTES, meeting->name);
-        gpu_check_shared(one->row, ROW_BYTES, meeting->name);
+        gpu_check_alignment(one->row, ROW_BYTES, collective->name);
+        gpu_check_shared(one->row, ROW_BYTES, collective->name);
         gpu_touch(one->row, ROW_BYTES, one->store);
     }
-    gpu_meet(meeting, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
+    gpu_run_collective(collective, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
 }
 
 void cuda_load_matrix(uint32_t *registers, const void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_meeting meeting = {"cuda_load_matrix", true, move};
+    static const gpu_collective collective = {"cuda_load_matrix", true, move};
     access one = {registers, (char *)row, matrices, transposed, false};
-    meet(&one, &meeting);
+    run_collective(&one, &collective);
 }
 
 void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, bool transposed)
 {
-    static const gpu_meeting meeting = {"cuda_store_matrix", true, move};
+    static const gpu_collective collective = {"cuda_store_matrix", true, move};
     access one = {(uint32_t *)registers, row, matrices, transposed, true};
-    meet(&one, &meeting);
+    run_collective(&one, &collective);
 }

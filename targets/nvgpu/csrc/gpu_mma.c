@@ -206,9 +206,9 @@ uint32_t cuda_to_tf32(float value)
 
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c)
 {
-    static const gpu_meeting meeting = {"cuda_mma", true, multiply_add};
+    static const gpu_collective collective = {"cuda_mma", true, multiply_add};
     if ((uint32_t)kind >= CUDA_MMA_COUNT)
         sim_fault(0, "cuda_mma of the unknown kind %u", (uint32_t)kind);
     fragments one = {d, a, b, c, kind};
-    gpu_meet(&meeting, kind, CUDA_ALL_LANES, &one);
+    gpu_run_collective(&collective, kind, CUDA_ALL_LANES, &one);
 }

@@ -17,7 +17,7 @@ static int append_thread(char *text, size_t nbytes, const gpu_thread *thread)
         return length + snprintf(text, nbytes, "waits at barrier %u\n", thread->barrier);
     case GPU_IN_MEETING:
         return length + snprintf(text, nbytes, "waits in %s for the lanes 0x%08x of its warp\n",
-                                 thread->meeting->name, thread->mask);
+                                 thread->collective->name, thread->mask);
     case GPU_ENDED:
         return length + snprintf(text, nbytes, "has ended\n");
     default:

@@ -19,7 +19,7 @@ typedef struct {
     bool aligned; // the whole warp must come
     // Do it for the lanes of a set; `arguments` has those of each lane.
     void (*run)(void *const *arguments, uint32_t lanes);
-} gpu_meeting;
+} gpu_collective;
 
 typedef enum { GPU_READY, GPU_AT_BARRIER, GPU_IN_MEETING, GPU_ENDED } gpu_state;
 
@@ -31,8 +31,8 @@ typedef struct {
     uint32_t number, place[3]; // in its block
     uint32_t barrier;          // where it waits
     uint32_t barrier_site;     // which of the code's, 0 where it does not say
-    const gpu_meeting *meeting;
-    uint32_t mask, variant; // of the meeting: lanes must agree on them
+    const gpu_collective *collective;
+    uint32_t mask, variant; // of the collective: lanes must agree on them
     void *argument;
     gpu_copy *copies; // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
@@ -40,7 +40,7 @@ typedef struct {
 
 // Sets of lanes.
 typedef struct {
-    uint32_t all, ended, at_barrier, in_meeting;
+    uint32_t all, ended, at_barrier, in_collective;
     uint16_t steps; // how often lanes were in step
 } gpu_warp;
 
@@ -83,11 +83,11 @@ void gpu_barriers_begin(void);
 _Noreturn void gpu_barrier_deadlock(const gpu_thread *thread);
 
 // gpu_warp.c
-void gpu_meet(const gpu_meeting *meeting, uint32_t variant, uint32_t mask, void *argument);
+void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument);
 // Stop where a lane of the running thread's warp waits for it elsewhere.
 void gpu_require_converged(const char *name);
 void gpu_warp_lane_ended(void); // the running thread has
-_Noreturn void gpu_meeting_deadlock(const gpu_thread *thread);
+_Noreturn void gpu_collective_deadlock(const gpu_thread *thread);
 
 // gpu_memory.c
 void gpu_shared_map(void);

@@ -14,66 +14,66 @@ static uint32_t first_of(uint32_t lanes)
     return (uint32_t)__builtin_ctz(lanes);
 }
 
-static void complete(gpu_warp *warp, const gpu_meeting *meeting, uint32_t lanes)
+static void complete(gpu_warp *warp, const gpu_collective *collective, uint32_t lanes)
 {
     void *arguments[CUDA_WARP] = {NULL};
     for (uint32_t left = lanes; left; left &= left - 1)
         arguments[first_of(left)] = lane_of(warp, first_of(left))->argument;
-    meeting->run(arguments, lanes);
-    warp->in_meeting &= ~lanes;
+    collective->run(arguments, lanes);
+    warp->in_collective &= ~lanes;
     warp->steps++;
     for (uint32_t left = lanes; left; left &= left - 1)
         lane_of(warp, first_of(left))->state = GPU_READY;
 }
 
-static void require_whole_warp(const gpu_warp *warp, const gpu_meeting *meeting)
+static void require_whole_warp(const gpu_warp *warp, const gpu_collective *collective)
 {
     if (warp->all != CUDA_ALL_LANES)
-        sim_fault(0, "%s in a warp of %d threads", meeting->name, __builtin_popcount(warp->all));
+        sim_fault(0, "%s in a warp of %d threads", collective->name, __builtin_popcount(warp->all));
     if (warp->ended)
-        sim_fault(0, "divergence at %s: lane %u of the warp has ended", meeting->name,
+        sim_fault(0, "divergence at %s: lane %u of the warp has ended", collective->name,
                   first_of(warp->ended));
 }
 
-static void require_same_meeting(const gpu_warp *warp, const gpu_meeting *meeting, uint32_t variant,
+static void require_same_collective(const gpu_warp *warp, const gpu_collective *collective, uint32_t variant,
                                  uint32_t mask)
 {
     if (warp->at_barrier & mask) {
         uint32_t lane = first_of(warp->at_barrier & mask);
-        sim_fault(0, "divergence at %s: lane %u of the warp is at barrier %u", meeting->name, lane,
+        sim_fault(0, "divergence at %s: lane %u of the warp is at barrier %u", collective->name, lane,
                   lane_of(warp, lane)->barrier);
     }
-    if (!(warp->in_meeting & mask))
+    if (!(warp->in_collective & mask))
         return;
-    uint32_t lane = first_of(warp->in_meeting & mask);
+    uint32_t lane = first_of(warp->in_collective & mask);
     const gpu_thread *other = lane_of(warp, lane);
-    if (other->meeting != meeting || other->variant != variant)
-        sim_fault(0, "divergence at %s: lane %u of the warp is at %s", meeting->name, lane,
-                  other->meeting == meeting ? "another kind of it" : other->meeting->name);
+    if (other->collective != collective || other->variant != variant)
+        sim_fault(0, "divergence at %s: lane %u of the warp is at %s", collective->name, lane,
+                  other->collective == collective ? "another kind of it" : other->collective->name);
     if (other->mask != mask)
-        sim_fault(0, "%s with the lane mask 0x%x, at which lane %u waits with 0x%x", meeting->name,
+        sim_fault(0, "%s with the lane mask 0x%x, at which lane %u waits with 0x%x", collective->name,
                   mask, lane, other->mask);
 }
 
-void gpu_meet(const gpu_meeting *meeting, uint32_t variant, uint32_t mask, void *argument)
+void gpu_run_collective(const gpu_collective *collective, uint32_t variant, uint32_t mask, void *argument)
 {
-    gpu_require_thread(meeting->name);
+    gpu_require_thread(collective->name);
     gpu_thread *self = gpu_running;
     gpu_warp *warp = gpu_warp_of(self);
     uint32_t bit = gpu_lane_bit(self);
-    if (meeting->aligned)
-        require_whole_warp(warp, meeting);
+    if (collective->aligned)
+        require_whole_warp(warp, collective);
     if (!(mask & bit))
-        sim_fault(0, "%s with the lane mask 0x%x, without its own lane", meeting->name, mask);
-    require_same_meeting(warp, meeting, variant, mask);
-    self->meeting = meeting;
+        sim_fault(0, "%s with the lane mask 0x%x, without its own lane", collective->name, mask);
+    require_same_collective(warp, collective, variant, mask);
+    self->collective = collective;
     self->variant = variant;
     self->mask = mask;
     self->argument = argument;
     uint32_t lanes = mask & warp->all & ~warp->ended;
-    warp->in_meeting |= bit;
-    if ((warp->in_meeting & mask) == lanes)
-        complete(warp, meeting, lanes);
+    warp->in_collective |= bit;
+    if ((warp->in_collective & mask) == lanes)
+        complete(warp, collective, lanes);
     else
         gpu_wait(GPU_IN_MEETING);
 }
@@ -81,11 +81,11 @@ void gpu_meet(const gpu_meeting *meeting, uint32_t variant, uint32_t mask, void 
 void gpu_require_converged(const char *name)
 {
     const gpu_warp *warp = gpu_warp_of(gpu_running);
-    for (uint32_t left = warp->in_meeting; left; left &= left - 1) {
+    for (uint32_t left = warp->in_collective; left; left &= left - 1) {
         const gpu_thread *other = lane_of(warp, first_of(left));
         if (other->mask & gpu_lane_bit(gpu_running))
             sim_fault(0, "divergence at %s: lane %u of the warp is at %s", name, first_of(left),
-                      other->meeting->name);
+                      other->collective->name);
     }
 }
 
@@ -95,25 +95,25 @@ void gpu_warp_lane_ended(void)
     gpu_warp *warp = gpu_warp_of(gpu_running);
     uint32_t bit = gpu_lane_bit(gpu_running);
     warp->ended |= bit;
-    for (uint32_t left = warp->in_meeting; left; left &= left - 1) {
+    for (uint32_t left = warp->in_collective; left; left &= left - 1) {
         const gpu_thread *other = lane_of(warp, first_of(left));
         if (other->state != GPU_IN_MEETING || !(other->mask & bit))
             continue;
-        if (other->meeting->aligned)
+        if (other->collective->aligned)
             sim_fault(0, "divergence: it ended, and lane %u of the warp is at %s", first_of(left),
-                      other->meeting->name);
+                      other->collective->name);
         uint32_t lanes = other->mask & warp->all & ~warp->ended;
-        if ((warp->in_meeting & other->mask) == lanes)
-            complete(warp, other->meeting, lanes);
+        if ((warp->in_collective & other->mask) == lanes)
+            complete(warp, other->collective, lanes);
     }
 }
 
-void gpu_meeting_deadlock(const gpu_thread *thread)
+void gpu_collective_deadlock(const gpu_thread *thread)
 {
     const gpu_warp *warp = gpu_warp_of(thread);
-    uint32_t missing = thread->mask & warp->all & ~warp->ended & ~warp->in_meeting;
+    uint32_t missing = thread->mask & warp->all & ~warp->ended & ~warp->in_collective;
     sim_fault_with_report(gpu_thread_report(), "deadlock: %s waits for lane %u of the warp",
-                          thread->meeting->name, first_of(missing));
+                          thread->collective->name, first_of(missing));
 }
 
 static void sync_lanes(void *const *arguments, uint32_t lanes)
@@ -125,8 +125,8 @@ static void sync_lanes(void *const *arguments, uint32_t lanes)
 
 void cuda_warp_sync(uint32_t mask)
 {
-    static const gpu_meeting meeting = {"cuda_warp_sync", false, sync_lanes};
-    gpu_meet(&meeting, 0, mask, NULL);
+    static const gpu_collective collective = {"cuda_warp_sync", false, sync_lanes};
+    gpu_run_collective(&collective, 0, mask, NULL);
 }
 
 typedef struct {
@@ -170,11 +170,11 @@ static int source_lane(cuda_shuffle_mode mode, int own, int operand, uint32_t cl
 uint32_t cuda_shuffle(uint32_t mask, cuda_shuffle_mode mode, uint32_t value, uint32_t lane,
                       uint32_t clamp, bool *in_range)
 {
-    static const gpu_meeting meeting = {"cuda_shuffle", false, shuffle_lanes};
+    static const gpu_collective collective = {"cuda_shuffle", false, shuffle_lanes};
     uint32_t own = cuda_lane_id();
     int from = source_lane(mode, (int)own, (int)lane, clamp);
     shuffled one = {value, from < 0 ? own : (uint32_t)from, 0};
-    gpu_meet(&meeting, mode, mask, &one);
+    gpu_run_collective(&collective, mode, mask, &one);
     if (in_range)
         *in_range = from >= 0;
     return one.result;
@@ -198,8 +198,8 @@ static void count_votes(void *const *arguments, uint32_t lanes)
 
 uint32_t cuda_ballot(uint32_t mask, bool predicate)
 {
-    static const gpu_meeting meeting = {"cuda_ballot", false, count_votes};
+    static const gpu_collective collective = {"cuda_ballot", false, count_votes};
     vote one = {predicate, 0};
-    gpu_meet(&meeting, 0, mask, &one);
+    gpu_run_collective(&collective, 0, mask, &one);
     return one.result;
 }

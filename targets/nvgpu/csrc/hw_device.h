@@ -50,7 +50,7 @@ struct xtc_device {
     hw_api api;
     int ordinal, number; // of the GPU; the driver's
     hw_handle context, kernels, copies;
-    hw_handle ends[HW_MAX_STARTED]; // events, of the kernels started and not finished by turns
+    hw_handle ends[HW_MAX_STARTED]; // events, of the kernels started and not finished in rotation
     char names[HW_MAX_STARTED][128];
     uint64_t begins[HW_MAX_STARTED]; // when each was started, by hw_now
     uint64_t idle;                   // when the last one ended

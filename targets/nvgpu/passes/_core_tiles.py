@@ -14,7 +14,7 @@ from xtc.ir.mlir import Value
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 
 _ROW_BYTES = 64  # of a tile along the sum: two sectors of 32 bytes
-_SUMS = 64  # of a thread, in registers
+_ACCUMULATORS = 64  # of a thread, in registers
 _THREADS = (128, 256)  # of a block: four warps hide each other's latency, more take no more tile
 _SIDES = (16, 32, 64, 128)  # of a block's tile
 _LOAD_COST = 32  # of an element of either operand that a block loads, in multiply-adds
@@ -70,9 +70,8 @@ class Tile:
     def cost(self) -> int:
         """The time of a block for one tile of K, in multiply-adds of the machine.
 
-        The shared memory gives 32 words while 128 multiply-adds are done: a warp reads a vector
-        of b in four such steps, and a vector of a, which all its threads share and which has four
-        terms, in one.
+        Shared memory delivers 32 words in the time of 128 multiply-adds: a warp reads a vector of b
+        in four such steps, and a vector of a, four elements that all its threads share, in one.
         """
         busy = max(self.own_rows, self.own_rows // 4 + 4)
         loads = _LOAD_COST * (self.rows + self.columns)
@@ -95,7 +94,7 @@ def core_contraction(nest: Structured) -> CoreContraction | None:
 
 
 def tile_of(contraction: CoreContraction, sms: int) -> Tile | None:
-    """The tile with which a GPU of so many multiprocessors is busy for the shortest time.
+    """The tile with which a GPU of `sms` multiprocessors is busy for the shortest time.
 
     None where there is too little to do for a tile to pay. Tiles that do not divide the result
     count whole.
@@ -120,13 +119,13 @@ def tile_of(contraction: CoreContraction, sms: int) -> Tile | None:
 
 def _tiles(contraction: CoreContraction) -> Iterator[Tile]:
     operands = contraction.nest.op.operands
-    factor = max(_bytes(operands[contraction.a]), _bytes(operands[contraction.b]))
-    depths = [depth for depth in (64, 32, 16, 8, 4) if depth * factor <= _ROW_BYTES]
+    element_bytes = max(_bytes(operands[contraction.a]), _bytes(operands[contraction.b]))
+    depths = [depth for depth in (64, 32, 16, 8, 4) if depth * element_bytes <= _ROW_BYTES]
     lanes = max(1, ACCESS_BYTES // _bytes(operands[contraction.nest.destination]))
     words = max(1, _bytes(operands[contraction.nest.destination]) // 4)
     for rows, columns, own in itertools.product(_SIDES, _SIDES, (16, 8, 4, 2)):
         several = rows > own and columns > lanes
-        for depth in depths if several and own * lanes * words <= _SUMS else ():
+        for depth in depths if several and own * lanes * words <= _ACCUMULATORS else ():
             tile = Tile(rows, columns, own, lanes, depth)
             if _THREADS[0] <= tile.threads <= _THREADS[1]:
                 yield tile

@@ -50,9 +50,9 @@ class MmaContraction:
 
     Attributes:
         nest: the operation.
-        kind: how its operands are taken.
+        kind: the element types of the instruction.
         m, n, k: numbers of its loops.
-        batch: the others, outermost first. A factor may do without some of them.
+        batch: the others, outermost first. An operand need not have all of them.
     """
 
     nest: Structured

@@ -51,18 +51,20 @@ class MmaLoop:
             before those of the next tile: wait until it is there, barrier
     """
 
-    def __init__(self, tiling: Tiling, panels: tuple[Panel, Panel], place: ThreadPosition) -> None:
+    def __init__(
+        self, tiling: Tiling, panels: tuple[Panel, Panel], position: ThreadPosition
+    ) -> None:
         self.tiling, self.kind = tiling, panels[0].kind
         self.tiles = -(-panels[0].source.k_extent // panels[0].k_elements)
         self.steps = tiling.k_bytes // STEP_BYTES
-        self.copies = [PanelCopies(panel, place.thread, tiling.threads) for panel in panels]
-        firsts = (place.row, place.column)
+        self.copies = [PanelCopies(panel, position.thread, tiling.threads) for panel in panels]
+        firsts = (position.row, position.column)
         self.groups = [
             size // warps // GROUP
             for size, warps in zip((tiling.m, tiling.n), tiling.warps, strict=True)
         ]
         self.reads = [
-            PanelReads(panel, place.lane, first, is_a=number == 0)
+            PanelReads(panel, position.lane, first, is_a=number == 0)
             for number, (panel, first) in enumerate(zip(panels, firsts, strict=True))
         ]
         for read, groups in zip(self.reads, self.groups, strict=True):
@@ -78,17 +80,17 @@ class MmaLoop:
         self._wait()
         fragments = self._fragments(shared, 0)
         zero = arith.constant(F32Type.get(), 0.0)
-        sums = [zero] * (ACCUMULATORS * 2 * self.groups[0] * self.groups[1])
+        accumulators = [zero] * (ACCUMULATORS * 2 * self.groups[0] * self.groups[1])
         # The slot that is read first, and the one that was read before it and is written next.
-        places = [as_i32(0), as_i32((slots - 1) * nbytes)]
-        with control.loop(as_i32(0), self.tiles, 1, [*places, *fragments, *sums]) as loop:
+        offsets = [as_i32(0), as_i32((slots - 1) * nbytes)]
+        with control.loop(as_i32(0), self.tiles, 1, [*offsets, *fragments, *accumulators]) as loop:
             self._iteration(loop, shared, len(fragments))
         return self._arranged(loop.results[2 + len(fragments) :])
 
     def _iteration(self, loop: control.Loop, shared: Value, count: int) -> None:
         tiling = self.tiling
         read, written = loop.carried[:2]
-        fragments, sums = loop.carried[2 : 2 + count], loop.carried[2 + count :]
+        fragments, accumulators = loop.carried[2 : 2 + count], loop.carried[2 + count :]
         ahead = add(loop.index, tiling.slots - 1)
         with branch(compare("ult", ahead, self.tiles)):
             self._begin(ahead, advanced(shared, written))
@@ -102,9 +104,9 @@ class MmaLoop:
             else:
                 self._wait()
                 following = self._fragments(advanced(shared, after), 0)
-            sums = self._multiply(fragments, sums)
+            accumulators = self._multiply(fragments, accumulators)
             fragments = following
-        loop.following = [after, read, *fragments, *sums]
+        loop.following = [after, read, *fragments, *accumulators]
 
     def _copy(self, tile: Number, slot: Value) -> None:
         self._begin(tile, slot)
@@ -127,7 +129,7 @@ class MmaLoop:
             for register in read.fragment(slot, group, step)
         ]
 
-    def _multiply(self, fragments: Sequence[Value], sums: Sequence[Value]) -> list[Value]:
+    def _multiply(self, fragments: Sequence[Value], accumulators: Sequence[Value]) -> list[Value]:
         rows, columns = self.groups[0], 2 * self.groups[1]
         a = [fragments[4 * row : 4 * row + 4] for row in range(rows)]
         rest = fragments[4 * rows :]
@@ -136,18 +138,23 @@ class MmaLoop:
         for row in range(rows):
             for column in range(columns):
                 first = ACCUMULATORS * (row * columns + column)
-                made += mma(self.kind, a[row], b[column], sums[first : first + ACCUMULATORS])
+                made += mma(
+                    self.kind, a[row], b[column], accumulators[first : first + ACCUMULATORS]
+                )
         return made
 
-    def _arranged(self, sums: Sequence[Value]) -> list[list[list[Value]]]:
+    def _arranged(self, accumulators: Sequence[Value]) -> list[list[list[Value]]]:
         rows, columns = self.groups[0], 2 * self.groups[1]
         tiles = [
-            list(sums[first : first + ACCUMULATORS]) for first in range(0, len(sums), ACCUMULATORS)
+            list(accumulators[first : first + ACCUMULATORS])
+            for first in range(0, len(accumulators), ACCUMULATORS)
         ]
         return [tiles[row * columns : (row + 1) * columns] for row in range(rows)]
 
 
-def mma(kind: Kind, a: Sequence[Value], b: Sequence[Value], sums: Sequence[Value]) -> list[Value]:
+def mma(
+    kind: Kind, a: Sequence[Value], b: Sequence[Value], accumulators: Sequence[Value]
+) -> list[Value]:
     """The accumulators of 16 x 8 after one step."""
     type = Attribute.parse(f"#nvvm.mma_type<{kind.name}>")
     made = nvvm.mma_sync(
@@ -157,7 +164,7 @@ def mma(kind: Kind, a: Sequence[Value], b: Sequence[Value], sums: Sequence[Value
         Attribute.parse("#nvvm.mma_layout<col>"),
         list(a),
         list(b),
-        list(sums),
+        list(accumulators),
         multiplicand_a_ptx_type=type,
         multiplicand_b_ptx_type=type,
     )

@@ -37,7 +37,7 @@ from xtc_targets.nvgpu.passes._panel_reads import GROUP
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
 
 _WIDEST = 16  # bytes of one access
-_SUM_BYTES = 4
+_ACCUMULATOR_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Result:
         batch: the block's indices of the leading dimensions.
         row, column: with which the tile begins.
         epilogue: what is done with each element, and the number of the operand that it is; None
-            where sums are the result.
+            where the accumulators are the result.
     """
 
     memref: Value
@@ -65,20 +65,24 @@ class Result:
 
 
 def store_accumulators(
-    tiling: Tiling, shared: Value, place: ThreadPosition, sums: list[list[list[Value]]]
+    tiling: Tiling, shared: Value, position: ThreadPosition, accumulators: list[list[list[Value]]]
 ) -> None:
     """Store the accumulators of a warp to shared memory, row by row."""
     pair = VectorType.get([2], F32Type.get())
-    row = add(place.row, divide_unsigned(place.lane, 4))
-    column = add(place.column, multiply(remainder_unsigned(place.lane, 4), 2))
+    row = add(position.row, divide_unsigned(position.lane, 4))
+    column = add(position.column, multiply(remainder_unsigned(position.lane, 4), 2))
     first = add(multiply(row, tiling.result_stride), column)
-    begin = advanced(shared, as_i32(multiply(first, _SUM_BYTES)))
-    for i, tiles in enumerate(sums):
+    begin = advanced(shared, as_i32(multiply(first, _ACCUMULATOR_BYTES)))
+    for i, tiles in enumerate(accumulators):
         for j, tile in enumerate(tiles):
             for half in range(2):
                 behind = (GROUP * i + 8 * half) * tiling.result_stride + 8 * j
                 value = vector.from_elements(pair, tile[2 * half : 2 * half + 2])
-                llvm.store(value, advanced(begin, behind * _SUM_BYTES), alignment=2 * _SUM_BYTES)
+                llvm.store(
+                    value,
+                    advanced(begin, behind * _ACCUMULATOR_BYTES),
+                    alignment=2 * _ACCUMULATOR_BYTES,
+                )
 
 
 def write_result(tiling: Tiling, shared: Value, thread: Value, result: Result) -> None:
@@ -88,7 +92,7 @@ def write_result(tiling: Tiling, shared: Value, thread: Value, result: Result) -
     with control.loop(thread, tiling.m * per_row, tiling.threads) as body:
         row = divide_unsigned(body.index, per_row)
         column = multiply(remainder_unsigned(body.index, per_row), packed)
-        place = add(multiply(row, tiling.result_stride), column)
+        position = add(multiply(row, tiling.result_stride), column)
         rows, columns = result.sizes
         inside = []
         if rows % tiling.m:
@@ -96,9 +100,9 @@ def write_result(tiling: Tiling, shared: Value, thread: Value, result: Result) -
         if columns % tiling.n:
             inside.append(compare("ult", add(result.column, column), columns))
         with branch(all_of(inside)):
-            sums = _sums(advanced(shared, as_i32(multiply(place, 4))), packed)
+            accumulators = _accumulators(advanced(shared, as_i32(multiply(position, 4))), packed)
             at = (*result.batch, add(result.row, row), add(result.column, column))
-            _store(result.memref, at, _elements(result, at, sums))
+            _store(result.memref, at, _elements(result, at, accumulators))
 
 
 def packed_elements(memref: Value, nbytes: int) -> int:
@@ -115,14 +119,18 @@ def packed_elements(memref: Value, nbytes: int) -> int:
     return packed
 
 
-def _sums(address: Value, count: int) -> list[Value]:
-    each = min(count, _WIDEST // _SUM_BYTES)
+def _accumulators(address: Value, count: int) -> list[Value]:
+    each = min(count, _WIDEST // _ACCUMULATOR_BYTES)
     type = VectorType.get([each], F32Type.get())
     return [
         element
         for first in range(0, count, each)
         for element in _parts(
-            llvm.load(type, advanced(address, first * _SUM_BYTES), alignment=each * _SUM_BYTES),
+            llvm.load(
+                type,
+                advanced(address, first * _ACCUMULATOR_BYTES),
+                alignment=each * _ACCUMULATOR_BYTES,
+            ),
             each,
         )
     ]
@@ -132,14 +140,14 @@ def _parts(whole: Value, count: int) -> list[Value]:
     return [vector.extract(whole, [], [n]) for n in range(count)]
 
 
-def _elements(result: Result, at: Sequence[Number], sums: list[Value]) -> list[Value]:
+def _elements(result: Result, at: Sequence[Number], accumulators: list[Value]) -> list[Value]:
     """Contiguous elements of the result; `at` is the position of the first."""
     if result.epilogue is None:
-        return sums
+        return accumulators
     nest, number = result.epilogue
-    places = dict(zip(nest.out, at, strict=True))
+    at_loop = dict(zip(nest.out, at, strict=True))
     operands = [
-        sums if operand == number else _read(nest, operand, places, len(sums))
+        accumulators if operand == number else _read(nest, operand, at_loop, len(accumulators))
         for operand in range(nest.destination)
     ]
     return [_computed(nest, row) for row in zip(*operands, strict=True)]
@@ -151,13 +159,13 @@ def _computed(nest: Structured, row: Sequence[Value]) -> Value:
     *ops, end = body_operations(nest.op)
     for op in ops:
         copy = op.clone().operation
-        for place, value in enumerate(copy.operands):
-            copy.operands[place] = values.get(value, value)
+        for position, value in enumerate(copy.operands):
+            copy.operands[position] = values.get(value, value)
         values.update(zip(op.results, copy.results, strict=True))
     return values.get(end.operands[0], end.operands[0])
 
 
-def _read(nest: Structured, operand: int, places: Mapping[int, Number], count: int) -> list[Value]:
+def _read(nest: Structured, operand: int, at_loop: Mapping[int, Number], count: int) -> list[Value]:
     """The elements of an operand beside `count` neighbours of the result."""
     value, row = nest.op.operands[operand], nest.indices[operand]
     if not row and not isinstance(value.type, MemRefType):
@@ -165,13 +173,13 @@ def _read(nest: Structured, operand: int, places: Mapping[int, Number], count: i
     element = MemRefType(value.type).element_type
     column = nest.out[-1]
     if not any(index.factor(column) for index in row):
-        return [_load(value, row, places)] * count
+        return [_load(value, row, at_loop)] * count
     if _is_packed(nest, operand, count):
-        indices = [_index(index, places) for index in row]
+        indices = [_index(index, at_loop) for index in row]
         nbytes = min(_WIDEST, count * FloatType(element).width // 8)
         type = VectorType.get([count], element)
         return _parts(vector.load(type, value, indices, alignment=nbytes), count)
-    return [_load(value, row, {**places, column: add(places[column], n)}) for n in range(count)]
+    return [_load(value, row, {**at_loop, column: add(at_loop[column], n)}) for n in range(count)]
 
 
 def _is_packed(nest: Structured, operand: int, count: int) -> bool:
@@ -184,14 +192,14 @@ def _is_packed(nest: Structured, operand: int, count: int) -> bool:
     return alone and packed_elements(value, count * element.width // 8) == count
 
 
-def _load(buffer: Value, row: Sequence[Index], places: Mapping[int, Number]) -> Value:
-    return memref.load(buffer, [_index(index, places) for index in row])
+def _load(buffer: Value, row: Sequence[Index], at_loop: Mapping[int, Number]) -> Value:
+    return memref.load(buffer, [_index(index, at_loop) for index in row])
 
 
-def _index(index: Index, places: Mapping[int, Number]) -> Value:
+def _index(index: Index, at_loop: Mapping[int, Number]) -> Value:
     total: Number = index.offset
     for loop, factor in index.factors:
-        total = add(total, multiply(places[loop], factor))
+        total = add(total, multiply(at_loop[loop], factor))
     return _as_index(total)
 
 

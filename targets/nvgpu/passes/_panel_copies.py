@@ -21,7 +21,7 @@ from xtc.ir.mlir import IntegerType, Value, arith
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._panel import CHUNK, PERIOD, Panel
-from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_sum, wide_times
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_add, wide_times
 
 _NARROWEST_ASYNC = 4
 
@@ -39,7 +39,7 @@ class _Unit:
         k: its first position along K in the tile.
     """
 
-    place: Number
+    offset: Number
     behind: int
     inside: Value | None
     k: Number
@@ -49,7 +49,7 @@ class PanelCopies:
     """The units that one thread copies of each tile.
 
     All of them are found before the loop over tiles. They lie at fixed distances from the first
-    one wherever that is possible, so that they need no registers of their own.
+    one wherever that is possible, so that they need no further registers.
     """
 
     def __init__(self, panel: Panel, thread: Value, threads: int) -> None:
@@ -68,7 +68,7 @@ class PanelCopies:
         first, k = self._position(row, unit)
         self._address = advanced(
             source.address,
-            wide_sum(
+            wide_add(
                 [
                     wide_times(add(panel.first, first), source.stride * nbytes),
                     wide_times(k, source.k_stride * nbytes),
@@ -100,8 +100,8 @@ class PanelCopies:
         known = rows if rows % PERIOD == 0 else 0
         at = multiply(unit, width)
         chunk, rest = divide_unsigned(at, CHUNK), remainder_unsigned(at, CHUNK)
-        place = self.panel.chunk_offset(add(row, rows - known), chunk)
-        return add(add(place, rest), known * self.panel.row_bytes + units * width)
+        offset = self.panel.chunk_offset(add(row, rows - known), chunk)
+        return add(add(offset, rest), known * self.panel.row_bytes + units * width)
 
     def issue(self, tile: Number, slot: Value) -> None:
         """Start to copy a tile to a slot; elements outside the operand become 0."""
@@ -113,7 +113,7 @@ class PanelCopies:
             conditions = [] if unit.inside is None else [unit.inside]
             if source.k_extent % panel.k_elements:
                 conditions.append(compare("ult", add(first_k, unit.k), source.k_extent))
-            to = advanced(slot, as_i32(unit.place))
+            to = advanced(slot, as_i32(unit.offset))
             self._copy(to, advanced(begin, unit.behind), all_of(conditions))
 
     def _copy(self, to: Value, source: Value, inside: Value | bool) -> None:

@@ -41,14 +41,14 @@ def wide(number: Number) -> Value:
     return constant(number, i64) if isinstance(number, int) else arith.extui(i64, number)
 
 
-def wide_times(number: Number, factor: int) -> Value:
+def wide_times(number: Number, by: int) -> Value:
     """`number * factor` in 64 bits."""
     if isinstance(number, int):
-        return wide(number * factor)
-    return arith.muli(wide(number), wide(factor))
+        return wide(number * by)
+    return arith.muli(wide(number), wide(by))
 
 
-def wide_sum(values: Sequence[Value]) -> Value:
+def wide_add(values: Sequence[Value]) -> Value:
     """The sum of values of 64 bits."""
     total = values[0]
     for value in values[1:]:

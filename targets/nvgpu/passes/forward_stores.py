@@ -11,7 +11,7 @@ from xtc.ir.mlir import Block, Operation, Type, Value, all_operations
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes._kernels import kernels
 
-_Place = tuple[Value, tuple[Value, ...], Type]
+_Location = tuple[Value, tuple[Value, ...], Type]
 _PURE = ("arith.", "math.", "affine.", "ub.", "vector.broadcast", "vector.extract", "vector.from_")
 
 
@@ -22,8 +22,8 @@ class ForwardStores(Pass):
     Before:
         %a = memref.load %c[%i] ; memref.store %x, %c[%i]
         %b = memref.load %c[%i] ; memref.store %y, %c[%i]
-    After, where nothing in between can touch the place:
-        %a = memref.load %c[%i] ; (%x in the place of %b) ; memref.store %y, %c[%i]
+    After, where nothing in between can touch the location:
+        %a = memref.load %c[%i] ; (%x replaces %b) ; memref.store %y, %c[%i]
 
     Copies of an unrolled loop body have such accesses. `hoist-accumulators` can take the rest out
     of the loop around them only when these are gone.
@@ -33,7 +33,7 @@ class ForwardStores(Pass):
 
     def run(self, module: Operation) -> None:
         for kernel in kernels(module):
-            apart: dict[tuple[_Place, _Place], bool] = {}
+            apart: dict[tuple[_Location, _Location], bool] = {}
             regions = [region for op in all_operations(kernel) for region in op.regions]
             for block in [block for region in regions for block in region.blocks]:
                 _Walk(apart).run(block)
@@ -44,14 +44,14 @@ class _Walk:
     """One block, from its first operation to its last.
 
     Attributes:
-        apart: which places cannot overlap, as far as anybody has asked.
-        values: what is at a place.
-        unread: the last write to a place, where nothing has read it.
+        apart: whether two locations cannot overlap, for the pairs compared so far.
+        values: the last access of a location, and the value there.
+        unread: the last write to a location that nothing has read since.
     """
 
-    apart: dict[tuple[_Place, _Place], bool]
-    values: dict[_Place, tuple[Access, Value]] = field(default_factory=dict)
-    unread: dict[_Place, Access] = field(default_factory=dict)
+    apart: dict[tuple[_Location, _Location], bool]
+    values: dict[_Location, tuple[Access, Value]] = field(default_factory=dict)
+    unread: dict[_Location, Access] = field(default_factory=dict)
 
     def run(self, block: Block) -> None:
         for op in [operation.operation for operation in block.operations]:
@@ -66,34 +66,34 @@ class _Walk:
                 self._read(access)
 
     def _read(self, access: Access) -> None:
-        place = _place(access)
-        if place in self.values:
-            access.value.replace_all_uses_with(self.values[place][1])
+        location = _location(access)
+        if location in self.values:
+            access.value.replace_all_uses_with(self.values[location][1])
             access.op.erase()
             return
-        self.values[place] = access, access.value
+        self.values[location] = access, access.value
         for other, write in list(self.unread.items()):
-            if not self._is_apart(other, write, place, access):
+            if not self._is_apart(other, write, location, access):
                 del self.unread[other]
 
     def _write(self, access: Access) -> None:
-        place = _place(access)
-        if place in self.unread:
-            self.unread[place].op.erase()
+        location = _location(access)
+        if location in self.unread:
+            self.unread[location].op.erase()
         for other, (known, _) in list(self.values.items()):
-            if other == place or not self._is_apart(other, known, place, access):
+            if other == location or not self._is_apart(other, known, location, access):
                 del self.values[other]
                 self.unread.pop(other, None)
-        self.values[place] = access, access.value
-        self.unread[place] = access
+        self.values[location] = access, access.value
+        self.unread[location] = access
 
-    def _is_apart(self, a: _Place, first: Access, b: _Place, two: Access) -> bool:
+    def _is_apart(self, a: _Location, first: Access, b: _Location, two: Access) -> bool:
         if (a, b) not in self.apart:
             self.apart[a, b] = first.is_apart(two)
         return self.apart[a, b]
 
 
-def _place(access: Access) -> _Place:
+def _location(access: Access) -> _Location:
     return access.memref, access.indices, access.value.type
 
 

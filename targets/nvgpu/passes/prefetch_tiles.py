@@ -67,7 +67,7 @@ class PrefetchTiles(Pass):
 def _loads(loop: Operation) -> list[Operation]:
     """Reads of global memory between the first barriers; none where anything else is there."""
     body = [op.operation for op in loop.regions[0].blocks[0].operations]
-    barriers = [place for place, op in enumerate(body) if op.name == BARRIER]
+    barriers = [position for position, op in enumerate(body) if op.name == BARRIER]
     if len(barriers) < 2 or not _runs(loop):
         return []
     filling = body[: barriers[0]] + body[barriers[0] + 1 : barriers[1]]

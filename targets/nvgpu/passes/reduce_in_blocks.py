@@ -72,7 +72,7 @@ class ReduceInBlocks(Pass):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a reduction, each done by so many threads."""
+    """Rows of a reduction, each computed by `threads` threads."""
 
     reduction: Reduction
     threads: int
@@ -86,7 +86,7 @@ class _Rows:
             row = index_constant(0, ip)
         partial = memref.alloc(MemRefType.get([self.threads // WARP], self._type), [], [], ip=ip)
         (thread,), end = parallel([range(self.threads)], THREADS, ip)
-        self._sum_up(row, thread, partial, end)
+        self._add_up(row, thread, partial, end)
         (thread,), end = parallel([range(WARP)], THREADS, ip)
         self._finish(row, thread, partial, end)
 
@@ -94,7 +94,7 @@ class _Rows:
     def _type(self) -> Type:
         return self.reduction.combine.results[0].type
 
-    def _sum_up(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
+    def _add_up(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
         """What a thread does: its elements, then those of its warp."""
         ip = InsertionPoint(end)
         first = self._elements(row, thread, ip)
@@ -111,7 +111,7 @@ class _Rows:
         memref.store(total, partial, [warp], ip=store)
 
     def _finish(self, row: Value, thread: Value, partial: Value, end: Operation) -> None:
-        """What the first warp does: the sums of all warps."""
+        """Let the first warp reduce the results of all warps."""
         ip = InsertionPoint(end)
         count = self.threads // WARP
         warp = arith.remui(thread, index_constant(count, ip), ip=ip)

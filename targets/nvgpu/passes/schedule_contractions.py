@@ -107,7 +107,7 @@ def _names(op: Operation, loops: int) -> list[str]:
 
 
 def _loops(contraction: CoreContraction, tile: Tile, names: list[str]) -> tuple[NestLoop, ...]:
-    """Loops over blocks, over terms, over threads, and those of a thread."""
+    """Loops over blocks, over tiles of K, over threads, and those of a thread."""
     m, n, k = (names[loop] for loop in (contraction.m, contraction.n, contraction.k))
     grid = [
         NestLoop(names[b], parallelize=True) for b in contraction.batch if contraction.size(b) > 1
@@ -123,7 +123,7 @@ def _loops(contraction: CoreContraction, tile: Tile, names: list[str]) -> tuple[
     if tile.own_columns > 1:
         own.append(NestLoop(n, tile.own_columns, vectorize=True))
     operands = contraction.a, contraction.b
-    if contraction.size(contraction.k) == tile.depth:  # a single tile of each factor
+    if contraction.size(contraction.k) == tile.depth:  # a single tile of each operand
         grid[-1] = replace(grid[-1], pack=operands)
         return (*grid, *threads, NestLoop(k, unroll=_K_UNROLL), *own)
     inner = NestLoop(k, tile.depth, unroll=_K_UNROLL)

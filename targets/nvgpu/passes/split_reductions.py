@@ -28,14 +28,14 @@ from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
-_PART = 2048  # elements of a part, at least: eight for each thread of a block
-_TURNS = 4  # blocks for each multiprocessor, of which several run at once
+_MIN_PART = 2048  # elements of a part: eight for each thread of a block
+_BLOCKS_PER_SM = 4  # several run at once
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
 
 @dataclass(frozen=True)
 class SplitReductions(Pass):
-    """Reduce parts of rows first, then their results, where there are fewer rows than blocks.
+    """Reduce parts of rows first, then their results, where rows are fewer than blocks.
 
     Before:
         linalg.generic {iterator_types = ["reduction", "reduction"]}
@@ -45,8 +45,8 @@ class SplitReductions(Pass):
         %parts = linalg.generic {["parallel", "reduction", "reduction"]} ins(%b) outs(%zeros)
         linalg.generic {["reduction"]} ins(%parts : tensor<512xf32>) outs(%zero)
 
-    The order of the reduction changes. Parts have equal sizes: a row that no number divides into
-    parts of 2048 elements or more stays whole.
+    The order of the reduction changes. Parts have equal sizes; a row that cannot be divided into
+    equal parts of 2048 elements or more stays whole.
 
     Attributes:
         sms: multiprocessors that run a kernel.
@@ -68,7 +68,7 @@ class SplitReductions(Pass):
 
     def _split(self, reduction: Reduction) -> None:
         nest = reduction.nest
-        most = min(-(-_TURNS * self.sms // reduction.rows), reduction.length // _PART)
+        most = min(-(-_BLOCKS_PER_SM * self.sms // reduction.rows), reduction.length // _MIN_PART)
         for loop in nest.reductions:
             extent = nest.extents[loop]
             parts = next((n for n in range(most, 1, -1) if extent % n == 0), 1)
@@ -101,7 +101,7 @@ def _is_plain(nest: Structured, loop: int) -> bool:
 
 
 def _write(reduction: Reduction, loop: int, parts: int) -> None:
-    """The sums of parts, then their sum, before the operation."""
+    """Insert the reductions of the parts, then the reduction of their results."""
     nest = reduction.nest
     ip = InsertionPoint(nest.op)
     count = len(nest.extents)
@@ -115,11 +115,11 @@ def _write(reduction: Reduction, loop: int, parts: int) -> None:
     zeros = _wider(start, parts, ip)
     first = generic([*operands, (zeros, [*own, part])], count + 1, nest.reductions, device, ip)
     copy_body(nest.op, first)
-    places = {loop_or_index: place for place, loop_or_index in enumerate(nest.out)}
-    row = [Index(((places[index.loop], 1),), 0) for index in own if index.loop is not None]
-    last = Index(((len(places), 1),), 0)
-    sums = [(first.results[0], [*row, last]), (start, row)]
-    second = generic(sums, len(places) + 1, [len(places)], _attributes(nest.op), ip)
+    dimensions = {loop_or_index: dimension for dimension, loop_or_index in enumerate(nest.out)}
+    row = [Index(((dimensions[index.loop], 1),), 0) for index in own if index.loop is not None]
+    last = Index(((len(dimensions), 1),), 0)
+    partial = [(first.results[0], [*row, last]), (start, row)]
+    second = generic(partial, len(dimensions) + 1, [len(dimensions)], _attributes(nest.op), ip)
     _combine(reduction, second)
     nest.op.results[0].replace_all_uses_with(second.results[0])
 
@@ -139,7 +139,7 @@ def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
 
 
 def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: InsertionPoint) -> Value:
-    """An operand with a dimension of its own for parts, where `loop` walks it."""
+    """An operand with an additional dimension for parts, where `loop` indexes it."""
     if not any(index.loop == loop for index in row):
         return value
     shape: list[int] = []

@@ -46,7 +46,7 @@ from xtc_targets.nvgpu.passes._thread_code import (
     address_of,
     as_i32,
     register,
-    wide_sum,
+    wide_add,
     wide_times,
 )
 from xtc_targets.nvgpu.passes.group_contractions import is_zero
@@ -68,7 +68,7 @@ class UseTensorCores(Pass):
         linalg.generic ins(%s, %bias) outs(%c)
     After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
         cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
-        barrier ; sums to shared memory ; barrier ; scf.for { the generic's body ; vector.store }
+        barrier ; %c to shared memory ; barrier ; scf.for { the generic's body ; vector.store }
 
     Attributes:
         tf32: whether operands in float32 may be rounded to TF32.
@@ -132,16 +132,16 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
         return None
     fill, op = acting[:2]
     contraction = mma_contraction(op, tf32)
-    sums = op.operands[len(op.operands) - 1]
-    if contraction is None or fill.operands[1] != sums or not is_zero(fill.operands[0]):
+    accumulators = op.operands[len(op.operands) - 1]
+    if contraction is None or fill.operands[1] != accumulators or not is_zero(fill.operands[0]):
         return None
     if len(acting) == 2:
-        return _Work(contraction, acting, sums, None)
+        return _Work(contraction, acting, accumulators, None)
     nest = structured(acting[2])
-    if nest is None or not epilogue_of(nest, sums):
+    if nest is None or not epilogue_of(nest, accumulators):
         return None
     operands = list(nest.op.operands)
-    number, result = operands.index(sums), operands[nest.destination]
+    number, result = operands.index(accumulators), operands[nest.destination]
     others = [
         operand
         for position, operand in enumerate(operands[: nest.destination])
@@ -149,11 +149,11 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
     ]
     if any(root(value) == root(result) for value in [*list(op.operands)[:2], *others]):
         return None  # blocks would read what others have written
-    if sums == result:
+    if accumulators == result:
         return _Work(contraction, acting, result, (nest, number))
-    if not isinstance(sums, OpResult) or len(list(sums.uses)) != len(acting):
+    if not isinstance(accumulators, OpResult) or len(list(accumulators.uses)) != len(acting):
         return None
-    made = sums.owner.operation
+    made = accumulators.owner.operation
     return (
         _Work(contraction, [made, *acting], result, (nest, number)) if is_allocation(made) else None
     )
@@ -182,11 +182,11 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling) -> None:
             tiling.m * tiling.k_bytes,
         ),
     )
-    place = _thread_position(tiling, thread)
-    sums = MmaLoop(tiling, panels, place).write(shared)
-    # All have left the last tile, but behind it they read ahead what nobody uses.
+    position = _thread_position(tiling, thread)
+    accumulators = MmaLoop(tiling, panels, position).write(shared)
+    # All threads are past the last tile, but behind it they read ahead what nobody uses.
     nvvm.barrier(None)
-    store_accumulators(tiling, shared, place, sums)
+    store_accumulators(tiling, shared, position, accumulators)
     nvvm.barrier(None)
     result = Result(work.result, batch, row, column, work.epilogue)
     write_result(tiling, shared, thread, result)
@@ -240,7 +240,7 @@ def _strided(contraction: MmaContraction, operand: int, batch: Sequence[Number])
     ]
     address = advanced(address_of(memref, _GLOBAL), offset * nbytes)
     return Strided(
-        advanced(address, wide_sum(parts)) if parts else address,
+        advanced(address, wide_add(parts)) if parts else address,
         contraction.extent(own),
         by_loop[own],
         contraction.extent(contraction.k),

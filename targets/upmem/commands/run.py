@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from xtc.core import knobs
 from xtc.core.errors import UserError
 from xtc.system import c_compiler, tool
 from xtc.system.workspace import private_folder
@@ -18,6 +19,7 @@ from xtc_targets.upmem.toolchain.command_line import read_command_line
 from xtc_targets.upmem.toolchain.environment import environment
 from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
 from xtc_targets.upmem.toolchain.program import build
+from xtc_targets.upmem.toolchain.vendor import VendorKit
 
 _SECONDS = 600.0
 
@@ -44,7 +46,8 @@ def run(argv: Sequence[str]) -> int:
     words, flags = _apart(words)
     options = _parser().parse_args(words)
     profile = _profile(options)
-    _check_platform(options.platform)
+    if options.platform == "hw":
+        return _run_on_hardware(options, flags, profile, arguments)
     with private_folder("upmem-") as folder:
         host = _build_host(options.host, flags, options.tasklets, Path(folder))
         programs = [
@@ -105,12 +108,25 @@ def _profile(options: argparse.Namespace) -> DpuDescription:
     return default_profile(options.tasklets)
 
 
-def _check_platform(platform: str) -> None:
-    if platform == "hw":
-        raise UserError(
-            "--platform hw needs UPMEM's own kit, which was not found",
-            hints=["with the kit, build the same files by its compiler and its dpu-pkg-config"],
-        )
+def _run_on_hardware(
+    options: argparse.Namespace,
+    flags: Sequence[str],
+    profile: DpuDescription,
+    arguments: Sequence[str],
+) -> int:
+    """Build by the vendor's kit and run; programs of DPUs are where `dpu_load` looks for them."""
+    if options.report is not None:
+        raise UserError("--report needs the simulator", hints=["omit it, or --platform hw"])
+    kit = VendorKit.found()
+    numbers = [f"-DNR_TASKLETS={options.tasklets}", f"-DSTACK_SIZE_DEFAULT={options.stack}"]
+    own = [flag for flag in _joined(flags) if not flag.startswith(("-l", "-L"))]
+    compiling, linking = kit.host_flags()
+    with private_folder("upmem-") as folder:
+        for program in options.dpu:
+            kit.build(program.sources, Path(program.name), profile.name, [*own, *numbers])
+        host = Path(folder, "host")
+        _compile_host(options.host, [*_joined(flags), *compiling, numbers[0]], linking, host)
+        return ended([str(host), *arguments], knobs.inherited_environment())
 
 
 def _build_dpu(
@@ -131,11 +147,16 @@ def _build_dpu(
 
 def _build_host(sources: Sequence[Path], flags: Sequence[str], tasklets: int, folder: Path) -> Path:
     output = folder / "host"
-    library = built_library()
-    words = [*c_compiler.command(), "-g", "-O2", *_joined(flags), f"-DNR_TASKLETS={tasklets}"]
-    words += [f"-I{INCLUDE}", *map(str, sources), "-o", str(output)]
-    words += [f"-L{library}", "-ldpu", "-lm", "-pthread"]
-    words += [flag for flag in _joined(flags) if flag.startswith("-l")]
+    compiling = [*_joined(flags), f"-DNR_TASKLETS={tasklets}", f"-I{INCLUDE}"]
+    _compile_host(sources, compiling, [f"-L{built_library()}", "-ldpu"], output)
+    return output
+
+
+def _compile_host(
+    sources: Sequence[Path], flags: Sequence[str], linking: Sequence[str], output: Path
+) -> None:
+    words = [*c_compiler.command(), "-g", "-O2", *flags, *map(str, sources), "-o", str(output)]
+    words += [*linking, "-lm", "-pthread", *(flag for flag in flags if flag.startswith("-l"))]
     done = tool.run(
         words,
         what="compiling the host's program",
@@ -144,7 +165,6 @@ def _build_host(sources: Sequence[Path], flags: Sequence[str], tasklets: int, fo
     )
     if done.stderr:
         sys.stderr.write(done.stderr)
-    return output
 
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:

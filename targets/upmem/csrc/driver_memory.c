@@ -68,7 +68,7 @@ static driver_buffer *new_buffer(uint64_t nbytes)
     driver_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return NULL;
-    buffer->nbytes = nbytes ? nbytes : 1;
+    buffer->nbytes = nbytes;
     buffer->home = aligned_alloc(ALIGNMENT, rounded(buffer->nbytes, ALIGNMENT));
     if (!buffer->home) {
         free(buffer);
@@ -84,12 +84,13 @@ int32_t driver_memory_alloc(driver_memory *memory, uint64_t nbytes, uint64_t *ad
     int32_t status = XTC_OK;
     pthread_mutex_lock(&memory->lock);
     driver_buffer *buffer = NULL;
-    if (nbytes <= memory->size - memory->used)
+    if (nbytes && nbytes <= memory->size - memory->used)
         buffer = new_buffer(nbytes);
     if (!buffer) {
         status = xtc_fail(XTC_MEMORY,
-                          "%llu bytes cannot be allocated: %llu of %llu bytes of MRAM are in use",
-                          (unsigned long long)nbytes, (unsigned long long)memory->used,
+                          "cannot allocate %llu bytes\n%llu of %llu bytes are free",
+                          (unsigned long long)nbytes,
+                          (unsigned long long)(memory->size - memory->used),
                           (unsigned long long)memory->size);
     } else {
         buffer->next = memory->buffers;
@@ -196,27 +197,44 @@ static driver_copy *new_copy(driver_memory *memory, driver_buffer *buffer, uint6
     return copy;
 }
 
-// Parts of `each` bytes, as many DPUs have some; the last part is padded in `padded`.
+// Between the buffer and parts that are padded, from part `first` on.
+static void pack(driver_buffer *buffer, const driver_copy *copy, uint64_t first, uint8_t *parts,
+                 bool to_parts)
+{
+    for (uint64_t at = first * copy->each; at < buffer->nbytes; at += copy->each) {
+        uint64_t left = buffer->nbytes - at, now = left < copy->each ? left : copy->each;
+        if (to_parts)
+            memcpy(parts, buffer->home + at, now);
+        else
+            memcpy(buffer->home + at, parts, now);
+        parts += copy->here;
+    }
+}
+
+// Parts of `each` bytes, as many DPUs have some. Those that are no multiple of the granule, or are
+// the last and short, are padded first.
 static int32_t move_parts(driver_memory *memory, driver_buffer *buffer, const driver_copy *copy,
                           dpu_xfer_t direction)
 {
     struct dpu_set_t dpu;
     uint32_t i;
-    uint8_t *padded = calloc(1, copy->here);
-    uint64_t full = buffer->nbytes / copy->here, rest = buffer->nbytes % copy->here;
+    uint64_t count = (buffer->nbytes + copy->each - 1) / copy->each;
+    uint64_t direct = copy->each == copy->here ? buffer->nbytes / copy->each : 0;
+    uint8_t *padded = calloc(count - direct + 1, copy->here);
     dpu_error_t error = padded ? DPU_OK : DPU_ERR_SYSTEM;
     if (padded && direction == DPU_XFER_TO_DPU)
-        memcpy(padded, buffer->home + full * copy->here, rest);
+        pack(buffer, copy, direct, padded, true);
     DPU_FOREACH (memory->set, dpu, i) {
-        uint8_t *part = i < full ? buffer->home + i * copy->here : i == full && rest ? padded : NULL;
-        if (error == DPU_OK && part)
+        uint8_t *part = i < direct ? buffer->home + i * copy->each
+                                   : padded + (i - direct) * copy->here;
+        if (error == DPU_OK && i < count)
             error = dpu_prepare_xfer(dpu, part);
     }
     if (error == DPU_OK)
         error = dpu_push_xfer(memory->set, direction, DPU_MRAM_HEAP_POINTER_NAME, copy->offset,
                               copy->here, DPU_XFER_DEFAULT);
     if (error == DPU_OK && direction == DPU_XFER_FROM_DPU)
-        memcpy(buffer->home + full * copy->here, padded, rest);
+        pack(buffer, copy, direct, padded, false);
     free(padded);
     return driver_failed(error, direction == DPU_XFER_TO_DPU ? "copying to DPUs"
                                                              : "copying from DPUs");

@@ -31,12 +31,12 @@ static bool is_allowed(dpu *dpu, uint32_t *mram, uint32_t *wram, uint32_t nbytes
     return true;
 }
 
-// The engine is busy with the bytes; the tasklet also waits for the latency.
+// The tasklet waits for the latency and the bytes; the engine is busy with the most of it.
 static void wait_for_engine(dpu *dpu, double latency, uint32_t nbytes)
 {
     double busy = cost_DMA_BYTE * nbytes;
     double begin = fmax((double)dpu->now, (double)dpu->dma_free + dpu->dma_rest);
-    double free = begin + busy;
+    double free = begin + cost_DMA_BUSY + busy;
     dpu->dma_free = (uint64_t)free;
     dpu->dma_rest = free - (double)dpu->dma_free;
     dpu->counts.dma_cycles += (uint64_t)busy;

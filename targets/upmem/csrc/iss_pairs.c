@@ -1,18 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instructions of RISC-V the machine issues as one.
+// Which instructions of RISC-V the machine issues as one: they are found when a program is loaded, and
+// are free, which is to say that they take no issue slot of their own.
 #include <stdlib.h>
 
 #include "iss_decode.h"
 #include "iss.h"
+
+#define WINDOW 8 // instructions that one may stand behind its partner
+#define NONE UINT32_MAX
+
+typedef struct {
+    dpu_instruction *code;
+    uint32_t count;
+    uint8_t *leaders; // instructions that something may jump to
+    uint8_t *paired;  // halves of 64 bits that have their other half
+} pairing;
 
 static bool is_load_or_store(const dpu_instruction *in)
 {
     return in->op >= OP_LB && in->op <= OP_SW;
 }
 
+static bool is_store(const dpu_instruction *in)
+{
+    return in->op >= OP_SB && in->op <= OP_SW;
+}
+
+static bool jumps(const dpu_instruction *in)
+{
+    return in->op == OP_JAL || (in->op >= OP_BEQ && in->op <= OP_BGEU);
+}
+
 static bool ends_block(const dpu_instruction *in)
 {
     return in->op >= OP_JAL && in->op <= OP_BGEU;
+}
+
+static bool writes(const dpu_instruction *in, uint32_t number)
+{
+    return number != 0 && in->rd == number && !is_store(in) &&
+           !(in->op >= OP_BEQ && in->op <= OP_BGEU);
+}
+
+static uint32_t before(const pairing *p, uint32_t at)
+{
+    uint32_t first = at;
+    while (first > 0 && at - first < WINDOW && !p->leaders[first])
+        first--;
+    return first;
+}
+
+// The instruction in front of `at`, in its block and near, that wrote a register; NONE without one.
+static uint32_t writer(const pairing *p, uint32_t at, uint32_t number)
+{
+    for (uint32_t i = at, first = before(p, at); i-- > first;)
+        if (writes(&p->code[i], number))
+            return i;
+    return NONE;
+}
+
+static bool was_by(const pairing *p, uint32_t at, uint32_t number, enum dpu_op op)
+{
+    uint32_t from = writer(p, at, number);
+    return from != NONE && p->code[from].op == op;
 }
 
 // The machine has immediates of 32 bits, and addresses of 24.
@@ -32,47 +82,111 @@ static bool is_shifted_add(const dpu_instruction *first, const dpu_instruction *
 }
 
 // Loads or stores of both halves of 64 bits: the machine has one instruction for them.
-static bool is_double_word(const dpu_instruction *first, const dpu_instruction *second)
+static bool are_halves(const dpu_instruction *first, const dpu_instruction *second)
 {
-    if (first->op != second->op || (first->op != OP_LW && first->op != OP_SW) ||
-        first->rs1 != second->rs1 || (first->op == OP_LW && first->rd == first->rs1))
-        return false;
     int32_t low = first->imm < second->imm ? first->imm : second->imm;
     int32_t high = first->imm < second->imm ? second->imm : first->imm;
-    return high - low == 4 && low % 8 == 0;
+    return first->op == second->op && (first->op == OP_LW || first->op == OP_SW) &&
+           first->rs1 == second->rs1 && high - low == 4 && low % 8 == 0;
 }
 
-// The carry of an addition: the machine has additions with carry.
-static bool is_carry(const dpu_instruction *first, const dpu_instruction *second)
+static bool is_second_half(pairing *p, uint32_t at)
 {
-    return (first->op == OP_ADD || first->op == OP_ADDI) && second->op == OP_SLTU &&
-           second->rs1 == first->rd;
+    const dpu_instruction *in = &p->code[at];
+    if (in->op != OP_LW && in->op != OP_SW)
+        return false;
+    for (uint32_t i = at, first = before(p, at); i-- > first;) {
+        if (writes(&p->code[i], in->rs1))
+            return false;
+        if (!p->paired[i] && are_halves(&p->code[i], in)) {
+            p->paired[i] = p->paired[at] = 1;
+            return true;
+        }
+    }
+    return false;
 }
 
-static bool adds_carry(const dpu_instruction *carry, const dpu_instruction *second)
+// Whether an instruction computes the carry of an addition, or the borrow of a subtraction: the
+// machine has instructions that add and subtract with them.
+static bool is_carry(const pairing *p, uint32_t at)
 {
-    return carry->op == OP_SLTU && second->op == OP_ADD &&
-           (second->rs1 == carry->rd || second->rs2 == carry->rd);
+    const dpu_instruction *in = &p->code[at];
+    if (in->op == OP_SLTIU)
+        return in->imm == 1 && was_by(p, at, in->rs1, OP_ADDI);
+    if (in->op != OP_SLTU)
+        return false;
+    uint32_t from = writer(p, at, in->rs1);
+    if (from != NONE && (p->code[from].op == OP_ADD || p->code[from].op == OP_ADDI) &&
+        (p->code[from].rs1 == in->rs2 || p->code[from].rs2 == in->rs2))
+        return true;
+    for (uint32_t i = before(p, at); i < p->count && i <= at + WINDOW; i++) {
+        if (i > at && p->leaders[i])
+            break;
+        if (p->code[i].op == OP_SUB && p->code[i].rs1 == in->rs1 && p->code[i].rs2 == in->rs2)
+            return true;
+    }
+    return false;
+}
+
+static bool is_carry_at(const pairing *p, uint32_t at, uint32_t number)
+{
+    uint32_t from = writer(p, at, number);
+    return from != NONE && p->code[from].free && is_carry(p, from);
+}
+
+static bool reads(const dpu_instruction *in, uint32_t number)
+{
+    return in->rs1 == number || in->rs2 == number;
+}
+
+// Whether the first use of what an addition gives is another addition.
+static bool is_added(const pairing *p, uint32_t at)
+{
+    for (uint32_t i = at + 1; i < p->count && i <= at + WINDOW && !p->leaders[i]; i++) {
+        if (reads(&p->code[i], p->code[at].rd))
+            return p->code[i].op == OP_ADD;
+        if (ends_block(&p->code[i]))
+            return false;
+    }
+    return false;
+}
+
+// A carry that is added to one of the upper halves or to their sum: the instruction of that sum does
+// it as well.
+static bool takes_carry(const pairing *p, uint32_t at)
+{
+    const dpu_instruction *in = &p->code[at];
+    if (in->op == OP_SUB)
+        return is_carry_at(p, at, in->rs2) && was_by(p, at, in->rs1, OP_SUB);
+    if (in->op != OP_ADD)
+        return false;
+    bool is_second = is_carry_at(p, at, in->rs2);
+    if (!is_second && !is_carry_at(p, at, in->rs1))
+        return false;
+    return was_by(p, at, is_second ? in->rs1 : in->rs2, OP_ADD) || is_added(p, at);
 }
 
 // Two numbers of 64 bits are compared, and the result decides a branch: the machine branches on each
 // half, which takes two instructions of these four.
-static bool is_double_comparison(const dpu_instruction *four)
+static bool compares_halves(const pairing *p, uint32_t at)
 {
-    const dpu_instruction *low = four, *high = four + 1, *both = four + 2, *branch = four + 3;
-    return low->op == OP_XOR && high->op == OP_XOR && both->op == OP_OR &&
-           (branch->op == OP_BEQ || branch->op == OP_BNE) && branch->rs1 == both->rd &&
-           branch->rs2 == 0 &&
-           ((both->rs1 == low->rd && both->rs2 == high->rd) ||
-            (both->rs1 == high->rd && both->rs2 == low->rd));
+    const dpu_instruction *both = &p->code[at];
+    if (both->op != OP_OR || at + 1 >= p->count)
+        return false;
+    const dpu_instruction *branch = both + 1;
+    return (branch->op == OP_BEQ || branch->op == OP_BNE) && branch->rs1 == both->rd &&
+           branch->rs2 == 0 && was_by(p, at, both->rs1, OP_XOR) && was_by(p, at, both->rs2, OP_XOR);
 }
 
-static bool jumps(const dpu_instruction *in)
+// An operation whose result a branch compares with zero: the machine's operations can branch.
+static bool decides(const dpu_instruction *in, const dpu_instruction *branch)
 {
-    return in->op == OP_JAL || (in->op >= OP_BEQ && in->op <= OP_BGEU);
+    bool computes = (in->op >= OP_XORI && in->op <= OP_SUB) || in->op == OP_ADDI ||
+                    (in->op >= OP_XOR && in->op <= OP_AND) || in->op == OP_SLL;
+    return computes && in->rd != 0 && branch->rs1 == in->rd && branch->rs2 == 0 &&
+           branch->op >= OP_BEQ && branch->op <= OP_BGE;
 }
 
-// Instructions that something may jump to.
 static uint8_t *find_leaders(const dpu_instruction *code, uint32_t count)
 {
     uint8_t *leaders = calloc(count + 1, 1);
@@ -86,56 +200,29 @@ static uint8_t *find_leaders(const dpu_instruction *code, uint32_t count)
     return leaders;
 }
 
-// Whether a load can be done before the one in front of it, and should: the lower address first.
-static bool is_out_of_order(const dpu_instruction *first, const dpu_instruction *second)
+static void find_free(pairing *p)
 {
-    return first->op == OP_LW && second->op == OP_LW && first->rs1 == second->rs1 &&
-           first->rd != first->rs1 && second->rd != second->rs1 && first->rd != second->rd &&
-           first->imm > second->imm;
-}
-
-// Loads stand in the order in which a scheduler of RISC-V wants them: halves of 64 bits come
-// together when loads from one base are sorted.
-static void sort_loads(dpu_instruction *code, uint32_t count, const uint8_t *leaders)
-{
-    for (uint32_t i = 1; i < count; i++)
-        for (uint32_t k = i; k > 0 && !leaders[k] && is_out_of_order(&code[k - 1], &code[k]); k--) {
-            dpu_instruction moved = code[k];
-            code[k] = code[k - 1];
-            code[k - 1] = moved;
-        }
-}
-
-static void find_pairs(dpu_instruction *code, uint32_t count)
-{
-    for (uint32_t i = 0; i + 1 < count; i++) {
-        dpu_instruction *first = &code[i], *second = &code[i + 1];
-        if (ends_block(first))
+    for (uint32_t i = 0; i + 1 < p->count; i++) {
+        dpu_instruction *in = &p->code[i], *next = in + 1;
+        if (ends_block(in))
             continue;
-        if (i + 3 < count && is_double_comparison(first)) {
-            code[i].free = code[i + 2].free = 1;
-            continue;
+        bool joins_next = !p->leaders[i + 1] && (is_long_immediate(in, next) ||
+                                                 is_shifted_add(in, next) || decides(in, next));
+        in->free = joins_next || is_second_half(p, i) || is_carry(p, i) || takes_carry(p, i);
+        if (compares_halves(p, i)) {
+            p->code[writer(p, i, in->rs1)].free = 1;
+            in->free = 1;
         }
-        bool starts = i == 0 || !code[i - 1].free;
-        if (is_long_immediate(first, second) || is_shifted_add(first, second))
-            first->free = 1;
-        else if (starts && is_double_word(first, second))
-            first->free = 1;
-        else if (starts && is_carry(first, second))
-            first->free = 1;
-        else if (i > 0 && code[i - 1].free && is_carry(&code[i - 1], first) &&
-                 adds_carry(first, second))
-            first->free = 1;
     }
 }
 
 bool dpu_find_pairs(dpu_instruction *code, uint32_t count)
 {
-    uint8_t *leaders = find_leaders(code, count);
-    if (leaders) {
-        sort_loads(code, count, leaders);
-        find_pairs(code, count);
-    }
-    free(leaders);
-    return leaders != NULL;
+    pairing p = {code, count, find_leaders(code, count), calloc(count + 1, 1)};
+    bool is_done = p.leaders && p.paired;
+    if (is_done)
+        find_free(&p);
+    free(p.leaders);
+    free(p.paired);
+    return is_done;
 }

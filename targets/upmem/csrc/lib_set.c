@@ -130,6 +130,23 @@ struct dpu_rank_t *dpu_get_rank(struct dpu_t *dpu)
     return dpu->rank;
 }
 
+dpu_rank_id_t dpu_get_rank_id(struct dpu_rank_t *rank)
+{
+    return (dpu_rank_id_t)rank->number;
+}
+
+#define DPUS_PER_CHIP 8 // of 64 in a rank
+
+dpu_slice_id_t dpu_get_slice_id(struct dpu_t *dpu)
+{
+    return (dpu_slice_id_t)((dpu - dpu->rank->dpu) / DPUS_PER_CHIP);
+}
+
+dpu_member_id_t dpu_get_member_id(struct dpu_t *dpu)
+{
+    return (dpu_member_id_t)((dpu - dpu->rank->dpu) % DPUS_PER_CHIP);
+}
+
 struct dpu_rank_t *dpu_rank_from_set(struct dpu_set_t set)
 {
     if (set.kind == DPU_SET_DPU)

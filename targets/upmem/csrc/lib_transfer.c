@@ -47,6 +47,7 @@ dpu_error_t lib_run_copy(lib_job *job)
         return status;
     if (!job->parallel)
         lib_spend(job, seconds);
+    job->machine->seconds += seconds;
     for (uint32_t i = 0; i < job->count; i++) {
         uint8_t *memory = lib_memory(job->targets[i].dpu, job->address);
         if (is_to_device(job))
@@ -236,10 +237,20 @@ dpu_error_t dpu_push_sg_xfer(struct dpu_set_t dpu_set, dpu_xfer_t xfer, const ch
 {
     struct dpu_symbol_t symbol;
     dpu_error_t status = lib_find_symbol(dpu_set, symbol_name, &symbol);
-    if (status == DPU_OK && !lib_is_mram(symbol.address))
-        status = DPU_ERR_SG_NOT_MRAM_SYMBOL;
     if (status != DPU_OK)
         return status;
+    return dpu_push_sg_xfer_symbol(dpu_set, xfer, symbol, symbol_offset, length, get_block_info,
+                                   flags);
+}
+
+dpu_error_t dpu_push_sg_xfer_symbol(struct dpu_set_t dpu_set, dpu_xfer_t xfer,
+                                    struct dpu_symbol_t symbol, uint32_t symbol_offset,
+                                    size_t length, get_block_t *get_block_info,
+                                    dpu_sg_xfer_flags_t flags)
+{
+    if (!lib_is_mram(symbol.address))
+        return DPU_ERR_SG_NOT_MRAM_SYMBOL;
+    dpu_error_t status;
     dpu_xfer_flags_t plain = flags & DPU_SG_XFER_ASYNC ? DPU_XFER_ASYNC : DPU_XFER_DEFAULT;
     lib_job *job = new_copy(dpu_set, xfer, symbol, symbol_offset, length, plain, &status);
     if (!job)

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.analysis.views import root
-from xtc.ir.mlir import OpResult, Value
+from xtc.ir.mlir import DenseI64ArrayAttr, OpResult, Value
 from xtc_passes.local._view_layouts import element_bytes
 
 GRANULE = 8
-"""Bytes that each DPU's part of a buffer is a multiple of."""
+"""Bytes that a buffer on one DPU is a multiple of."""
 REPLICATED = 0
+_SPARE = 16  # of a DPU's rows, those it may have beyond its share
 _RESHAPES = ("memref.expand_shape", "memref.collapse_shape")
 
 
@@ -98,7 +99,7 @@ def _by_rows(nests: Sequence[Structured], dpus: int) -> Shards | None:
     }
     if not written <= sharded:
         return None
-    rows = _rows_of_each(total, dpus, [nbytes_of(buffer) // total for buffer in sharded])
+    rows = rows_of_each(total, dpus)
     each = {
         buffer: rows * (nbytes_of(buffer) // total) if buffer in sharded else REPLICATED
         for buffer in _buffers(nests)
@@ -113,7 +114,9 @@ def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
         if not _is_buffer(value) or root(value) != buffer:
             continue
         place = row_dimension(value)
-        if not _is_whole(value) or place is None or shape_of(value)[place] != total:
+        if place is None or shape_of(value)[place] != total:
+            return False
+        if not _is_whole(value) and not _has_all_rows(value, place):
             return False
         if nest.position(number, loop if loop is not None else -1) != place:
             return False
@@ -127,8 +130,31 @@ def _is_whole(value: Value) -> bool:
     return bool(value == root(value))
 
 
-def _rows_of_each(total: int, dpus: int, row_bytes: Sequence[int]) -> int:
-    """Rows of a DPU: as many that its part of every buffer is a multiple of the granule."""
-    step = math.lcm(*(GRANULE // math.gcd(GRANULE, nbytes) for nbytes in row_bytes))
-    rows = -(-total // dpus)
-    return -(-rows // step) * step
+def _has_all_rows(value: Value, place: int) -> bool:
+    """Whether a value is a part of each row of a buffer, whose rows are its dimension `place`."""
+    while isinstance(value, OpResult) and value.owner.name == "memref.subview":
+        op = value.owner
+        (source, *dynamic) = op.operands
+        offsets, steps = (
+            DenseI64ArrayAttr(op.attributes[name]) for name in ("static_offsets", "static_strides")
+        )
+        if dynamic or len(shape_of(source)) != len(shape_of(value)):
+            return False
+        if offsets[place] != 0 or steps[place] != 1 or row_dimension(source) != place:
+            return False
+        if shape_of(source)[place] != shape_of(value)[place]:
+            return False
+        value = source
+    return bool(value == root(value))
+
+
+def rows_of_each(total: int, dpus: int) -> int:
+    """Rows of a DPU: the same for all kernels over so many rows, which then agree on their buffers.
+
+    Tiles divide both these rows and all rows, so that a DPU may have a few more than its share.
+    """
+    least = -(-total // dpus)
+    most = least + least // _SPARE
+    steps = [step for step in range(1, most + 1) if total % step == 0]
+    rows = [(step, -(-least // step) * step) for step in steps]
+    return max((step, count) for step, count in rows if count <= most)[1]

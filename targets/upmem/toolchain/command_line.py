@@ -30,6 +30,7 @@ class CommandLine:
         stops_at: what is made: `program`, `object`, `assembly`, `text` or `nothing`.
         tasklets: of the program, NR_TASKLETS.
         stacks: bytes of each tasklet's stack.
+        chip: the version that -mcpu or -march names; None without them.
     """
 
     flags: tuple[str, ...]
@@ -39,6 +40,7 @@ class CommandLine:
     stops_at: str
     tasklets: int
     stacks: tuple[int, ...]
+    chip: str | None = None
 
 
 @dataclass
@@ -48,6 +50,7 @@ class _Reading:
     inputs: list[Path] = field(default_factory=list)
     output: Path | None = None
     stops_at: str = "program"
+    chip: str | None = None
     defined: dict[str, str] = field(default_factory=dict)
 
 
@@ -73,6 +76,7 @@ def read_command_line(words: Sequence[str]) -> CommandLine:
         reading.stops_at,
         tasklets,
         _stacks(reading.defined, tasklets),
+        reading.chip,
     )
 
 
@@ -101,7 +105,10 @@ def _add_flag(flag: str, reading: _Reading, *, separate: bool = False) -> None:
         name, _, value = flag[2:].partition("=")
         reading.defined[name] = value or "1"
     # Warnings are those of another compiler than the program's author had.
-    if flag == "-Werror" or flag.startswith("-Werror="):
+    if flag == "-Werror" or flag.startswith(("-Werror=", "-flto", "--target=")) or flag == "-pg":
+        return
+    if flag.startswith(("-mcpu=", "-march=")):
+        reading.chip = flag.partition("=")[2]
         return
     if separate:
         word = next(word for word in _WITH_VALUE if flag.startswith(word))

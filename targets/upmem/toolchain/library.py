@@ -9,6 +9,7 @@ from pathlib import Path
 from xtc.runtime import CSRC, NativeUnit
 from xtc.runtime.native import build_native
 from xtc.runtime.simulator import driver_unit, simulator_units
+from xtc_targets.upmem.toolchain.vendor import VendorKit
 
 OWN_CSRC = Path(__file__).parents[1] / "csrc"
 INCLUDE = OWN_CSRC / "include"
@@ -37,6 +38,15 @@ def driver_units() -> tuple[NativeUnit, NativeUnit]:
     """The simulator, and the driver of compiled graphs, which has the library in it."""
     own = [*_host_sources(), *sorted(OWN_CSRC.glob("driver_*.c")), CSRC / "sim_poison.c"]
     return units()[0], driver_unit("upmem_driver", own, include=[INCLUDE], libraries=["m"])
+
+
+def vendor_driver_unit(kit: VendorKit) -> NativeUnit:
+    """The driver of compiled graphs on the vendor's library. Raises ToolError without it."""
+    compiling, linking = kit.host_flags()
+    own = [*sorted(OWN_CSRC.glob("driver_*.c")), CSRC / "sim_poison.c"]
+    folders = [f"-Wl,-rpath,{flag[2:]}" for flag in linking if flag.startswith("-L")]
+    unit = driver_unit("upmem_driver_hw", own, flags=[*compiling, *folders])
+    return replace(unit, linked=tuple(linking))
 
 
 def built_library() -> Path:

@@ -15,7 +15,7 @@ from xtc.core.errors import UserError
 from xtc.system import tool
 from xtc.system.cache import cache_key, configured_cache
 from xtc.system.workspace import private_folder
-from xtc_targets.upmem.description import DpuDescription, default_profile
+from xtc_targets.upmem.description import DpuDescription, default_profile, profile_named
 from xtc_targets.upmem.toolchain.clang import INSTALL_HINT, DpuClang
 from xtc_targets.upmem.toolchain.command_line import MOST_TASKLETS, CommandLine
 from xtc_targets.upmem.toolchain.elf import program_size
@@ -34,6 +34,14 @@ _MACHINE = (
     "-fdata-sections",
     "-gdwarf-4",
     "-nostdlibinc",
+    # The vendor's compiler indexes arrays by one counter, which PrIM's listings show: a shift and
+    # addition in front of each load. Pointers that are counted up would be fewer instructions.
+    "-mllvm",
+    "-disable-lsr",
+    # No instruction waits for another's result, and registers are few: loads that are moved to the
+    # front of an unrolled loop would only be spilled.
+    "-mllvm",
+    "-enable-misched=false",
 )
 # What compilers of the time when most programs were written only warned of.
 _OLD_C = (
@@ -59,7 +67,8 @@ def build(
     with the compiler's words, UserError where the machine has too little memory.
     """
     clang = DpuClang.found()
-    machine = profile or default_profile(line.tasklets)
+    named = None if line.chip is None else profile_named(line.chip)
+    machine = profile or named or default_profile(line.tasklets)
     if not line.inputs:
         raise UserError("there is no file to compile")
     if line.stops_at != "program":

@@ -49,7 +49,7 @@ session(
     # CHECK:      xtc-compile: error: two_graphs.py defines 2 graphs and none is called 'graph'
     # CHECK-NEXT:   hint: assign the one to use: graph = gb.graph
     "xtc-compile mistake.py --stage source",
-    # CHECK:      error: mistake.py:8: matmul sums over 16 terms of the first operand but 4 of the
+    # CHECK:      error: mistake.py:8: K of matmul is 16 in the first operand but 4 in the
     "xtc-compile failing.py --stage source",
     # CHECK:      xtc-compile: error: failing.py failed: ValueError: no rows
     # CHECK-NEXT:   note: failing.py:9 in <module>

@@ -10,5 +10,5 @@ with O.graph(name="wrong") as gb:
     O.matmul(a, b)
 graph = gb.graph
 
-# CHECK: matmul_sizes.py:10: matmul sums over 3 terms of the first operand but 2 of the second
+# CHECK: matmul_sizes.py:10: K of matmul is 3 in the first operand but 2 in the second
 # CHECK-NEXT: note: operands of matmul: 2x3xfloat32, 2x3xfloat32

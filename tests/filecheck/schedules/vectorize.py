@@ -45,3 +45,23 @@ xtc.compile(gb.graph, schedule=schedule).check()
 schedule = xtc.Schedule(gb.graph)
 print(schedule["C"].interchange(["k", "i", "j"]).vectorize({"j": 64}))
 # CHECK:          for j in 0..40  // vectorize
+# In data, a number does so.
+nest = {"C": {"k": {}, "i": {}, "j": {"vectorize": 16}}}
+print(xtc.Schedule.of(gb.graph, nest)["C"])
+# CHECK:      for k in 0..6
+# CHECK-NEXT:   for i in 0..8
+# CHECK-NEXT:     for j in 0..40 step 16
+# CHECK-NEXT:       for j#16 in 0..16  // vectorize
+
+# Vectors over a reduction alone hold partial sums, which are summed up behind the loop.
+schedule = xtc.Schedule(gb.graph)
+schedule["C"].tile("k", {"k1": 4}).vectorize(["k1"], reassociate=True)
+print(schedule)
+print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
+xtc.compile(gb.graph, schedule=schedule).check()
+# CHECK:        for j in 0..40
+# CHECK-NEXT:     for k in 0..6 step 4
+# CHECK-NEXT:       for k1 in 0..4  // vectorize in any order
+# CHECK:        linalg.fill {{.*}} -> tensor<1x1x4xf32>
+# CHECK:        arith.addf {{.*}} : vector<4xf32>
+# CHECK:        arith.addf {{.*}} fastmath<reassoc> : f32

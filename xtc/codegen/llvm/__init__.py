@@ -5,7 +5,7 @@ The library is loaded at the first call that needs it, each target family at its
 """
 
 from xtc.codegen.llvm.codegen import compile_ir, optimize_ir
-from xtc.codegen.llvm.data import data_object
+from xtc.codegen.llvm.data import data_object, write_data_object
 from xtc.codegen.llvm.jit import LoadedObjects
 from xtc.codegen.llvm.link import compile_shared, link_shared, linker_version
 from xtc.codegen.llvm.machine import Machine
@@ -19,4 +19,5 @@ __all__ = [
     "link_shared",
     "linker_version",
     "optimize_ir",
+    "write_data_object",
 ]

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ctypes import c_void_p
+from pathlib import Path
 
 from xtc.codegen.llvm.capi import llvm
 from xtc.codegen.llvm.compilation import Unit, compilation
+from xtc.codegen.llvm.elf_data import Content, has_elf, write_elf_data
 from xtc.codegen.llvm.fatal import guarded
 from xtc.codegen.llvm.machine import Machine
 from xtc.core.errors import UserError
@@ -15,7 +17,7 @@ from xtc.core.errors import UserError
 _HIDDEN = 1  # LLVMHiddenVisibility
 
 
-def data_object(symbols: Mapping[str, bytes], machine: Machine, *, align: int = 64) -> bytes:
+def data_object(symbols: Mapping[str, Content], machine: Machine, *, align: int = 64) -> bytes:
     """An object file that defines each symbol as constant bytes.
 
     The symbols can be used by every object linked with it and are hidden from outside.
@@ -28,20 +30,34 @@ def data_object(symbols: Mapping[str, bytes], machine: Machine, *, align: int = 
     Raises:
         UserError: an unknown machine, an empty name, or an alignment that does not exist.
     """
-    if align < 1 or align & (align - 1) or align > 1 << 32:
-        raise UserError(f"the alignment {align} is not a power of two from 1 to 2^32")
-    for name in symbols:
-        if not name or "\0" in name:
-            raise UserError(f"{name!r} cannot be the name of a symbol")
+    _check(symbols, align)
 
     def compile_data() -> bytes:
         with compilation(machine, 0, "data") as unit:
             module = unit.new_module()
             for name, content in symbols.items():
-                _define(unit, module, name, content, align)
+                _define(unit, module, name, bytes(content), align)
             return unit.emit(module, "object")
 
     return guarded(compile_data, "the data object")
+
+
+def write_data_object(path: Path, symbols: Mapping[str, Content], machine: Machine) -> None:
+    """As `data_object`, to a file, and without copies of the contents where the format is known."""
+    _check(symbols, 1)
+    with path.open("wb") as file:
+        if has_elf(machine):
+            write_elf_data(file, symbols, machine)
+        else:
+            file.write(data_object(symbols, machine))
+
+
+def _check(symbols: Iterable[str], align: int) -> None:
+    if align < 1 or align & (align - 1) or align > 1 << 32:
+        raise UserError(f"the alignment {align} is not a power of two from 1 to 2^32")
+    for name in symbols:
+        if not name or "\0" in name:
+            raise UserError(f"{name!r} cannot be the name of a symbol")
 
 
 def _define(unit: Unit, module: c_void_p, name: str, content: bytes, align: int) -> None:

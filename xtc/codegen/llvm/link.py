@@ -17,7 +17,7 @@ from xtc.system import tool
 
 
 def link_shared(
-    objects: Sequence[bytes],
+    objects: Sequence[bytes | Path],
     output: Path,
     machine: Machine,
     *,
@@ -29,7 +29,7 @@ def link_shared(
     objects nor the libraries define stay open until the library is loaded.
 
     Args:
-        objects: the content of the object files.
+        objects: object files, or their contents.
         output: the library's path; its folder exists, a file of that name is replaced.
         machine: what the objects are for.
         libraries: what to link against, named as after the compiler's `-l`.
@@ -41,12 +41,18 @@ def link_shared(
     if not output.parent.is_dir():
         raise UserError(f"the folder of the shared library {output} does not exist")
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as folder:
-        paths = [Path(folder, f"{index}.o") for index in range(len(objects))]
-        for path, content in zip(paths, objects, strict=True):
-            path.write_bytes(content)
+        paths = [_file(Path(folder, f"{n}.o"), content) for n, content in enumerate(objects)]
         linked = Path(folder, output.name)
         _link(paths, linked, machine, libraries, f"linking {output.name}")
         linked.replace(output)
+
+
+def _file(path: Path, content: bytes | Path) -> Path:
+    """The file of an object, which `path` is where there is none yet."""
+    if isinstance(content, Path):
+        return content
+    path.write_bytes(content)
+    return path
 
 
 def compile_shared(

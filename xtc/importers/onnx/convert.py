@@ -23,6 +23,8 @@ from xtc.importers.onnx.table import TABLE, Entry, versions_of
 from xtc.importers.values import Array, Unsupported, Value, ValueNeeded
 
 MOST_NODES = 200_000  # of unrolled loops and all
+# What functions of the table meet in operands and attributes that ONNX's rules forbid.
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass
@@ -67,26 +69,30 @@ class Converter:
     ) -> list[Value]:
         """The outputs of a subgraph on operands; it sees the values around it."""
         inner = {info.name: value for info, value in zip(graph.input, operands, strict=False)}
-        number = self._number
+        number, before = self._number, len(self.problems)
         values = self.graph(graph, {**outer, **inner})
         self._number = number
         missing = [out.name for out in graph.output if out.name not in values]
         if missing:
-            raise Unsupported(f"its subgraph does not compute '{missing[0]}'")
+            why = "".join(f": {p.node.op_type}: {p.why}" for p in self.problems[before:][:1])
+            raise Unsupported(f"its subgraph does not compute '{missing[0]}'{why}")
         return [values[out.name] for out in graph.output]
 
     def _node(self, node: onnx.NodeProto, values: dict[str, Value]) -> None:
         if any(name and name not in values for name in node.input):
             return  # what computes it is among the problems
-        start = len(self.builder.nodes)
+        start, before = len(self.builder.nodes), len(self.problems)
         number = self._number
         try:
             results = self._results(node, values)
-        except (Unsupported, UserError) as error:
+        except ValueNeeded as error:
             del self.builder.nodes[start:]
-            why = error.what if isinstance(error, XtcError) else str(error)
-            needs = error.tensor if isinstance(error, ValueNeeded) else None
-            self.problems.append(Problem(node, number, why, needs))
+            # With the value there may be no problem within the node's subgraphs.
+            self.problems[before:] = [Problem(node, number, str(error), error.tensor)]
+            return
+        except (Unsupported, UserError, *_UNFORESEEN) as error:
+            del self.builder.nodes[start:]
+            self.problems.append(Problem(node, number, _why(error)))
             return
         self._name(node, results, start, number)
         values.update(
@@ -142,6 +148,14 @@ class Converter:
             if name and value.name is None:
                 value.name = plain_name(name, self.names)
                 self.names.add(value.name)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, XtcError):
+        return error.what
+    if isinstance(error, Unsupported):
+        return str(error)
+    return f"operands or attributes that do not fit ({type(error).__name__}: {error})"[:300]
 
 
 def _listed(results: Any) -> list[Value | None]:

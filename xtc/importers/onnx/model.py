@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
+from xtc.graph.states import make_state
 from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.onnx.convert import Converter, Problem
+from xtc.importers.onnx.expected import expected
 from xtc.importers.onnx.inline import inlined
 from xtc.importers.onnx.load import opsets
 from xtc.importers.values import Array, Unsupported, Value, as_tensor
@@ -59,6 +61,7 @@ class OnnxModel:
         inputs: in the order of the file, constants left out.
         outputs: names in the order of the file.
         dims: sizes given when the model was read.
+        states: inputs that live in the module between calls, each with the output that it is next.
     """
 
     name: str
@@ -69,12 +72,14 @@ class OnnxModel:
     _file: str | None = field(default=None, repr=False)
     _device: object = field(default=None, repr=False)
     _values: tuple[str, ...] = field(default=(), repr=False)
+    states: tuple[tuple[ModelInput, str], ...] = ()
     _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
 
     @property
     def symbols(self) -> tuple[str, ...]:
         """Names of the dimensions that are free, in the order of the inputs."""
-        names = [size for given in self.inputs for size in given.shape if isinstance(size, str)]
+        leaves = [*self.inputs, *(state for state, _ in self.states)]
+        names = [size for given in leaves for size in given.shape if isinstance(size, str)]
         return tuple(name for name in dict.fromkeys(names) if name not in self.dims)
 
     @property
@@ -139,19 +144,37 @@ class OnnxModel:
         sizes = {**self.dims, **{name: int(size) for name, size in dims.items()}}
         missing = [name for name in self.symbols if name not in sizes]
         if missing:
-            raise UserError(
-                f"model '{self.name}' has the free dimension '{missing[0]}'",
-                where=self._file,
-                notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
-                hints=[f"give its size: dims={{'{missing[0]}': 32}}"],
-            )
+            raise self._missing(missing)
         return sizes
+
+    def _missing(self, names: Sequence[str]) -> UserError:
+        listed = ", ".join(f"'{name}'" for name in names)
+        pairs = ", ".join(f"'{name}': 32" for name in names)
+        words = " ".join(f"--dim {name}=32" for name in names)
+        return UserError(
+            f"model '{self.name}' has the free dimension{'s' * (len(names) != 1)} {listed}",
+            where=self._file,
+            notes=[f"inputs: {', '.join(map(str, self.inputs))}"],
+            hints=[f"give sizes: dims={{{pairs}}}, or {words} to a command"],
+        )
+
+    def expected(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], str]:
+        """What the file says of inputs by name: outputs by name, and what computed them.
+
+        ONNX Runtime computes them where it is installed, ONNX's reference evaluator otherwise.
+
+        Raises UserError where that refuses the model or the arrays.
+        """
+        given = {name: np.asarray(value) for name, value in arrays.items()}
+        results, who = expected(self._proto, given)
+        return dict(zip(self.outputs, results, strict=True)), who
 
     def _leaves(
         self, converter: Converter, sizes: Mapping[str, int], values: Mapping[str, Array]
     ) -> dict[str, Value]:
         leaves: dict[str, Value] = {}
-        for given in self.inputs:
+        states = [state for state, _ in self.states]
+        for given in (*self.inputs, *states):
             shape = [sizes[size] if isinstance(size, str) else size for size in given.shape]
             if given.name in values:
                 leaves[given.name] = values[given.name]
@@ -161,7 +184,10 @@ class OnnxModel:
                 name = plain_name(given.name, converter.names)
                 converter.names.add(name)
                 # Declared outside of the graph's own list: a model need not use all of its inputs.
-                leaves[given.name] = undeclared(converter.builder, tuple(shape), given.dtype, name)
+                tensor = undeclared(converter.builder, tuple(shape), given.dtype, name)
+                if given in states:
+                    make_state(tensor, None)
+                leaves[given.name] = tensor
         return leaves
 
     def _refusal(self, converter: Converter, known: Mapping[str, Value]) -> UserError:
@@ -186,11 +212,19 @@ class OnnxModel:
         self, builder: GraphBuilder, found: Mapping[str, Value], known: Mapping[str, Value]
     ) -> None:
         leaves = [value for value in known.values() if isinstance(value, Tensor)]
-        finish(builder, self.outputs, self._results(found), leaves, self._device)
+        results = self._results(found, self.outputs)
+        nexts = self._results(found, [name for _, name in self.states])
+        updates = []
+        for (state, name), value in zip(self.states, nexts, strict=True):
+            leaf = known[state.name]
+            if not isinstance(leaf, Tensor) or leaf.type != value.type:
+                raise UserError(f"output '{name}' is {value.type}, and input '{state}' is no state")
+            updates.append((leaf, value))
+        finish(builder, self.outputs, results, leaves, self._device, updates)
 
-    def _results(self, found: Mapping[str, Value]) -> list[Tensor]:
+    def _results(self, found: Mapping[str, Value], names: Sequence[str]) -> list[Tensor]:
         results = []
-        for name in self.outputs:
+        for name in names:
             if name not in found:
                 raise UserError(f"output '{name}' is computed by no node", where=self._file)
             try:
@@ -239,7 +273,8 @@ class OnnxModel:
             plain = plain_name(given.name, taken)
             taken.add(plain)
             names[plain] = given.name
-        return {str(tensor.name): names[str(tensor.name)] for tensor in graph.inputs}
+        inputs = (str(tensor.name) for tensor in graph.inputs if not tensor.state)
+        return {name: names[name] for name in inputs}
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
@@ -292,17 +327,34 @@ def _leaves_of(tensor: Tensor) -> set[Tensor]:
 
 
 def model_of(
-    proto: onnx.ModelProto, file: str | None, dims: Mapping[str, int], device: object = None
+    proto: onnx.ModelProto,
+    file: str | None,
+    dims: Mapping[str, int],
+    values: Mapping[str, Any],
+    states: Mapping[str, str],
+    device: object = None,
 ) -> OnnxModel:
-    """The model that a checked file holds. Raises UserError where an input is no tensor."""
+    """The model that a checked file holds; inputs among `values` become constants.
+
+    `states` has inputs that become states, and the outputs that they are next.
+
+    Raises UserError where an input is no tensor.
+    """
     placement(device)  # for its error, now
     graph = proto.graph
+    for name, value in values.items():
+        graph.initializer.append(_constant(graph, name, value, file))
     constants = {entry.name for entry in graph.initializer}
-    inputs = tuple(_input(info, file) for info in graph.input if info.name not in constants)
+    leaves = [_input(info, file) for info in graph.input if info.name not in constants]
+    names = [info.name for info in graph.output]
+    kept = _states(states, leaves, names, file)
+    inputs = tuple(given for given in leaves if given.name not in states)
+    outputs = tuple(name for name in names if name not in states.values())
     stem = Path(file).stem if file else graph.name
-    outputs = tuple(info.name for info in graph.output)
-    model = OnnxModel(graph_name(stem), inputs, outputs, dict(dims), proto, file, device)
-    free = {size for given in inputs for size in given.shape if isinstance(size, str)}
+    model = OnnxModel(
+        graph_name(stem), inputs, outputs, dict(dims), proto, file, device, states=kept
+    )
+    free = {size for given in leaves for size in given.shape if isinstance(size, str)}
     for name in dims:
         if name not in free:
             raise UserError(
@@ -311,6 +363,46 @@ def model_of(
                 hints=did_you_mean(name, free),
             )
     return model
+
+
+def _states(
+    states: Mapping[str, str],
+    inputs: Sequence[ModelInput],
+    outputs: Sequence[str],
+    file: str | None,
+) -> tuple[tuple[ModelInput, str], ...]:
+    """Inputs with the outputs that they are next. Raises UserError for unknown names."""
+    by_name = {given.name: given for given in inputs}
+    for name, result in states.items():
+        for kind, wanted, known in (("input", name, by_name), ("output", result, outputs)):
+            if wanted not in known:
+                raise UserError(
+                    f"the model has no {kind} '{wanted}'",
+                    where=file,
+                    hints=did_you_mean(wanted, known),
+                )
+    return tuple((by_name[name], result) for name, result in states.items())
+
+
+def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -> onnx.TensorProto:
+    """An input's value as a constant of the file. Raises UserError where it does not fit."""
+    found = [info for info in graph.input if info.name == name]
+    if not found:
+        raise UserError(
+            f"the model has no input '{name}'",
+            where=file,
+            hints=did_you_mean(name, [info.name for info in graph.input]),
+        )
+    given = _input(found[0], file)
+    array = np.asarray(value)
+    if array.size == 1:
+        array = array.reshape((1,) * len(given.shape))
+    fixed = [isinstance(size, str) or size for size in given.shape]
+    if array.ndim != len(fixed) or any(
+        size is not True and size != n for size, n in zip(fixed, array.shape, strict=True)
+    ):
+        raise UserError(f"the value of input '{given}' has shape {array.shape}", where=file)
+    return onnx.numpy_helper.from_array(array.astype(ELEMENT_TYPES[given.dtype].numpy), name)
 
 
 def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from xtc.graph.node import Node
 from xtc.graph.tensor import Tensor
-from xtc.importers.simplify.affine import join_sums, scale_weights
+from xtc.importers.simplify.activations import find_activations
+from xtc.importers.simplify.affine import join_factors, join_sums, scale_weights
 from xtc.importers.simplify.constants import fold
+from xtc.importers.simplify.normalisations import find_layer_norm
 from xtc.importers.simplify.rewriter import rewritten
 from xtc.importers.simplify.shapes import join_reshapes, join_transposes, reshape_for_transpose
 from xtc.importers.simplify.transposes import sink_transposes
@@ -18,15 +20,21 @@ RULES = (
     fold,
     join_reshapes,
     join_transposes,
-    reshape_for_transpose,
     # Layouts meet and cancel behind elementwise operators.
     sink_transposes,
+    # What files write out of small operators.
+    find_activations,
+    find_layer_norm,
+    join_factors,
     # Factors and summands of channels, which only now stand next to the convolution.
     scale_weights,
     join_sums,
 )
 
+# Only then: a transpose that became a reshape would meet no other transpose.
+LAST_RULES = (fold, join_reshapes, join_transposes, reshape_for_transpose)
+
 
 def simplified(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> tuple[list[Node], list[Tensor]]:
     """The same outputs by fewer and better nodes."""
-    return rewritten(nodes, outputs, RULES)
+    return rewritten(*rewritten(nodes, outputs, RULES), LAST_RULES)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,11 +11,15 @@ import numpy as np
 from xtc.graph.operator import Operator
 from xtc.graph.tensor import Tensor
 from xtc.importers.simplify.constants import constant
+from xtc.importers.simplify.polynomials import factors
 from xtc.importers.simplify.rewriter import Rewriter
 from xtc.ops.add import Add
 from xtc.ops.conv2d import Conv2d
+from xtc.ops.div import Div
 from xtc.ops.matmul import Matmul
 from xtc.ops.mul import Mul
+
+_ONE = 1e-7  # how far from one a product of float32 numbers may be that are each other's inverse
 
 
 def _split(inputs: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
@@ -39,7 +44,7 @@ def join_sums(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Ten
         return None
     x, second = split
     node = x.producer
-    if node is None or type(node.op) is not type(op) or rewriter.uses.get(x, 1) > 1:
+    if node is None or type(node.op) is not type(op) or rewriter.is_shared(x):
         return None
     inner = _split(node.inputs)
     if inner is None or inner[0].shape != x.shape:
@@ -51,23 +56,61 @@ def join_sums(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Ten
     return rewriter.write(op, source, joined)
 
 
+def join_factors(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
+    """Numbers that a tensor is multiplied with and divided by, one after the other, are one."""
+    number, tensors = product_of(op, inputs)
+    if len(tensors) != 1 or (tensors[0] in inputs and not _is_one(number, tensors[0])):
+        return None
+    if tensors[0].shape != op.infer(*(x.type for x in inputs)).shape:
+        return None
+    return times(rewriter, tensors[0], number)
+
+
+def product_of(op: Operator, inputs: Sequence[Tensor]) -> tuple[float, list[Tensor]]:
+    """A product of floats as a number and the other factors; no factors where it is none."""
+    if not isinstance(op, Mul | Div) or not inputs[0].element.is_float:
+        return 1.0, []
+    (a, xs), (b, ys) = (factors(x) for x in inputs)
+    if isinstance(op, Div):
+        if ys or not b:
+            return 1.0, []
+        b = 1 / b
+    number = a * b
+    return (number, [*xs, *ys]) if number and math.isfinite(number) else (1.0, [])
+
+
+def _is_one(number: float, x: Tensor) -> bool:
+    """Whether a factor of a computed tensor can be left out."""
+    return abs(number - 1) < _ONE and x.producer is not None
+
+
+def times(rewriter: Rewriter, x: Tensor, number: float) -> Tensor:
+    """`x` times a number; `x` itself where that is one but for rounding."""
+    if _is_one(number, x):
+        return x
+    value = np.asarray(number, x.element.numpy)
+    return rewriter.write(Mul(), x, constant(value, [x]))
+
+
 def scale_weights(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) -> Tensor | None:
     """A factor for each channel of a convolution or product goes into its weights.
 
     Through a summand as well: (conv(x, w) + b) * f is conv(x, w * f) + b * f.
     """
-    if not isinstance(op, Mul):
+    if isinstance(op, Div) and inputs[1].const is not None and inputs[0].element.is_float:
+        x, factor = inputs[0], constant(np.reciprocal(inputs[1].const), inputs[1:])
+    elif isinstance(op, Mul) and (split := _split(inputs)) is not None:
+        x, factor = split
+    else:
         return None
-    split = _split(inputs)
-    if split is None:
-        return None
-    x, factor = split
     node = x.producer
-    if node is None or not x.element.is_float or not _last(factor, x):
+    if node is None or not x.element.is_float or not _last(factor, x) or rewriter.is_shared(x):
         return None
     if isinstance(node.op, Add):
         inner = _split(node.inputs)
         if inner is None or not _scalable(inner[0]) or inner[0].shape != x.shape:
+            return None
+        if rewriter.is_shared(inner[0]):
             return None
         scaled = rewriter.write(Mul(), inner[0], factor)
         return rewriter.write(Add(), scaled, rewriter.write(Mul(), inner[1], factor))

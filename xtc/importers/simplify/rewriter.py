@@ -10,6 +10,10 @@ from xtc.core.location import SourceLocation
 from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.tensor import Tensor
+from xtc.ops.reshape import Reshape
+from xtc.ops.transpose import Transpose
+
+_DEEPEST = 64  # rules within rules: so that two that undo each other come to an end
 
 Rule = Callable[["Rewriter", Operator, Sequence[Tensor]], Tensor | None]
 
@@ -22,7 +26,8 @@ class Rewriter:
         rules: each gives the tensor that an operator on operands computes, by other operators where
             that is better, or None. What a rule writes goes through all rules as well, so each must
             bring the graph nearer to one in which it has nothing to do.
-        uses: how often each tensor of the old graph is used, outputs included.
+        uses: how often each tensor is used in the old graph, outputs included, or how often what it
+            stands for is; nothing for those that rules make on their way.
         nodes: written, in order.
     """
 
@@ -30,18 +35,28 @@ class Rewriter:
     uses: dict[Tensor, int]
     nodes: list[Node] = field(default_factory=list)
     where: SourceLocation | None = None
+    _depth: int = 0
     _known: dict[tuple[Operator, tuple[Tensor, ...]], Tensor] = field(default_factory=dict)
 
     def write(self, op: Operator, *inputs: Tensor) -> Tensor:
         """What `op` computes, by the first rule that has a way, or by the operator itself."""
-        for rule in self.rules:
-            result = rule(self, op, inputs)
-            if result is not None:
-                return result
+        if self._depth < _DEEPEST:
+            self._depth += 1
+            try:
+                for rule in self.rules:
+                    result = rule(self, op, inputs)
+                    if result is not None:
+                        return result
+            finally:
+                self._depth -= 1
         key = (op, inputs)
         if key not in self._known:
             self._known[key] = self._append(op, inputs)
         return self._known[key]
+
+    def is_shared(self, x: Tensor) -> bool:
+        """Whether a tensor has other uses than the one at hand."""
+        return self.uses.get(x, 1) > 1
 
     def _append(self, op: Operator, inputs: tuple[Tensor, ...]) -> Tensor:
         type = op.infer(*(tensor.type for tensor in inputs))
@@ -66,4 +81,15 @@ def rewritten(
         if result.name is None and result.producer is not None:
             result.name = node.output.name
         values[node.output] = result
+        _count(uses, node.output, result)
     return rewriter.nodes, [values.get(tensor, tensor) for tensor in outputs]
+
+
+def _count(uses: dict[Tensor, int], old: Tensor, new: Tensor) -> None:
+    """Those who used `old` use `new`, or what `new` is a view of."""
+    if new is not old:
+        uses[new] = uses.get(new, 0) + uses.get(old, 0)
+    while new.producer is not None and isinstance(new.producer.op, Reshape | Transpose):
+        (source,) = new.producer.inputs
+        uses[source] = max(uses.get(source, 1), uses[new])
+        new = source

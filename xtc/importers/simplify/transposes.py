@@ -36,6 +36,8 @@ def sink_transposes(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) 
         return _concat(rewriter, op, inputs, axes)
     if isinstance(op, Reduction):
         return _reduction(rewriter, op, inputs[0], axes)
+    if isinstance(op, Reshape):
+        return _reshape(rewriter, op, inputs[0], axes)
     moved = _moved(op, inputs, axes)
     if moved is None or _transposed(inputs[0]) is None:
         return None
@@ -85,9 +87,11 @@ def _in_order(rewriter: Rewriter, x: Tensor, axes: Axes) -> Tensor | None:
         return x
     full = (1,) * (rank - x.type.rank) + x.type.sizes
     wide = x if x.type.rank == rank else None
-    free = sum(size != 1 for size in full) <= 1
-    if x.const is None and not free:
-        return None
+    moved = [axis for axis in _inverse(axes) if full[axis] != 1]
+    if x.const is None:
+        # A reshape, not a transpose: that would be moved back.
+        laid = Reshape(tuple(full[axis] for axis in _inverse(axes)))
+        return rewriter.write(laid, x) if moved == sorted(moved) else None
     if wide is None:
         wide = rewriter.write(Reshape(full), x)
     return rewriter.write(Transpose(_inverse(axes)), wide)
@@ -110,6 +114,22 @@ def _reduction(rewriter: Rewriter, op: Reduction, x: Tensor, axes: Axes) -> Tens
     kept = [axis for d, axis in enumerate(axes) if d not in chosen]
     order = sorted(kept)
     return _behind(rewriter, result, tuple(order.index(axis) for axis in kept))
+
+
+def _reshape(rewriter: Rewriter, op: Reshape, x: Tensor, axes: Axes) -> Tensor | None:
+    """Dimensions of size 1, dropped or added behind a transpose, are dropped or added before it."""
+    sizes = op.infer(x.type).sizes
+    long = [axis for axis, size in zip(axes, x.type.sizes, strict=True) if size != 1]
+    if [n for n in sizes if n != 1] != [n for n in x.type.sizes if n != 1]:
+        return None
+    # Where each new dimension stands before the transpose; one of size 1 follows its neighbour.
+    keys, current, left = [], -1, iter(long)
+    for size in sizes:
+        current = next(left) if size != 1 else current
+        keys.append(current)
+    order = sorted(range(len(sizes)), key=keys.__getitem__)
+    source = rewriter.write(Reshape(tuple(sizes[d] for d in order)), _source(x))
+    return _behind(rewriter, source, _inverse(tuple(order)))
 
 
 def _moved(op: Operator, inputs: Sequence[Tensor], axes: Axes) -> Operator | None:

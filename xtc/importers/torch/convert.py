@@ -8,19 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 import xtc.ops as O
 from xtc.core.errors import UserError, XtcError
+from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.graph.states import make_state
 from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
 from xtc.importers.torch import ops as _  # noqa: F401  fills the table
 from xtc.importers.torch.table import RESULT, TABLE
 from xtc.importers.torch.types import element_name, to_array
-from xtc.importers.values import Unsupported
+from xtc.importers.values import Array, Unsupported, Value
 
 _PYTHON = ("operator", "_operator", "builtins", "math")  # modules of functions on numbers
 
@@ -75,6 +78,9 @@ class Converter:
         target = node.target
         if getattr(target, "__module__", "") in _PYTHON:
             return target(*args, **kwargs)
+        empty = _without_elements(node)
+        if empty is not None:
+            return empty
         write = TABLE.get(str(target)) or TABLE.get(str(target).removesuffix(".default"))
         if write is None:
             raise Unsupported("the operator is not supported")
@@ -88,6 +94,14 @@ class Converter:
 def _element(node: torch.fx.Node) -> str | None:
     value = node.meta.get("val")
     return element_name(value.dtype) if isinstance(value, torch.Tensor) else None
+
+
+def _without_elements(node: torch.fx.Node) -> Array | None:
+    """A result that has no elements: nothing computes it, and little may use it."""
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or 0 not in [n for n in value.shape if type(n) is int]:
+        return None
+    return np.empty(tuple(value.shape), ELEMENT_TYPES[element_name(value.dtype)].numpy)
 
 
 def _place(node: torch.fx.Node) -> str:
@@ -112,11 +126,11 @@ def _attribute(module: torch.nn.Module, path: str) -> torch.Tensor:
     return found
 
 
-def constant(tensor: torch.Tensor) -> Tensor:
-    """A tensor whose value is known, as a constant of the graph."""
+def constant(tensor: torch.Tensor) -> Value:
+    """A tensor whose value is known, as a constant of the graph; as it is without elements."""
     array = to_array(tensor)
     if array.size == 0:
-        raise Unsupported(f"a tensor without elements, of shape {array.shape}")
+        return array
     return O.tensor(array.shape, element_name(tensor.dtype), const=array)
 
 
@@ -143,6 +157,19 @@ class Result:
     name: str
 
 
+@dataclass(frozen=True)
+class State:
+    """A placeholder that lives in the module between calls.
+
+    Attributes:
+        value: before the first call.
+        output: the number of the module's output that it is next.
+    """
+
+    value: torch.Tensor
+    output: int
+
+
 def import_traced(
     name: str,
     module: torch.fx.GraphModule,
@@ -156,7 +183,7 @@ def import_traced(
         name: of the graph.
         module: its nodes are functional.
         leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
-            element type); or a value that is no tensor.
+            element type); a state; or a value that is no tensor.
         names: of the placeholders; their own where none are given.
         device: where all operators run.
 
@@ -167,11 +194,14 @@ def import_traced(
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         values: dict[torch.fx.Node, Any] = {}
         inputs: dict[Tensor, int] = {}
+        states: dict[Tensor, int] = {}
         for position, (node, leaf) in enumerate(zip(placeholders, leaves, strict=True)):
             label = names[position] if names else node.name
             values[node] = _leaf(converter, label, leaf)
             if isinstance(leaf, tuple):
                 inputs[values[node]] = position
+            if isinstance(leaf, State):
+                states[values[node]] = leaf.output
         found = converter.run(values)
         if converter.problems:
             count = len(converter.problems)
@@ -179,11 +209,13 @@ def import_traced(
                 f"{count} node{'s' * (count != 1)} of '{name}' cannot be imported",
                 notes=converter.problems,
             )
+        updates = [(state, found[number]) for state, number in states.items()]
+        found = [value for number, value in enumerate(found) if number not in states.values()]
         tensors = [value for value in found if isinstance(value, Tensor)]
         labels = [f"output{n}" for n in range(len(tensors))] if len(tensors) > 1 else ["output"]
         if not tensors:
             raise UserError(f"'{name}' computes no tensor")
-        finish(builder, labels, tensors, list(inputs), device)
+        finish(builder, labels, tensors, [*inputs, *states], device, updates)
     graph = builder.graph
     written = iter(graph.outputs)
     results = tuple(
@@ -196,9 +228,14 @@ def import_traced(
 def _leaf(converter: Converter, name: str, leaf: Any) -> Any:
     if isinstance(leaf, torch.Tensor):
         return constant(leaf)
+    if not isinstance(leaf, tuple | State):
+        return leaf
+    label = plain_name(name, converter.names)
+    converter.names.add(label)
     if isinstance(leaf, tuple):
         shape, dtype = leaf
-        label = plain_name(name, converter.names)
-        converter.names.add(label)
         return undeclared(converter.builder, shape, dtype, label)
-    return leaf
+    array = to_array(leaf.value)
+    state = undeclared(converter.builder, array.shape, element_name(leaf.value.dtype), label)
+    make_state(state, array.copy())
+    return state

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xtc.core.types import dot_terms
+from xtc.core.types import dot_groups
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, structured
 from xtc.ir.attributes import DOT
@@ -127,7 +127,7 @@ def grouped_loops(op: Operation) -> dict[int, tuple[int, ...]]:
     if found is None:
         return {}
     (k,), element = found.roles.k, str(op.operands[0].type.element_type)
-    return {k: dot_terms(element, nest.extents[k])}
+    return {k: dot_groups(element, nest.extents[k])}
 
 
 def contraction_roles(indices: Sequence[Sequence[Index]], loops: int) -> Roles | None:

@@ -26,7 +26,7 @@ from xtc.ir.mlir import (
     get_indexing_maps,
 )
 
-FLOAT_SUMS = ("arith.addf", "arith.mulf")
+FLOAT_ADDITIONS = ("arith.addf", "arith.mulf")
 FLOAT_EXTREMES = ("arith.maximumf", "arith.minimumf")
 
 SMALL_BYTES = 16384  # half of a first-level data cache, of 32 KiB at least
@@ -138,7 +138,7 @@ class Structured:
         last = combining_operation(self.op)
         if last is None or not self.runs_along_rows or allows(last, "reassoc"):
             return False
-        return last.name in FLOAT_SUMS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
+        return last.name in FLOAT_ADDITIONS or (last.name in FLOAT_EXTREMES and allows(last, "nsz"))
 
     def is_contiguous(self, number: int, loop: int) -> bool:
         """True where `loop` walks neighbouring elements of the operand."""
@@ -150,7 +150,7 @@ class Structured:
 def structured(op: Operation, destinations: int = 1) -> Structured | None:
     """The operation as a loop nest, or None where it is none that can be rewritten as such.
 
-    It has at most so many destinations.
+    It has at most `destinations` of them.
     """
     if not op.name.startswith("linalg.") or _destinations(op) > destinations:
         return None

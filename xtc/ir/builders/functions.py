@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xtc.ir.mlir import Attribute, Block, InsertionPoint, Module, Operation, Type, Value, func
+from xtc.ir.mlir import (
+    Attribute,
+    Block,
+    InsertionPoint,
+    Module,
+    Operation,
+    StringAttr,
+    Type,
+    Value,
+    func,
+)
 
 
 def function(
@@ -43,6 +53,17 @@ def declare(module: Operation, text: str) -> None:
     with InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         for op in Module.parse(text).body.operations:
             op.operation.clone()
+
+
+def define(module: Operation, text: str, skip: Sequence[str] = ()) -> None:
+    """Put what the text defines, in the syntax of MLIR, at the end of a module.
+
+    `skip` are symbols that the text only declares, and the module has.
+    """
+    with module.context, InsertionPoint(module.regions[0].blocks[0]):
+        for op in Module.parse(text).body.operations:
+            if StringAttr(op.operation.attributes["sym_name"]).value not in skip:
+                op.operation.clone()
 
 
 def call(

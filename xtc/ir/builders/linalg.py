@@ -7,6 +7,7 @@ loop is a name and a kind, so that a reader sees the mathematics and a schedule 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,11 @@ Body = Callable[..., Scalar]
 Update = Callable[..., tuple[Scalar, Sequence[Scalar]]]
 IndexMap = Sequence[str]
 
+_UNORDERED = re.compile(
+    r"= arith\.(?:maximumf|minimumf|addi|muli|(?:max|min)[su]i|andi|ori|xori)"
+    r" (%\w+), (%\w+)[^\n]*\n  linalg\.yield"
+)
+"""How bodies end that combine two numbers in any order."""
 _FUSABLE = ("linalg.", "tensor.insert_slice", "tensor.extract_slice")
 """How operations begin that a schedule may compute in the loops of what reads their results."""
 
@@ -73,6 +79,9 @@ class MainOperation:
         subscripts: indices of operands that are more than one loop alone, as loops with factors:
             `w * 2 + s` is `(("w", 2), ("s", 1))`.
         ranks: how many dimensions each operand has.
+        unordered: whether its reductions may run in any order.
+        moved: of a permutation, the loops along which neighbours of its operand and of its result
+            lie, where these differ.
     """
 
     loops: tuple[Loop, ...]
@@ -81,6 +90,8 @@ class MainOperation:
     computed: tuple[int, ...] = ()
     subscripts: tuple[tuple[tuple[str, int], ...], ...] = ()
     ranks: tuple[int, ...] = ()
+    unordered: bool = False
+    moved: tuple[str, ...] = ()
 
 
 @dataclass
@@ -113,6 +124,9 @@ class LinalgBuilder:
         sizes: Sequence[int],
         inputs: Sequence[Value],
         indices: Iterable[str] = (),
+        *,
+        unordered: bool = False,
+        moved: tuple[str, ...] = (),
     ) -> None:
         if step is None:
             sums = dict.fromkeys(index for index in indices if not index.isidentifier())
@@ -123,6 +137,8 @@ class LinalgBuilder:
                 tuple(n for n, value in enumerate(inputs) if value.ssa in self._computed),
                 tuple(_terms(index) for index in sums),
                 tuple(value.type.rank for value in inputs),
+                unordered,
+                moved,
             )
 
     def _emit(self, text: str, type: TensorType, viewed: Value | None = None) -> Value:
@@ -209,7 +225,8 @@ class LinalgBuilder:
         `sizes` are the trip counts of `loops`; `indices` are those of its own index maps that are
         more than one loop, as `h * 2 + r`.
         """
-        self._record(step, loops, sizes, inputs, indices)
+        unordered = not init.type.element.is_float
+        self._record(step, loops, sizes, inputs, indices, unordered=unordered)
         maps_text = f" indexing_maps = [{_maps(loops, maps)}]" if maps else ""
         all_attributes = ", ".join([*attributes, *self._attributes(step, loops)])
         text = (
@@ -231,7 +248,6 @@ class LinalgBuilder:
         out, out_map = init
         indices = [index for _, index_map in [*inputs, init] for index in index_map]
         sizes = _trip_counts(loops, [*inputs, init])
-        self._record(step, loops, sizes, [value for value, _ in inputs], indices)
         iterators = ", ".join(f'"{loop.iterator}"' for loop in loops)
         maps = _maps(loops, [*(index_map for _, index_map in inputs), out_map])
         header = ", ".join(
@@ -242,8 +258,11 @@ class LinalgBuilder:
             ]
         )
         values = [value for value, _ in inputs]
-        ins = f" ins({_operands(values)})" if values else ""
         region = _region([*values, out], out.type.element, body)
+        combined = _UNORDERED.search(region)
+        unordered = combined is not None and f"%e{len(values)}" in combined.groups()
+        self._record(step, loops, sizes, values, indices, unordered=unordered)
+        ins = f" ins({_operands(values)})" if values else ""
         text = f"linalg.generic {{{header}}}{ins} outs({_operands([out])}) {region}"
         return self._emit(f"{text} -> {out.type.mlir()}", out.type)
 
@@ -251,7 +270,9 @@ class LinalgBuilder:
         """`linalg.transpose`: result dimension d is input dimension axes[d]."""
         type = value.type.with_shape(tuple(value.type.shape[axis] for axis in axes))
         init = self.empty(type)
-        self._record(None, loops, type.sizes, [value])
+        neighbours = loops[list(axes).index(len(axes) - 1)].name, loops[-1].name
+        moved = neighbours if neighbours[0] != neighbours[1] else ()
+        self._record(None, loops, type.sizes, [value], moved=moved)
         attributes = ", ".join(self._attributes(None, loops))
         text = (
             f"linalg.transpose ins({value.ssa} : {value.type.mlir()}) "

@@ -154,3 +154,42 @@ char *strstr(const char *in, const char *text)
             return (char *)in;
     return n ? NULL : (char *)in;
 }
+
+size_t strspn(const char *text, const char *characters)
+{
+    size_t n = 0;
+    while (text[n] && strchr(characters, text[n]))
+        n++;
+    return n;
+}
+
+size_t strcspn(const char *text, const char *characters)
+{
+    size_t n = 0;
+    while (text[n] && !strchr(characters, text[n]))
+        n++;
+    return n;
+}
+
+char *strpbrk(const char *in, const char *characters)
+{
+    in += strcspn(in, characters);
+    return *in ? (char *)in : NULL;
+}
+
+char *strtok_r(char *text, const char *separators, char **rest)
+{
+    char *first = text ? text : *rest;
+    first += strspn(first, separators);
+    char *end = first + strcspn(first, separators);
+    *rest = *end ? end + 1 : end;
+    *end = 0;
+    return *first ? first : NULL;
+}
+
+char *stpcpy(char *to, const char *from)
+{
+    size_t n = strlen(from);
+    memcpy(to, from, n + 1);
+    return to + n;
+}

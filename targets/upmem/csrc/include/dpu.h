@@ -3,7 +3,9 @@
 #ifndef DPU_H
 #define DPU_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +64,15 @@ struct dpu_rank_t *dpu_rank_from_set(struct dpu_set_t set);
 struct dpu_set_t dpu_set_from_rank(struct dpu_rank_t **rank);
 struct dpu_rank_t *dpu_get_rank(struct dpu_t *dpu);
 
+/* Where a DPU is: its rank, the chip of the rank, and its number on the chip. */
+typedef uint16_t dpu_rank_id_t;
+typedef uint8_t dpu_slice_id_t;
+typedef uint8_t dpu_member_id_t;
+
+dpu_rank_id_t dpu_get_rank_id(struct dpu_rank_t *rank);
+dpu_slice_id_t dpu_get_slice_id(struct dpu_t *dpu);
+dpu_member_id_t dpu_get_member_id(struct dpu_t *dpu);
+
 /* Programs. */
 dpu_error_t dpu_load(struct dpu_set_t dpu_set, const char *binary_path,
                      struct dpu_program_t **program);
@@ -97,7 +108,14 @@ dpu_error_t dpu_launch(struct dpu_set_t dpu_set, dpu_launch_policy_t policy);
 dpu_error_t dpu_status(struct dpu_set_t dpu_set, bool *done, bool *fault);
 dpu_error_t dpu_sync(struct dpu_set_t dpu_set);
 dpu_error_t dpu_log_read(struct dpu_set_t dpu_set, FILE *stream);
-#define dpulog_read_for_dpu(dpu, stream) dpu_log_read(dpu, stream)
+
+static inline dpu_error_t dpulog_read_for_dpu(struct dpu_t *dpu, FILE *stream)
+{
+    struct dpu_set_t set;
+    set.kind = DPU_SET_DPU;
+    set.dpu = dpu;
+    return dpu_log_read(set, stream);
+}
 
 /* Transfers. */
 dpu_error_t dpu_copy_to(struct dpu_set_t dpu_set, const char *symbol_name, uint32_t symbol_offset,
@@ -136,6 +154,11 @@ typedef struct get_block_t {
 dpu_error_t dpu_push_sg_xfer(struct dpu_set_t dpu_set, dpu_xfer_t xfer, const char *symbol_name,
                              uint32_t symbol_offset, size_t length, get_block_t *get_block_info,
                              dpu_sg_xfer_flags_t flags);
+
+dpu_error_t dpu_push_sg_xfer_symbol(struct dpu_set_t dpu_set, dpu_xfer_t xfer,
+                                    struct dpu_symbol_t symbol, uint32_t symbol_offset,
+                                    size_t length, get_block_t *get_block_info,
+                                    dpu_sg_xfer_flags_t flags);
 
 /* Callbacks: called with each rank as a set and its number. */
 dpu_error_t dpu_callback(struct dpu_set_t dpu_set,

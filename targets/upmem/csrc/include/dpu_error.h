@@ -70,16 +70,20 @@ typedef enum dpu_error_t {
 /* To be freed by the caller. */
 char *dpu_error_to_string(dpu_error_t status);
 
-/* End the process, with a message, where a call fails. */
-#define DPU_ASSERT(statement)                                                                      \
+/* Where a call fails, print what and where, and do `on_error`. */
+#define DPU_CHECK(statement, on_error)                                                             \
     do {                                                                                           \
         dpu_error_t xtc_status = (statement);                                                      \
         if (xtc_status != DPU_OK) {                                                                \
             char *xtc_text = dpu_error_to_string(xtc_status);                                      \
             fprintf(stderr, "%s:%d: DPU error: %s\n", __FILE__, __LINE__, xtc_text);               \
-            exit(EXIT_FAILURE);                                                                    \
+            free(xtc_text);                                                                        \
+            on_error;                                                                              \
         }                                                                                          \
     } while (0)
+
+/* The same, and end the process. */
+#define DPU_ASSERT(statement) DPU_CHECK(statement, exit(EXIT_FAILURE))
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

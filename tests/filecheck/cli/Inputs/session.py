@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs commands one after the other in one process, as if typed in the folder of this file.
 
-`cat FILE`, `ls FOLDER` and `cmp FILE FILE` look at what the commands wrote.
+`cat FILE`, `ls FOLDER` and `cmp FILE FILE` look at what the commands wrote; of a folder, `cmp` takes
+the last file by name.
 """
 
 import contextlib
@@ -40,10 +41,14 @@ def _exit_code(program: str, arguments: list[str]) -> int:
     elif program == "ls":
         print(*sorted(path.name for path in Path(arguments[0]).iterdir()), sep="\n")
     elif program == "cmp":
-        return int(Path(arguments[0]).read_bytes() != Path(arguments[1]).read_bytes())
+        return int(len({_last(Path(argument)).read_bytes() for argument in arguments}) > 1)
     else:
         return _run(program, arguments)
     return 0
+
+
+def _last(path: Path) -> Path:
+    return max(path.iterdir()) if path.is_dir() else path
 
 
 def _run(program: str, arguments: list[str]) -> int:

@@ -104,3 +104,27 @@ func.func @extent(%init: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// What reads elements at places of its own choice stays where its result alone says how far a loop
+// of its reader goes.
+
+// CHECK-LABEL: func.func @gathered
+// CHECK:         tensor.extract
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<4x8xf32>)
+// CHECK:         arith.addf
+func.func @gathered(%x: tensor<9xf32>, %p: tensor<4xindex>, %init: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<4xindex>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%i: index, %o: f32):
+    %r = tensor.extract %x[%i] : tensor<9xf32>
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : tensor<4x8xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %a, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}

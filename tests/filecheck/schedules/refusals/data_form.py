@@ -32,7 +32,7 @@ refused_data({"i": [["unroll"]]})
 # CHECK:      C: 'i' cannot be a list
 # CHECK-NEXT:   hint: one of: unroll, vectorize, parallelize, buffer, pack, fuse
 refused_data({"i": {"vectorize": "yes"}})
-# CHECK:      C: vectorize of 'i' takes no value, not 'yes'
+# CHECK:      C: vectorize of 'i' takes elements or 'reassociate', not 'yes'
 refused_data({"i": 2.5})
 # CHECK:      C: float has no meaning in a schedule
 refused_data({"i": float("nan")})

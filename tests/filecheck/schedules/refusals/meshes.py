@@ -31,10 +31,11 @@ refused(lambda: meshed().distribute("k", "psx"))
 # CHECK:      'k' of C cannot be distributed: 'k' is reduced
 # CHECK-NEXT:   note: processors would add to one element at the same time
 # CHECK-NEXT:   hint: distribute an axis of the result
-refused(lambda: meshed().distribute("j", "px"))
-# CHECK:      'j' of C cannot be distributed over 'px' inside 'i'
+# A loop over memories comes out of every loop, but of one over its own axis.
+refused(lambda: meshed().tile("i", {"i1": 4}).distribute("i1", "px"))
+# CHECK:      'i1' of C cannot be distributed over 'px' inside 'i'
 # CHECK-NEXT:   note: 'px' runs over memories: nothing is around it
-# CHECK-NEXT:   hint: interchange the loops so that it is outermost
+# CHECK-NEXT:   hint: distribute 'i' instead
 refused(lambda: meshed().distributed_buffer_at("i", 0, ["mx", "*"]))
 # CHECK:      operand 0 of C is distributed over 'mx', but no loop over 'px'
 # CHECK-NEXT:   note: a processor would read another one's memory

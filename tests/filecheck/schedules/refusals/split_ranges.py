@@ -35,8 +35,11 @@ refused_data({"i[0:16]": {}, "i[20:32]": {}})
 # CHECK:      'i[20:32]' of C does not go on with the split of 'i' at 16
 # CHECK-NEXT:   note: segments follow each other and cover the axis
 refused_data({"i[0:16]": {}, "j[0:16]": {}})
-# CHECK:      'j[0:16]' of C does not go on with the split of 'i' at 16
-# CHECK-NEXT:   note: segments follow each other and cover the axis
+# CHECK:      'j[0:16]' of C is beside segments of 'i'
+# CHECK-NEXT:   note: segments beside each other are of one axis
+# CHECK-NEXT:   hint: write 'j[0:16]' inside of a segment of 'i'
+refused_data({"i[0:16]": {}, "k[:]": {}})
+# CHECK:      'k[:]' of C is beside segments of 'i'
 refused_data({"i[0:16]": {}, "i[16:30]": {}})
 # CHECK:      the split of 'i' of C ends at 30, not at 32
 # CHECK-NEXT:   hint: add 'i[30:]'

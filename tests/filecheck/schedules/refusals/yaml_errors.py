@@ -39,7 +39,7 @@ refused_text("C: {i: {unroll: 0x10}}")
 refused_text("C: {i: {unroll: 1_000}}")
 # CHECK:      <schedule>:1:5: C: unroll of 'i' takes a number, not '1_000'
 refused_text("C: {i: {vectorize: yes}}")
-# CHECK:      <schedule>:1:5: C: vectorize of 'i' takes no value, not 'yes'
+# CHECK:      <schedule>:1:5: C: vectorize of 'i' takes elements or 'reassociate', not 'yes'
 refused_text("C: {i: !!python/object/apply:os.system [ls]}")
 # CHECK:      <schedule>:1:8: tags are not allowed
 refused_text("C: {i: {unroll: " + "9" * 80 + "}}")

@@ -13,7 +13,15 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import moved_axis, part, stacked
 from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.table import reads
-from xtc.importers.values import Array, Unsupported, Value, as_tensor, dtype_of, shape_of
+from xtc.importers.values import (
+    Array,
+    Unsupported,
+    Value,
+    ValueNeeded,
+    as_tensor,
+    dtype_of,
+    shape_of,
+)
 
 LONGEST = 4096  # iterations of an unrolled loop
 
@@ -25,10 +33,14 @@ def if_(call: Call) -> list[Value]:
     if not isinstance(condition, Tensor):
         return call.run(branches[0 if condition.reshape(-1)[0] else 1], [])
     # Nothing has effects: both are computed, and their results chosen between.
-    then, other = (call.run(branch, []) for branch in branches)
+    try:
+        then, other = (call.run(branch, []) for branch in branches)
+    except Unsupported as error:
+        raise ValueNeeded(condition, f"a condition that is not constant, and {error}") from None
     for a, b in zip(then, other, strict=True):
         if (shape_of(a), dtype_of(a)) != (shape_of(b), dtype_of(b)):
-            raise Unsupported("branches of different types, and a condition that is not constant")
+            why = "branches of different types, and a condition that is not constant"
+            raise ValueNeeded(condition, why)
     chosen = O.reshape(condition, ())
     return [O.where(chosen, as_tensor(a), as_tensor(b)) for a, b in zip(then, other, strict=True)]
 
@@ -59,7 +71,7 @@ def _count(call: Call) -> int:
 
 def _known(condition: Value) -> bool:
     if isinstance(condition, Tensor):
-        raise Unsupported("a loop whose length is known only when the graph runs")
+        raise ValueNeeded(condition, "a loop whose length is known only when the graph runs")
     return bool(condition.reshape(-1)[0])
 
 

@@ -13,7 +13,7 @@ import torch
 import xtc.ops as O
 from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.movement import constant, same
+from xtc.importers.compositions.movement import constant, expanded, same
 from xtc.importers.torch.table import RESULT, writes
 from xtc.importers.torch.types import element_name
 from xtc.importers.values import Unsupported
@@ -286,10 +286,16 @@ def where(condition: Tensor, a: Any, b: Any) -> Tensor:
     return O.where(operand(condition, "bool"), operand(a, dtype), operand(b, dtype))
 
 
-@writes("_to_copy", "to.dtype", "clone", "alias", "detach", "lift_fresh_copy", "copy")
+@writes("_to_copy", "to.dtype", "clone", "alias", "detach", "lift_fresh_copy")
 def copy(x: Tensor, *_: Any, **__: Any) -> Tensor:
     dtype = result_type()
     return same(x) if x.dtype == dtype else O.cast(x, dtype)
+
+
+@writes("copy")
+def copied(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
+    """`source` in the type and shape of `x`."""
+    return expanded(operand(source, result_type()), x.type.sizes)
 
 
 @writes("fill.Scalar", "full_like", "zeros_like")

@@ -225,6 +225,29 @@ def batch_norm(
     return result, None, None
 
 
+@writes("_native_batch_norm_legit.no_stats")
+def batch_norm_of_batch(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    axes = tuple(d for d in range(x.type.rank) if d != 1)
+    mean = O.reduce_mean(x, axes=axes, keepdims=True)
+    centred = O.sub(x, mean)
+    variance = O.reduce_mean(O.mul(centred, centred), axes=axes, keepdims=True)
+    scale = O.rsqrt(O.add(variance, eps))
+    result = O.mul(centred, scale)
+    shape = (1, x.type.sizes[1], *[1] * (x.type.rank - 2))
+    if weight is not None:
+        result = O.mul(result, O.reshape(weight, shape))
+    if bias is not None:
+        result = O.add(result, O.reshape(bias, shape))
+    return result, O.reshape(mean, shape[1:2]), O.reshape(scale, shape[1:2])
+
+
 @writes("native_layer_norm")
 def layer_norm(
     x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float

@@ -126,7 +126,7 @@ def _along(x: Tensor, source: Tensor, dim: int, numbers: range) -> Tensor:
 @writes("cat")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     dtype = result_type()
-    parts = [operand(x, dtype) for x in tensors]
+    parts = [operand(x, dtype) for x in tensors if isinstance(x, Tensor)]
     return O.concat(*parts, axis=dim) if len(parts) > 1 else same(parts[0])
 
 
@@ -190,17 +190,13 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @writes("index.Tensor")
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """NumPy's indexing by arrays of integers; those that stand side by side stay in place."""
+    """NumPy's indexing by arrays of integers: dimensions side by side stay in place."""
     rows, positions, shape = _rows(x, indices)
-    first = positions[0]
-    if positions != list(range(first, first + len(positions))):
-        raise Unsupported("indices in dimensions that do not stand side by side")
     if len(positions) == 1:
-        return O.gather(x, rows[0], axis=first)
-    front = [*positions, *(d for d in range(x.type.rank) if d not in positions)]
-    moved = O.transpose(x, axes=tuple(front))
-    found = O.gather_nd(moved, _spelled(rows, shape))
-    back = len(shape)
+        return O.gather(x, rows[0], axis=positions[0])
+    front = _in_front(x, positions)
+    found = O.gather_nd(O.transpose(x, axes=front), _spelled(rows, shape))
+    back, first = len(shape), _first(positions)
     order = [*range(back, back + first), *range(back), *range(back + first, found.type.rank)]
     return O.transpose(found, axes=tuple(order))
 
@@ -209,12 +205,41 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 def index_put(
     x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
+    masks = [given for given in indices if given is not None and given.element.kind == "bool"]
+    if masks and values.type.size == 1 and not accumulate:
+        return _masked(x, indices, values)
     rows, positions, shape = _rows(x, indices)
-    if positions != list(range(len(positions))):
-        raise Unsupported("indices that are not of the first dimensions")
-    updates = expanded(values, (*shape, *x.type.sizes[len(positions) :]))
+    front = _in_front(x, positions)
+    others = [x.type.sizes[d] for d in front[len(positions) :]]
+    first, back = _first(positions), len(shape)
+    laid = expanded(values, (*others[:first], *shape, *others[first:]))
+    order = [*range(first, first + back), *range(first), *range(first + back, laid.type.rank)]
+    updates = O.transpose(laid, axes=tuple(order))
     how = "add" if accumulate else "none"
-    return O.scatter_nd(x, _spelled(rows, shape), updates, reduction=how)
+    moved = O.scatter_nd(O.transpose(x, axes=front), _spelled(rows, shape), updates, reduction=how)
+    return O.transpose(moved, axes=tuple(front.index(d) for d in range(x.type.rank)))
+
+
+def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
+    """`x` with one value where a mask over some dimensions, side by side, is true."""
+    mask = indices[-1]
+    if mask is None or any(given is not None for given in indices[:-1]):
+        raise Unsupported("indices of which some are masks")
+    shape = [1] * x.type.rank
+    first = len(indices) - 1
+    shape[first : first + mask.type.rank] = mask.type.sizes
+    return O.where(O.reshape(mask, tuple(shape)), O.reshape(operand(values, x.dtype), ()), x)
+
+
+def _in_front(x: Tensor, positions: Sequence[int]) -> tuple[int, ...]:
+    """All dimensions, those at `positions` first."""
+    return (*positions, *(d for d in range(x.type.rank) if d not in positions))
+
+
+def _first(positions: Sequence[int]) -> int:
+    """Where the indexed dimensions of a result begin: in front unless they stand side by side."""
+    first = positions[0]
+    return first if list(positions) == list(range(first, first + len(positions))) else 0
 
 
 def _rows(
@@ -226,7 +251,17 @@ def _rows(
     if any(row.element.kind == "bool" for row in rows):
         raise Unsupported("indices that are masks, which give results of unknown sizes")
     shape = np.broadcast_shapes(*(row.type.sizes for row in rows))
-    return [O.cast(row, "int64") for row in rows], positions, shape
+    sizes = [x.type.sizes[d] for d in positions]
+    return [_from_start(row, size) for row, size in zip(rows, sizes, strict=True)], positions, shape
+
+
+def _from_start(row: Tensor, size: int) -> Tensor:
+    """Indices as int64; those below zero count from the end."""
+    if row.const is not None:
+        numbers = row.const.astype(np.int64)
+        return constant(np.where(numbers < 0, numbers + size, numbers))
+    wide = O.cast(row, "int64") if row.dtype != "int64" else row
+    return O.where(O.less(wide, 0), O.add(wide, size), wide) if row.element.kind == "int" else wide
 
 
 def _spelled(rows: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:

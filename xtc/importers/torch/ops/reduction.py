@@ -11,7 +11,6 @@ import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.torch.ops.arithmetic import operand, result_type
 from xtc.importers.torch.table import writes
-from xtc.importers.values import Unsupported
 
 
 def axes_of(x: Tensor, dim: Any) -> tuple[int, ...]:
@@ -42,9 +41,34 @@ def amin(x: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return O.reduce_min(x, axes=axes_of(x, dim), keepdims=keepdim)
 
 
-@writes("max", "min")
-def extreme(x: Tensor) -> Tensor:
-    raise Unsupported("the extreme of all elements")
+@writes("max")
+def largest(x: Tensor) -> Tensor:
+    return O.reduce_max(x)
+
+
+@writes("min")
+def least(x: Tensor) -> Tensor:
+    return O.reduce_min(x)
+
+
+@writes("linalg_vector_norm")
+def vector_norm(
+    x: Tensor, order: float = 2, dim: Any = None, keepdim: bool = False, **_: Any
+) -> Tensor:
+    value, axes = operand(x, result_type()), axes_of(x, dim)
+    size = O.abs(value)
+    if math.isinf(order):
+        extreme = O.reduce_max if order > 0 else O.reduce_min
+        return extreme(size, axes=axes, keepdims=keepdim)
+    if order == 0:
+        counted = operand(O.not_equal(value, 0.0), value.dtype)
+        return O.reduce_sum(counted, axes=axes, keepdims=keepdim)
+    if order == 1:
+        return O.reduce_sum(size, axes=axes, keepdims=keepdim)
+    if order == 2:
+        return O.sqrt(O.reduce_sum(O.mul(value, value), axes=axes, keepdims=keepdim))
+    total = O.reduce_sum(O.pow(size, float(order)), axes=axes, keepdims=keepdim)
+    return O.pow(total, 1 / order)
 
 
 @writes("max.dim")

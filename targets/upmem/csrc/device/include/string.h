@@ -20,5 +20,10 @@ char *strncat(char *to, const char *from, size_t n);
 char *strchr(const char *in, int character);
 char *strrchr(const char *in, int character);
 char *strstr(const char *in, const char *text);
+char *strpbrk(const char *in, const char *characters);
+size_t strspn(const char *text, const char *characters);
+size_t strcspn(const char *text, const char *characters);
+char *strtok_r(char *text, const char *separators, char **rest);
+char *stpcpy(char *to, const char *from);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: xtc-opt %s --forward-stores | FileCheck %s
 
-// A chain of sums over one place, beside one over the next: one read and one write of each.
+// Chains of additions to two neighbouring locations: one read and one write of each.
 // CHECK-LABEL: func.func @sums(
 // CHECK:       %[[A:.*]] = memref.load %arg0[%c0]
 // CHECK-NEXT:  %[[B:.*]] = arith.addf %[[A]], %arg1

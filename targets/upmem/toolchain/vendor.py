@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UPMEM's own kit, where it is installed: its compiler of DPU programs, and its library.
+
+The compiler's driver takes the chip's version as `-mcpu`, the number of tasklets and the stacks as
+definitions (UPMEM's public llvm-project, clang/lib/Driver/ToolChains/DPURTE.cpp and Arch/DPU.cpp).
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc.core import knobs
+from xtc.core.errors import ToolError
+from xtc.system import tool
+
+COMPILER = "dpu-upmem-dpurte-clang"
+PKG_CONFIG = "dpu-pkg-config"
+INSTALL_HINT = "install UPMEM's kit, and put its programs on the path (its upmem_env.sh does)"
+_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class VendorKit:
+    """The kit's programs.
+
+    Attributes:
+        compiler: of DPU programs.
+        pkg_config: says how programs of the host are compiled and linked.
+    """
+
+    compiler: str
+    pkg_config: str
+
+    @staticmethod
+    def found() -> VendorKit:
+        """The kit on the path. Raises ToolError where there is none."""
+        path = knobs.inherited_environment().get("PATH")
+        places = [shutil.which(name, path=path) for name in (COMPILER, PKG_CONFIG)]
+        if None in places:
+            missing = [
+                name
+                for name, place in zip((COMPILER, PKG_CONFIG), places, strict=True)
+                if place is None
+            ]
+            raise ToolError(
+                f"platform hw needs UPMEM's own kit, and {' and '.join(missing)} was not found",
+                hints=[INSTALL_HINT, "platform sim simulates the DPUs"],
+            )
+        return VendorKit(str(places[0]), str(places[1]))
+
+    @property
+    def version(self) -> str:
+        """The first line of what the compiler says of itself."""
+        asked = tool.run(
+            [self.compiler, "--version"],
+            what="asking the compiler what it is",
+            install_hint=INSTALL_HINT,
+        )
+        return asked.stdout.strip().partition("\n")[0]
+
+    def command(
+        self, sources: Sequence[Path], output: Path, chip: str, flags: Sequence[str]
+    ) -> list[str]:
+        """The command line that builds a program of DPUs for a version of the chip."""
+        return [self.compiler, f"-mcpu={chip}", *flags, "-o", str(output), *map(str, sources)]
+
+    def build(self, sources: Sequence[Path], output: Path, chip: str, flags: Sequence[str]) -> None:
+        """Build a program of DPUs. Raises ToolError with the compiler's words."""
+        command = self.command(sources, output, chip, flags)
+        tool.run(
+            command, what=f"building {output.name}", install_hint=INSTALL_HINT, timeout=_SECONDS
+        )
+
+    def host_flags(self) -> tuple[list[str], list[str]]:
+        """What compiles and what links programs of the host. Raises ToolError."""
+        return self._ask("--cflags"), self._ask("--libs")
+
+    def _ask(self, what: str) -> list[str]:
+        command = [self.pkg_config, what, "dpu"]
+        asked = tool.run(command, what="asking for the library", install_hint=INSTALL_HINT)
+        return shlex.split(asked.stdout)

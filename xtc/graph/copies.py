@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of one graph as those of another, whose inputs are what the first computed elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xtc.graph.node import Node
+from xtc.graph.tensor import Tensor
+
+
+def copied_nodes(nodes: Sequence[Node]) -> tuple[list[Node], dict[Tensor, Tensor]]:
+    """Copies of nodes that read copies; a tensor that other nodes compute becomes an input.
+
+    Returns the copies, and the copy of each tensor that is not the tensor itself.
+    """
+    copies: dict[Tensor, Tensor] = {}
+    made = []
+    for node in nodes:
+        for tensor in node.inputs:
+            if tensor.producer is not None and tensor not in copies:
+                copies[tensor] = replace(tensor, producer=None)
+        inputs = tuple(copies.get(tensor, tensor) for tensor in node.inputs)
+        output = replace(node.output)
+        copies[node.output] = output
+        output.producer = replace(node, inputs=inputs, output=output)
+        made.append(output.producer)
+    return made, copies
