@@ -36,10 +36,9 @@ class NvgpuTarget(AcceleratorTarget):
         return nvgpu_pipeline(options)
 
     def tiles(self, options: NvgpuOptions) -> TileSupport:
-        from xtc_targets.nvgpu.pipeline import tile_pipeline
         from xtc_targets.nvgpu.tile_support import tile_support
 
-        return tile_support(options.machine, tile_pipeline(options))
+        return tile_support(options)
 
     def roundoff(self, options: NvgpuOptions) -> float:
         return 2.0**-11 if options.tf32 else 0.0

@@ -221,3 +221,27 @@ def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path) -> None:
         except UserError:
             ended["error"] += 1
     assert min(ended.values()) > 20
+
+
+@pytest.mark.slow
+def test_an_input_is_the_state_that_an_output_updates() -> None:
+    nodes = [
+        helper.make_node("Concat", ["past", "x"], ["longer"], axis=0),
+        helper.make_node("Slice", ["longer", "one", "four"], ["present"]),
+        helper.make_node("ReduceSum", ["present", "zero"], ["y"], keepdims=0),
+    ]
+    proto = model(
+        nodes,
+        [info("x", [1, 2]), info("past", [3, 2])],
+        [info("y", None), info("present", None)],
+        initializer=[constant(n, [v], "int64") for n, v in (("zero", 0), ("one", 1), ("four", 4))],
+    )
+    read = xtc.from_onnx(proto, states={"past": "present"})
+    assert [given.name for given in read.inputs] == ["x"]
+    assert read.outputs == ("y",)
+    with xtc.compile(read, in_memory=True) as module:
+        found = [module(np.full((1, 2), number, np.float32))[0] for number in range(1, 6)]
+        assert found == [1, 3, 6, 9, 12]
+        assert list(module.state["past"][:, 0]) == [3, 4, 5]
+    with pytest.raises(UserError, match="the model has no output 'presents'"):
+        xtc.from_onnx(proto, states={"past": "presents"})

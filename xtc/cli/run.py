@@ -10,6 +10,7 @@ from pathlib import Path
 
 from xtc.cli.common import (
     add_compile_options,
+    chosen_graph,
     guarded,
     parse_dims,
     parse_options,
@@ -48,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     with compile(
-        read_graph(args.graph, parse_dims(args.dim), parse_values(args.value)),
+        read_graph(chosen_graph(args), parse_dims(args.dim), parse_values(args.value)),
         args.target,
         schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from xtc.driver.folders import new_folder
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
 from xtc.driver.offloaded import load_artifact
+from xtc.driver.states import FILE as STATES
+from xtc.driver.states import States
 from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
@@ -53,6 +56,7 @@ class Module:
             is what the cache took, all there is for a module that comes from it; empty for one
             that was loaded.
         cached: whether the artefact was built before and comes from the cache.
+        state: arrays by name that stay between calls, and that calls update.
     """
 
     def __init__(
@@ -77,6 +81,8 @@ class Module:
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")
+        self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
+        self._turns = RLock()  # one call at a time updates states
 
     @property
     def name(self) -> str:
@@ -112,9 +118,24 @@ class Module:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs.
 
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
-        results; `result.numpy()` copies one to the host.
+        results; `result.numpy()` copies one to the host. States are updated.
         """
         self._calls.require_open()
+        if self.state:
+            with self._turns:
+                return self._call(args, out, self._with_states(arrays))
+        return self._call(args, out, arrays)
+
+    def _with_states(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        for name in arrays:
+            if name in self.state:
+                raise UserError(
+                    f"'{name}' is a state of '{self.name}', and no argument",
+                    hints=[f"set it before the call: module.state['{name}'] = array"],
+                )
+        return {**arrays, **self.state}
+
+    def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         with ExitStack() as undo:
             outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
@@ -136,8 +157,9 @@ class Module:
         """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
 
         Where samples reach long sums of floats, a second run is on samples of one sign: only a sum
-        that grows shows what its order loses. Returns one comparison per output, of the first run.
-        Raises MismatchError naming the worst element.
+        that grows shows what its order loses. Returns one comparison per output, of the first run,
+        and per state for what it is afterwards; the module's own states are not touched. Raises
+        MismatchError naming the worst element.
         """
         from xtc.driver import checking
 
@@ -236,7 +258,7 @@ class Module:
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
-        """Copy the artefact to a new folder, whole or not at all; `xtc.load` reads it."""
+        """Copy the artefact and its states to a new folder, whole or not at all; see `xtc.load`."""
         source = self.artifact.folder
         if source is None:
             raise UserError(
@@ -244,6 +266,8 @@ class Module:
             )
         with new_folder(Path(folder)) as copy:
             shutil.copytree(source, copy, dirs_exist_ok=True)
+            if self.state:
+                self.state.save(copy / STATES)
 
     def close(self) -> None:
         """Release code, temporary files and a device that was opened for this module.
@@ -277,7 +301,8 @@ class Module:
 
         manifest = self.artifact.manifest
         if args or arrays or not manifest.inputs:
-            return host_arrays(manifest, args, arrays)
+            copies = {name: array.copy() for name, array in self.state.items()}
+            return host_arrays(manifest, args, {**copies, **arrays})
         return checking.samples(manifest, seed)
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
@@ -337,7 +362,11 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
                 opened = discover.target(kind)
                 given[name] = resources.enter_context(opened.runtime(opened.options()))
         require_used(devices, given, f"'{artifact.manifest.entry}'")
-        return Module(None, artifact, host, given, resources)
+        module = Module(None, artifact, host, given, resources)
+        if module.state and (Path(folder) / STATES).exists():
+            module.state.load(Path(folder) / STATES)
+            module.state.begin_as_they_are()
+        return module
 
 
 def _program_runtime(

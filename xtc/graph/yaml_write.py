@@ -86,6 +86,8 @@ def graph_text(
         data["constants"] = [_constant(tensor, tensor in stored) for tensor in graph.constants]
     data["nodes"] = [_node(node) for node in graph.nodes]
     data["outputs"] = [tensor.name for tensor in graph.outputs]
+    if graph.updates:
+        data["updates"] = {state.name: value.name for state, value in graph.updates}
     text = yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, width=_COLUMNS, default_flow_style=False
     )
@@ -93,7 +95,12 @@ def graph_text(
 
 
 def _declaration(tensor: Tensor) -> dict[str, Any]:
-    data = {"name": tensor.name, "shape": list(tensor.shape), "dtype": tensor.dtype}
+    data: dict[str, Any] = {"name": tensor.name, "shape": list(tensor.shape), "dtype": tensor.dtype}
+    if tensor.state:
+        data["state"] = True
+    if tensor.initial is not None:
+        values = listed(tensor.initial, tensor.element)
+        data["initial"] = to_base64(tensor.initial) if values is None else values
     return data | _device(tensor.placement)
 
 

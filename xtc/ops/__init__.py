@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators a graph is written with, one file each: `import xtc.ops as O`."""
 
-from xtc.graph.builder import graph, inputs, outputs, tensor
+from xtc.graph.builder import graph, inputs, outputs, tensor, update
 from xtc.ops import python_operators  # noqa: F401  fills what `a + b` writes
 from xtc.ops.abs import abs
 from xtc.ops.acos import acos
@@ -198,5 +198,6 @@ __all__ = [
     "trunc",
     "trunc_div",
     "unpad",
+    "update",
     "where",
 ]

@@ -13,13 +13,15 @@ import numpy as np
 
 from xtc.core.errors import UserError
 from xtc.interfaces.target import kernel_symbol
+from xtc.interfaces.tile_support import Resources
 from xtc.ir.attributes import LOCAL_BYTES, WARPS
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import Module, Operation, all_operations
 from xtc.ir.partition import symbol_of
-from xtc.ir.pipeline import PassRunner
+from xtc.ir.pipeline import PassRunner, Pipeline
 from xtc.runtime.device_array import DeviceArray
 from xtc.tile.config import support_of
+from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.errors import KernelError
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.script import Script
@@ -85,13 +87,17 @@ class Kernel:
         return str(self._lowered(stage))
 
     def _lowered(self, stage: str) -> Module:
+        return self._through(self._support.pipeline.until(stage))
+
+    def _through(self, pipeline: Pipeline) -> Module:
+        """A copy of the module on which a pipeline has run."""
         text = self._module.operation.get_asm(enable_debug_info=True)
         with self._module.context:
             module = Module.parse(text)
-            self._run(module, self._support.pipeline.until(stage))
+            self._run(module, pipeline)
         return module
 
-    def _run(self, module: Module, pipeline: Any) -> None:
+    def _run(self, module: Module, pipeline: Pipeline) -> None:
         try:
             PassRunner().run(module.operation, pipeline)
         except UserError as error:
@@ -115,6 +121,31 @@ class Kernel:
         lowered = self._lowered("lowered")
         with lowered.context:
             return str(self._target.image_text(lowered.operation, self._options))
+
+    @cached_property
+    def ptx(self) -> str:
+        """The code for the machine itself, whatever the kernel runs on here."""
+        machine = self._support.machine_code
+        lowered = self._through(machine.pipeline)
+        with lowered.context:
+            return machine.text(lowered.operation)
+
+    @property
+    def sass(self) -> str:
+        """The machine's instructions. Raises ToolError where a vendor's program is missing."""
+        return self._support.machine_code.disassembly(self.ptx)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Registers, spills, shared memory and occupancy. Raises ToolError likewise."""
+        threads = self.warps * self._support.warp_threads
+        return self._support.machine_code.resources(self.ptx, threads, self.shared_bytes)
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts of the kernel's tiles, drawn, each once."""
+        kernel = self._scheduled.body.operations[0].operation
+        return tuple(map(drawn, layouts_in(kernel)))
 
     def _words(self, values: Mapping[str, Any]) -> list[Any]:
         """What the function's arguments are, arrays among them."""

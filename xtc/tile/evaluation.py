@@ -208,10 +208,16 @@ class Expressions:
             yield element()
             return
         first, *rest = generators
+        outer = dict(self.frame.names)
         for value in constant_items(self.evaluate(first.iter)):
             self.bind(first.target, value)
             if all(self.evaluate(condition) for condition in first.ifs):
                 yield from self._comprehended(rest, element)
+        for name in [n.id for n in ast.walk(first.target) if isinstance(n, ast.Name)]:
+            if name in outer:
+                self.frame.names[name] = outer[name]
+            else:
+                self.frame.names.pop(name, None)
 
     def bind(self, target: ast.expr, value: Any) -> None:
         """Let a name, or several in a tuple, stand for a value."""

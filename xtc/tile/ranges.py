@@ -16,13 +16,13 @@ class Range:
     """As Python's range, of constants or run-time integers.
 
     Attributes:
-        unroll: "all" to write out every iteration, a number of copies as a hint, or None.
+        unroll: "all" to write out every iteration, or None.
     """
 
     start: Any
     stop: Any
     step: Any
-    unroll: str | int | None = None
+    unroll: str | None = None
 
     @staticmethod
     def of(start: Any, end: Any = None, step: Any = None, unroll: Any = None) -> Range:
@@ -34,6 +34,8 @@ class Range:
                 raise UserError(f"range takes integers, not {number!r}")
         if isinstance(stride, int) and stride == 0:
             raise UserError("range takes a step other than 0")
+        if unroll not in (None, "all"):
+            raise UserError(f"range(unroll={unroll!r}) is not supported", hints=["unroll='all'"])
         if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
             raise UserError("range(unroll='all') takes numbers that are known when compiling")
         return Range(bounds[0], bounds[1], stride, unroll)

@@ -294,9 +294,16 @@ class Transcriber(Expressions):
 
 
 def stored(nodes: Sequence[ast.AST]) -> set[str]:
-    """The names that pieces of syntax assign."""
-    walked = itertools.chain.from_iterable(map(ast.walk, nodes))
-    return {n.id for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    """The names that pieces of syntax assign, but for the variables of their loops."""
+    walked = list(itertools.chain.from_iterable(map(ast.walk, nodes)))
+    loops = [node.target for node in walked if isinstance(node, ast.For | ast.comprehension)]
+    variables = {id(name) for target in loops for name in ast.walk(target)}
+    return {
+        node.id
+        for node in walked
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if id(node) not in variables
+    }
 
 
 @cache

@@ -33,9 +33,17 @@ def same_threads(before: RegisterLayout, after: RegisterLayout) -> bool:
 
 
 def reduced_digits(op: Operation) -> list[tuple[int, int]]:
-    """Of each digit of a thread's number along a reduction's dimension: size, and step."""
-    layout, dim = known_layout(op.operands[0]), number_of(op, "dim")
-    return [(size, step) for at, _, size, step in layout.thread_digits() if at == dim]
+    """Of each digit of a thread's number along a reduction's dimension: size, and step.
+
+    A digit that lanes and warps share is two: one inside of a warp, one between warps.
+    """
+    dim = number_of(op, "dim")
+    found = []
+    for at, _, size, step in known_layout(op.operands[0]).thread_digits():
+        if at == dim:
+            lanes = math.gcd(size, max(1, WARP // step))
+            found += [(lanes, step), (size // lanes, step * lanes)]
+    return [(size, step) for size, step in found if size > 1]
 
 
 def in_warp(size: int, step: int) -> bool:
