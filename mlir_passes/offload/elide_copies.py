@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""elide-copies: nothing leaves a device only to come back, or goes where nobody looks."""
+"""elide-copies: removes round trips through the host and copies that are never read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xtc_passes.offload._device_buffers import shards_of
 
 @dataclass(frozen=True)
 class ElideCopies(Pass):
-    """Copy within a device instead of through the host, and drop copies that nobody reads.
+    """Copy within a device instead of through the host, and drop copies that are never read.
 
     Before:
         memref.copy %0, %h {xtc.device = "npu0"} : memref<4xf32, 1> to memref<4xf32>

@@ -196,7 +196,7 @@ class _Transfers:
         declared.attributes["type"] = TypeAttr.get(memref.type)
 
     def _resident(self, memref: Value, home: _Memory) -> _Buffer:
-        """A buffer that lives on `home`; the host gets a memref of its own, dead unless used."""
+        """A buffer that lives on `home`; the host gets another memref, dead unless used."""
         place = _after(memref, self._block)
         host = allocate(memref.type, {}, place)
         memref.replace_all_uses_with(host)
@@ -240,7 +240,7 @@ class _Transfers:
             twin = allocate(on_device(buffer.host.type), memory.attributes, ip)
             buffer.twins[memory] = twin
             self._allocated.append((twin, memory.device))
-        # What nobody has written has no contents: a window's sizes, for one.
+        # An unwritten buffer has no contents: a window's sizes, for example.
         if read and buffer.valid and memory not in buffer.valid:
             self._make_host_valid(buffer, ip)
             copy_in(buffer.host, buffer.twins[memory], memory.device, ip)
@@ -282,7 +282,7 @@ class _Transfers:
             release.attributes[DEVICE] = StringAttr.get(device)
 
     def _buffer(self, value: Value, ip: InsertionPoint) -> _Buffer:
-        """The buffer `value` is; a view of one is copied like a buffer of its own."""
+        """The buffer behind `value`; a view of a buffer is copied like a buffer."""
         root = self._root(value)
         if root is None or root.host == value:
             return root or _Buffer(value, valid={None})

@@ -191,7 +191,7 @@ class _Function:
         self._block: Block = function.regions[0].blocks[0]
         self._words: dict[Value, Value] = {}
         self._pending: dict[str, set[Value]] = {}  # host buffers that copies use, by device
-        self._busy: set[str] = set()  # devices with commands that nobody has waited for
+        self._busy: set[str] = set()  # devices with commands not waited for yet
         self._word = IntegerType.get_signless(64)
 
     def lower(self) -> None:

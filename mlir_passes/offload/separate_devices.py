@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""separate-devices: the functions of each device move into a module of their own."""
+"""separate-devices: the functions of each device move into a nested module."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _private(nest: Sequence[Operation]) -> set[Value]:
 
 
 def _buffer(value: Value, buffers: Sequence[Value]) -> Value:
-    """The one of `buffers` that `value` is a view of; what is none of them, where it is none."""
+    """The member of `buffers` that `value` is a view of, else the root of `value`."""
     while value not in buffers and isinstance(value, OpResult) and is_view(value.owner.operation):
         value = value.owner.operation.operands[0]
     return value

@@ -3,7 +3,7 @@
 
 The planner walks from a root to the producers of its operands and of theirs. A producer can join
 where members alone read its result, each along every tiled dimension with the loop of that
-dimension: an iteration then needs a part of its own, and nothing is computed twice. What a target
+dimension: each iteration then needs a distinct part, and nothing is computed twice. What a target
 gains by it, and what its memories hold, it says as limits.
 """
 

@@ -215,7 +215,7 @@ def dims_of(op: Operation, title: str, count: int) -> list[str]:
 
 
 def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
-    """Raise UserError where what computes a fused operand has a schedule of its own."""
+    """Raise UserError where the producer of a fused operand has a schedule."""
     op, title = entry.op, entry.title
     fused = {operand for nest in entry.nest.walk() for loop in nest.loops for operand in loop.fuse}
     if not fused:  # as nearly always, and names of all the others take long

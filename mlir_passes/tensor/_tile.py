@@ -41,7 +41,7 @@ class TileGroup:
         view: the function as it was.
         members: in order; each is read by later ones only, the last one, the root, by others.
         sizes: rows of a tile in each tiled dimension. Only the last of them may leave a remainder,
-            which gets code of its own.
+            which gets separate code.
         paths: attributes that the loop over each tiled dimension gets.
         parallel: whether the iterations are shared by threads.
     """

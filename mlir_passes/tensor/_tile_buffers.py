@@ -30,7 +30,7 @@ def materialize(module: Operation, action: Materialize, space: int | None = None
 def give_buffers(
     op: Operation, operands: Sequence[int], space: int | None = None, *, result: bool
 ) -> None:
-    """Let an operation read copies of these operands, and compute in a buffer of its own."""
+    """Let an operation read copies of these operands, and compute in a separate buffer."""
     for place in operands:
         op.operands[place] = _buffer(op, op.operands[place], space, copy=True)
     if result:
@@ -57,7 +57,7 @@ def _is_inside(op: Operation, name: str) -> bool:
 
 
 def _buffer(op: Operation, source: Value, space: int | None, *, copy: bool) -> Value:
-    """A tensor of the type of `source` that bufferization gives memory of its own."""
+    """A tensor of the type of `source` that bufferization gives separate memory."""
     with op.context, op.location:
         memory = None
         if space is not None:

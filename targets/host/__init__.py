@@ -30,7 +30,11 @@ class HostTarget(ProgramTarget):
         from xtc_targets.host.pipeline import host_pipeline
 
         return host_pipeline(
-            options.machine, options.caches, options.codegen, parallel=options.is_parallel
+            options.machine,
+            options.caches,
+            options.codegen,
+            parallel=options.is_parallel,
+            profile=options.profile,
         )
 
     def check_offload(self, options: HostOptions) -> None:

@@ -85,7 +85,7 @@ def _define_chunk(printer: Printer, callee: str, values: Sequence[Value]) -> str
 
 
 def _names(printer: Printer, values: Sequence[Value]) -> list[str]:
-    """Names of their own for what the values are called here."""
+    """New names for the values."""
     names = Names([_FAILED])
     texts = [printer.expression(value).text for value in values]
     return [names.declare(text if text.isidentifier() else "value") for text in texts]

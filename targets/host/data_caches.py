@@ -15,7 +15,7 @@ class Caches:
     """Bytes of a core's data caches.
 
     Attributes:
-        l1_bytes: of the first level; the default is a guess for where nobody tells.
+        l1_bytes: of the first level; the default is a guess where the system does not tell.
         l2_bytes: of the second level, by core; the default likewise.
     """
 
@@ -25,7 +25,7 @@ class Caches:
 
 @functools.lru_cache(maxsize=1)
 def detected_caches() -> Caches:
-    """The caches of this machine; the guesses where nobody tells."""
+    """The caches of this machine; the guesses where the system does not tell."""
     usual = Caches()
     found = {
         level: size for folder in sorted(_FOLDER.glob("index*")) for level, size in _of(folder)

@@ -112,7 +112,7 @@ def _require_board(toolchain: Path) -> None:
 
 
 def _start(words: vendor_commands.Words | None, work_dir: Path) -> subprocess.Popen[bytes] | None:
-    """Start a simulator in a session of its own, so that it can be ended with its children."""
+    """Start a simulator in a new session, so that it can be ended with its children."""
     if words is None:
         return None
     if shutil.which(words[0]) is None:

@@ -115,7 +115,7 @@ def _pipeline(args: argparse.Namespace, passes: Sequence[Step]) -> Pipeline:
 
 
 def _parts(text: str, split: bool) -> list[str]:
-    """The parts of a file, each after so many empty lines that its line numbers stay true."""
+    """The parts of a file, each after empty lines that keep its line numbers."""
     if not split:
         return [text]
     parts: list[str] = []

@@ -59,11 +59,11 @@ class CompileError(XtcError):
 
 
 class ChildDied(CompileError):  # noqa: N818
-    """Work in a process of its own crashed there, or was ended at its limit of time or memory."""
+    """Work in a child process crashed, or was ended at its limit of time or memory."""
 
 
 class ChildTimeout(ChildDied):
-    """Work in a process of its own was ended at its limit of time."""
+    """Work in a child process was ended at its limit of time."""
 
 
 class ArtifactError(XtcError):

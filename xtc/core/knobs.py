@@ -190,5 +190,5 @@ UPMEM_LIBRARY = _declare(
 
 
 def inherited_environment() -> dict[str, str]:
-    """All variables of this process, for programs that it starts in an environment of their own."""
+    """All variables of this process, for programs that it starts in another environment."""
     return dict(os.environ)  # noqa: TID251  the one place

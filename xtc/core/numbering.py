@@ -8,14 +8,14 @@ import threading
 
 
 class Numbering:
-    """Hands out the smallest number from 0 that nobody has. Thread-safe."""
+    """Hands out the smallest free number from 0. Thread-safe."""
 
     def __init__(self) -> None:
         self._taken: set[int] = set()
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """A number that nobody else gets until it is given back."""
+        """The caller's number until it is given back."""
         with self._lock:
             number = next(n for n in itertools.count() if n not in self._taken)
             self._taken.add(number)

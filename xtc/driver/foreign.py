@@ -72,7 +72,7 @@ def run_passes(
     where: str = "<text>",
     keep_input: bool = True,
 ) -> str:
-    """Run passes on MLIR text in a process of its own; the result as text.
+    """Run passes on MLIR text in a child process; returns the result as text.
 
     The first call starts a server that the later ones use; the calls take some milliseconds more
     than the passes. Any thread may call.
@@ -137,8 +137,11 @@ def parse_module(text: str, where: str) -> Operation:
     Schedules in it become text, which keeps the order that MLIR takes from dictionaries. Raises
     CompileError, with places in `where`, for text that is not valid.
     """
-    from xtc.ir.mlir import MLIRError, Module
+    from xtc.ir.mlir import Context, MLIRError, Module
+    from xtc.ir.tile_dialect import DIALECT, load_tile_dialect
 
+    if f'"{DIALECT}.' in text or f"#{DIALECT}." in text:
+        load_tile_dialect(Context.current)
     lifted, schedules = lift_schedules(text, where)
     try:
         module = Module.parse(lifted).operation

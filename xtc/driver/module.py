@@ -35,6 +35,7 @@ from xtc.runtime import DeviceArray
 if TYPE_CHECKING:
     from xtc.driver.compile import Compilation
     from xtc.evaluate import Comparison, Measurement
+    from xtc.evaluate.profile import Profile
     from xtc.graph.graph import Graph
     from xtc.schedule import Schedule
 
@@ -76,7 +77,7 @@ class Module:
         self.cached = cached
         self.compile_seconds = dict(compilation.runner.seconds) if compilation else {}
         self._loaded, unload = load_artifact(artifact, host, devices)
-        # Also where nobody closes it; the device that it opened may still hold a result.
+        # Also where the user never closes it; the device that it opened may still hold a result.
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")
@@ -232,6 +233,23 @@ class Module:
             )
             counted = count(call, own, devices)
         return replace(found, counters={**found.counters, **counted})
+
+    def profile(self, *args: Any, repeat: int = 20, seed: int = 0, **arrays: Any) -> Profile:
+        """Where the time of a call goes, on the arrays given or on samples.
+
+        The program is compiled once more so that each operator is a function, with a look at the
+        clock after each; `repeat` calls of it take turns with calls of this module. Raises
+        UserError for a module that was loaded, and where a target records no times.
+        """
+        from xtc.driver import profiling
+
+        self._calls.require_open()
+        if self._compilation is None:
+            raise self._no_graph()
+        inputs = self._inputs(args, arrays, seed)
+        outputs = empty_outputs(self.artifact.manifest)
+        with self._bound(inputs, outputs) as call:
+            return profiling.profile(self._compilation, call, (*inputs, *outputs), repeat)
 
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading an artefact runs its code: unasked only where nobody else can have written it."""
+"""Loading an artefact runs its code: unasked only where no other user can have written it."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Group:
     descriptors: list[int] = field(default_factory=list)
 
     def add(self, event: Event) -> bool:
-        """Open `event` here; False where the hardware can not count so many at once."""
+        """Open `event` here; False where the hardware has no counter left."""
         leader = self.descriptors[0] if self.descriptors else -1
         try:
             self.descriptors.append(open_event(event, self.thread, leader))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A graph as an SVG drawing: operators from top to bottom, what flows between them, and where.
 
-The drawing stands on a card of its own, light or dark as the reader's system is.
+The drawing has a background card, light or dark as the reader's system is.
 """
 
 from __future__ import annotations

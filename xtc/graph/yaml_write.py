@@ -31,7 +31,7 @@ class _Inline(dict[str, Any]):
 
 
 class _Block(str):
-    """A text written as it is, on lines of its own."""
+    """A text written literally, on separate lines."""
 
     __slots__ = ()
 

@@ -176,7 +176,7 @@ def file_hash(path: Path) -> str:
 
 
 def _manifest_text(path: Path) -> str:
-    """The text of a file. Raises OSError for what is none: a pipe may never end."""
+    """The text of a file. Raises OSError for other than a plain file: a pipe may never end."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     if path.stat().st_size > MAX_MANIFEST:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from typing_extensions import Self
 
@@ -35,6 +35,24 @@ class HostCode(LoadedModule, Protocol):
 
     def set_address(self, variable: str, address: int) -> None:
         """Write an address into a variable of the code. Raises ArtifactError where it has none."""
+
+
+@runtime_checkable
+class RecordedKernels(Protocol):
+    """Code that records when its kernels end.
+
+    Attributes:
+        threads: that its parallel loops use.
+    """
+
+    threads: int
+
+    @property
+    def kernels(self) -> Sequence[tuple[str, str]]:
+        """Graph node and function of each kernel, in the order of the calls."""
+
+    def stamps(self) -> Sequence[int]:
+        """When the last call started and when each kernel ended, in nanoseconds."""
 
 
 class CommonRuntimeInterface(ABC):
@@ -182,7 +200,7 @@ class CommandQueue(ABC):
 
 
 class AcceleratorDevice(CommonRuntimeInterface):
-    """A device with memory of its own, reached from the host by copies and launches.
+    """A device with separate memory, reached from the host by copies and launches.
 
     Addresses are the device's. Every method but the closing ones raises DeviceLost once the device
     is closed or gone.

@@ -15,6 +15,7 @@ from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.offload import Offload
 from xtc.interfaces.options import options_of_device
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline, Step
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class ProgramTarget(Target):
 class AcceleratorTarget(Target):
     """A machine that runs kernels, which a program starts.
 
-    Its pipeline is that of its own code: a module of functions that outline-device-regions made,
+    Its pipeline is that of the device's code: a module of functions from outline-device-regions,
     on tensors up to the stage `scheduled`, on buffers in its memory from `bufferized` on.
     """
 
@@ -179,6 +180,10 @@ class AcceleratorTarget(Target):
         They see functions on buffers, before these are the device's, and write `xtc.shards`.
         """
         return ()
+
+    def tiles(self, options: Any) -> TileSupport | None:
+        """What it offers for tile kernels; None where it runs none."""
+        return None
 
     def roundoff(self, options: Any) -> float:
         """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""

@@ -21,5 +21,5 @@ def user_line(op: Operation) -> str | None:
 
 
 def first_line(op: Operation) -> str:
-    """An operation as MLIR writes it, its regions left away."""
+    """An operation as MLIR writes it, without its regions."""
     return re.split(r"\s*[{]?\n", str(op).strip(), maxsplit=1)[0]

@@ -163,7 +163,7 @@ def all_operations(op: Operation) -> list[Operation]:
 
 
 def copied(module: Operation) -> Operation:
-    """A module of its own with the same contents and locations.
+    """A copy of the module, with the same contents and locations.
 
     Transforms can be applied to it; of a `clone()` the bindings lose what the interpreter changes.
     """

@@ -15,7 +15,7 @@ from xtc.loops.nest import Nest, NestLoop, Space, is_plain_reduction
 from xtc.loops.plan import code_size, parallel_groups, plan_nest
 
 MAX_UNROLLED = 512
-"""Copies of one body; the time that LLVM takes grows with their square: seconds for so many."""
+"""Copies of one body; LLVM's time grows with their square: seconds for this many."""
 MAX_VECTOR = 4096
 """Elements of one vector operation, for the same reason."""
 MAX_CODE = 1024

@@ -2,7 +2,7 @@
 """Loop nests as plain data or YAML: `{j: {}, k: {}, "i#4": unroll, "j#16": vectorize}`.
 
 Keys are loops from the outermost to the innermost: `i` covers the axis, `i#4` four elements of it,
-`i[0:48]` opens a segment whose value is a nest of its own, `i[:48:]` one of so many elements, and
+`i[0:48]` opens a segment whose value is another nest, `i[:48:]` one of 48 elements, and
 `i[:]` one of all that is left. Values say what is done to the loop: nothing, a word, words in a
 text or a list, or a mapping such as `{unroll: 4, pack: 1}`. A list of loops does as well, as in
 `[i, j, "i#4=unroll", "j#16=vectorize"]`. `distribute: px` shares a loop between processors, and
@@ -232,7 +232,7 @@ def _tile(match: re.Match[str], value: Located) -> tuple[int | None, Located]:
 
 
 def _by_width(loop: NestLoop, width: int, size: int) -> tuple[bool, list[NestLoop]]:
-    """Whether the loop is to be vectors of so many elements itself, else those inside of it."""
+    """Whether the loop itself becomes vectors of this width, else the loops inside it."""
     if width < 1:
         raise UserError(f"'{loop.name}' cannot have vectors of {shown(width)} elements")
     if width >= size:

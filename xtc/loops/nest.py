@@ -46,7 +46,7 @@ class Space:
         operands: how many operands the operation reads.
         computed: which of them an operation computes that can be fused, by number.
         subscripts: indices of operands that are more than one axis alone.
-        ranks: how many dimensions each operand has; () where nobody knows.
+        ranks: rank of each operand; () where unknown.
         moved: of an operation that only moves elements, the axes along which neighbours of its
             operand and of its result lie, where these differ.
         mesh: the processors that loops may be distributed over, or None.
@@ -109,7 +109,7 @@ class NestLoop:
         vectorize: the loop becomes vector instructions.
         reassociate: elements along a reduction are combined in another order, for its vectors.
         parallelize: iterations run on several threads.
-        buffer: the result's tile inside this loop is computed in a buffer of its own.
+        buffer: the result's tile inside this loop is computed in a separate buffer.
         pack: operands whose tile inside this loop is copied to a buffer first.
         fuse: operands whose producer is computed inside this loop, tile by tile.
         consumer: what reads the result is computed inside this loop, tile by tile.
@@ -144,7 +144,7 @@ class NestLoop:
 
 @dataclass(frozen=True)
 class Segment:
-    """A range of an axis, start included and stop excluded, with a nest of its own.
+    """A range of an axis, start included and stop excluded, with its nest.
 
     `written` is how the user wrote it, for messages.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a nest comes to: its loops with known trip counts, and a part of its own for each remainder.
+"""What a nest comes to: its loops with known trip counts, and a part for each remainder.
 
 A size that tiles do not divide is cut into an even part and the rest; each goes on with the same
 nest. So many parts, and so many copies of the body, are made of it.

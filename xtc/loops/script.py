@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan of loops as transform-dialect operations, in phases between which Python rewrites the IR.
 
-Tiling, splitting and fusing are transforms; copying a tile to a buffer of its own is done between
+Tiling, splitting and fusing are transforms; copying a tile to a buffer is done between
 two phases, on the operation that the phase before has marked.
 """
 
@@ -35,7 +35,7 @@ _ON_MESH = ("memories", "processors")
 
 @dataclass(frozen=True)
 class Materialize:
-    """Between two phases: give the marked operation buffers of its own.
+    """Between two phases: give the marked operation local buffers.
 
     Attributes:
         mark: the attribute that finds the operation.

@@ -122,7 +122,7 @@ class Conv2d(Operator):
     def _shapes(
         self, form: str, x: TensorType, w: TensorType, out: TensorType
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Operands and result with the group as a dimension of its own where the form needs it."""
+        """Operands and result with the group as a separate dimension where the form needs it."""
         (*image, channels), (r, s, part, filters), (*places, _) = x.sizes, w.sizes, out.sizes
         each = filters // self.groups
         if form == "depthwise":
@@ -193,7 +193,7 @@ def conv2d(
     The result is (n, h', w', f). Stride and dilation are one number or (height, width); padding is
     zeros: one number, (height, width), ((top, bottom), (left, right)), "valid" for none, or "same"
     for ceil(h / stride) x ceil(w / stride) positions with the odd row or column at the end.
-    `groups` splits channels and filters; with groups == c every channel has filters of its own
+    `groups` splits channels and filters; with groups == c every channel has its filters
     (depthwise). float16 and bfloat16 are summed in float32 and rounded once; int8 and int16 give
     int32. Loops are n, h, w, f, r, s, c; with groups n, h, w, g, f, r, s, c; depthwise n, h, w, c,
     r, s, and m before r where a channel has several filters. Raises UserError where shapes, element

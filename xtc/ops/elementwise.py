@@ -192,7 +192,7 @@ def require_bool(name: str, type: TensorType) -> None:
 
 
 def require_whole(name: str, type: TensorType) -> None:
-    """Raise UserError for floats, whose bits have no meaning of their own."""
+    """Raise UserError for floats: bitwise operators take integers."""
     if type.element.is_float:
         raise UserError(f"{name} is defined on integers and bool, not on {type.element}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gather_elements: elements of x along one dimension, each chosen by an index of its own."""
+"""gather_elements: elements of x along a dimension, each chosen by its index."""
 
 from __future__ import annotations
 

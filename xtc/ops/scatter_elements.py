@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scatter_elements: x with elements replaced along one dimension, each at an index of its own."""
+"""scatter_elements: x with elements replaced along a dimension, each at its index."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from xtc.ops.elementwise import dim_loops, emit_elementwise
 class Trilu(Operator):
     """Elements on one side of a diagonal of the last two dimensions, the diagonal included.
 
-    The diagonal number `diagonal` starts so many columns right of the first.
+    The diagonal starts `diagonal` columns right of the first.
     """
 
     name: ClassVar[str] = "trilu"

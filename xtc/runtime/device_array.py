@@ -121,7 +121,7 @@ class BorrowedArray(DeviceArray):
         dtype: of its elements.
         address: of the first one.
         owner: what keeps the memory alive.
-        read_only: whether nobody may write it.
+        read_only: whether it refuses writes.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class DlTensor(ctypes.Structure):
         elif (code, bits, lanes) == (_BOOL, 8, 1):
             found = np.dtype(bool)
         elif lanes == 1 and code in _KINDS:
-            with contextlib.suppress(TypeError):  # of so many bits there is none
+            with contextlib.suppress(TypeError):  # no type has that width
                 found = np.dtype(f"{_KINDS[code]}{bits}")
         if found is not None:
             return found
@@ -69,7 +69,7 @@ class DlTensor(ctypes.Structure):
 
 
 def tensor_in(capsule: object) -> DlTensor:
-    """The tensor in a capsule that nobody has taken, which lives as long as the capsule.
+    """The tensor in an unconsumed capsule, which lives as long as the capsule.
 
     Raises ValueError for what is no such capsule.
     """

@@ -129,7 +129,7 @@ class DeviceProgram:
             self._require_devices()
             try:
                 call()
-            except BaseException:  # one of its own; commands that it gave have to end
+            except BaseException:  # of the program; commands that it issued have to end
                 with contextlib.suppress(XtcError):
                     self._wait()
                 raise

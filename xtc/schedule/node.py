@@ -168,7 +168,7 @@ class NodeSchedule(NodeState):
         return self._checked(change)
 
     def _by_width(self, name: str, width: int, change: Callable[[NestLoop], NestLoop]) -> None:
-        """Vectors of so many elements of a loop: those of a tile of it, or the loop."""
+        """Vectors of `size` elements: a tile of the loop, or the loop."""
         loop = self._loop(name)
         if 0 < width < (loop.tile or self.space.size(loop.axis)):
             vector = f"{name}_{width}"

@@ -38,7 +38,7 @@ _ATTEMPTS = 3  # how often a candidate whose workers are lost is given out
 
 @contextmanager
 def cluster(workers: str) -> Iterator[Any]:
-    """A client of the cluster at `dask://host:port`, or of so many new local processes.
+    """A client of the cluster at `dask://host:port`, or of a number of new local processes.
 
     Raises UserError where there is none, or Dask is not installed.
     """

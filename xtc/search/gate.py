@@ -12,7 +12,7 @@ class Gate:
     """Several may compile at a time, or one may measure; whoever waits to measure comes first."""
 
     def __init__(self, *, exclusive: bool) -> None:
-        """Without `exclusive` nobody waits for anybody."""
+        """Without `exclusive` no thread waits."""
         self._exclusive = exclusive
         self._changed = threading.Condition()
         self._compiling = 0

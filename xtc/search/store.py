@@ -84,7 +84,7 @@ class Store:
         return stored
 
     def finish_run(self, run: int, seconds: float) -> None:
-        """Note that a run came to its own end after so many seconds."""
+        """Record that a run ended by itself after `seconds`."""
         with self._errors(), self._transaction():
             self._base.execute(
                 "UPDATE runs SET finished = 1, seconds = max(seconds, ?) WHERE number = ?",

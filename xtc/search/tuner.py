@@ -33,7 +33,7 @@ class Progress:
         seconds: of the run so far.
         compile_seconds: of all compilations together.
         budget: seconds that the search takes from its beginning, or from where it was resumed;
-            None where nobody knows.
+            None where unknown.
     """
 
     best: Result | None = None

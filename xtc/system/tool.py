@@ -79,7 +79,7 @@ def _start(
             encoding="utf-8",
             errors="replace",
             cwd=cwd,
-            start_new_session=True,  # a group of its own, so that its children die with it
+            start_new_session=True,  # a new process group, so that its children die with it
         )
     except OSError as error:
         raise _not_started(words, what, install_hint, cwd, error) from error

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Temporary folders that a killed process does not leave behind for ever.
 
-A process keeps its temporary folders in one folder of its own, beside a lock file that it holds
+A process keeps its temporary folders in a private folder, beside a lock file that it holds
 locked. The system drops the lock when the process ends, however it ends; a later process that gets
 the lock removes the folder.
 """
@@ -63,7 +63,7 @@ class Workspace:
     root: Path
 
     def folder(self, prefix: str = "") -> tempfile.TemporaryDirectory[str]:
-        """A new, empty folder that nobody else uses. Raises OSError where there can be none."""
+        """A new, empty folder for the caller alone. Raises OSError where it cannot be made."""
         with _guard:
             claim = _claims.get(self.root)
             if claim is None or not claim.holds():

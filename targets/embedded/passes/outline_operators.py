@@ -47,7 +47,7 @@ _LEFT = (
 
 @dataclass(frozen=True)
 class OutlineOperators(Pass):
-    """Move the operations of each node of the graph into a function of its own.
+    """Move the operations of each node of the graph into a separate function.
 
     Size, instructions and faults of a program are then those of its operators, by the symbols of
     the image. Arguments are the buffers of other functions; constants are read in place.

@@ -148,7 +148,7 @@ class _Buffer:
 
 
 def _check_static(function: Operation) -> None:
-    """Raise UserError for buffers of a size that nobody knows at build."""
+    """Raise UserError for buffers whose size is unknown at build."""
     values = [*function.regions[0].blocks[0].arguments]
     values += [op.results[0] for op in all_operations(function) if op.name == "memref.alloc"]
     for value in values:

@@ -27,7 +27,7 @@ from xtc.loops import ALL, NestLoop
 from xtc_targets.host.passes._register_tiles import Processor
 
 _VECTORS = 2  # of a row of the register tile
-_ACCUMULATORS = 8  # vectors of the register tile at least: so many multiply-adds are under way
+_ACCUMULATORS = 8  # vectors of the register tile at least: multiply-adds in flight
 _ENOUGH_ROWS = 6  # of a register tile: a vector of the panel is then read for six multiply-adds
 _FEW_TILES = 4  # register tiles along the rows below which a copy of the panel does not pay
 _STREAMS = 16  # rows of a large panel that are read side by side
@@ -253,7 +253,7 @@ def _inside(shape: ContractionShape, blocks: _Blocks) -> list[NestLoop]:
 
 
 def _tile(shape: ContractionShape, loop: int, size: int) -> NestLoop:
-    """A loop over so many iterations of another, or all of that where it has no more."""
+    """A tile of a loop, or the whole loop where it has no more iterations."""
     return NestLoop(shape.names[loop], None if shape.extents[loop] <= size else size)
 
 

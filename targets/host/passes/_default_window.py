@@ -21,7 +21,7 @@ from xtc_targets.host.passes._register_tiles import Processor
 
 _ACCUMULATORS = 8  # vectors of the register tile
 _RUN = 4  # vectors along the channels of several positions
-_FEW_TAPS = 4  # of a row of the window: so many are written out, and share what they read
+_FEW_TAPS = 4  # of a row of the window: up to these are unrolled, and share what they read
 _SMALL_WORK = 16384  # taps of all positions below which loops as they are do as well
 _PARALLEL_WORK = 1 << 20  # taps that are worth waking threads for
 

@@ -24,7 +24,7 @@ def divisor(offset: Value) -> int:
 
 
 def _of_counter(value: Value) -> int:
-    """That of a loop counter; 1 for what is none."""
+    """That of a loop counter; 1 for other values."""
     block = BlockArgument(value).owner
     loop: Operation = block.owner.operation
     if loop.name != "scf.for" or BlockArgument(value).arg_number != 0:

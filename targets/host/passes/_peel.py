@@ -39,7 +39,7 @@ def leading(nest: Nest) -> tuple[NestLoop, ...]:
 
 
 def inside(nest: Nest, peeled: Sequence[NestLoop], sizes: Mapping[str, int]) -> Nest | None:
-    """The nest without these loops, for axes of which so many elements are left.
+    """The nest without these loops, for axes with fewer elements left.
 
     A tile that is now all of its axis becomes the loop over it. None where the rest is not legal.
     """

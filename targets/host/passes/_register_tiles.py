@@ -31,11 +31,11 @@ class Processor:
     dots: tuple[str, ...] = ()
 
     def lanes(self, bits: int) -> int:
-        """Elements of so many bits in a vector register."""
+        """Elements of this width in bits that a vector register holds."""
         return max(1, self.vector_bits // bits)
 
     def rows(self, extent: int, vectors: int) -> int:
-        """Rows of the register tile, each of so many vectors, that get over `extent` rows soonest.
+        """Rows of the register tile, each of `vectors`, that finish `extent` rows soonest.
 
         Accumulators, a row of the other operand and one factor are in registers. Each step of a
         tile takes as long as its multiply-adds, but no less than their latency. Among tiles that
@@ -51,7 +51,7 @@ class Processor:
 
 
 def _cycles(extent: int, rows: int, vectors: int) -> float:
-    """Cycles for one term of every row's sums, in tiles of so many rows and a last smaller one."""
+    """Cycles for one element of K of every row, in tiles of `rows` and a last smaller one."""
     rest = extent % rows
     return extent // rows * _step(rows, vectors) + (_step(rest, vectors) if rest else 0)
 

@@ -45,7 +45,7 @@ class RowLoop:
     readers: tuple[Operation, ...]
 
     def rows(self, count: int) -> int:
-        """Rows that so many iterations in a row read."""
+        """Rows that consecutive iterations read."""
         return (count - 1) * self.factor + self.window
 
     def read_from(self, block: Value, first: Offset) -> None:

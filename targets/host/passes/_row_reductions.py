@@ -42,7 +42,7 @@ class RowReduction:
     lanes: int
 
     def write(self, rows: int, reduction: int) -> None:
-        """Write the loops over so many rows and iterations of K, both multiples of `lanes`."""
+        """Write the loops over `rows` and iterations of K, both multiples of `lanes`."""
         with loop(0, rows, self.lanes) as body:
             block = _Block(self, body.index)
             block.store(block.sum(reduction, block.load(self.nest.destination)))

@@ -18,7 +18,7 @@ _INSERT = "tensor.insert_slice"
 
 
 def own_fills(module: Operation) -> None:
-    """Give every reader of a filled tensor one of its own: each writes over it."""
+    """Give every reader of a filled tensor a separate copy: each writes over it."""
     for op in all_operations(module):
         if op.name == FILL and len(op.results) == 1:
             uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]

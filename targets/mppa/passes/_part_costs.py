@@ -139,7 +139,7 @@ class Operand:
         return Operand(value, width, shape, walked, loops, dimensions)
 
     def sizes(self, tiles: Sequence[int], cut: Cut = None) -> tuple[int, ...]:
-        """The sizes of the part of so many iterations of the tiled loops, or of a strip of it."""
+        """The sizes of the part that these iterations compute, or of a strip of it."""
         _, loop, strip = cut or (0, -1, 0)
         return tuple([dimension.part(tiles, loop, strip) for dimension in self._dimensions])
 
@@ -156,5 +156,5 @@ class Operand:
 
 
 def part_sizes(member: Member, number: int, sizes: Sequence[int], cut: Cut = None) -> list[int]:
-    """The sizes of the part of an operand that belongs to so many iterations of the tiled loops."""
+    """The sizes of the part of an operand that these iterations of the tiled loops read."""
     return list(Operand.of(member, number).sizes(sizes, cut))

@@ -119,7 +119,7 @@ class _Pe:
     def _member(self, member: Member, shared: Value | None) -> None:
         nest = member.nest
         into = self._into(member, shared)
-        # A destination of its own has no contents: what others wrote is read where it is.
+        # A new destination has no contents: what others wrote is read in place.
         held = shared is not None or not self._is_apart(member)
         operands = [
             into

@@ -61,7 +61,7 @@ class TiledLoops:
     def _tiles(
         self, number: Value, into: Value, count: int, base: Sequence[int], ip: InsertionPoint
     ) -> Value:
-        """One tile, or every so many of them in turn."""
+        """One tile, or every n-th of them."""
         body = TileBody(self.group, self.plan, ip)
         if count <= self.machine.clusters:
             return self._tile(body, number, into, base, ip)

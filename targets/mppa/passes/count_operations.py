@@ -38,7 +38,7 @@ class CountOperations(Pass):
     iteration. Data movement, such as a fill or a copy, counts one per 32 bytes that it writes, the
     width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
     address arithmetic is free. Counts are added up to the end of a block and of the loops around
-    it, but not across a transfer or a loop over PEs, which take time of their own. An operation
+    it, but not across a transfer or a loop over PEs, which are counted apart. An operation
     whose number of iterations does not follow from its operands counts nothing.
     """
 
@@ -139,7 +139,7 @@ def _linalg_counts(found: LinalgLoops) -> Counter[int]:
 
 
 def _lines(found: LinalgLoops, elements: Offset) -> Offset:
-    """How many stores of full width write so many elements."""
+    """How many stores of full width write `elements`."""
     target = found.op.operands[len(found.op.operands) - 1]
     nbytes = layouts.element_bytes(target) if isinstance(target.type, MemRefType) else 1
     return numbers.divide(numbers.add(numbers.multiply(elements, nbytes), _LINE - 1), _LINE)

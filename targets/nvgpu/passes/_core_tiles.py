@@ -94,7 +94,7 @@ def core_contraction(nest: Structured) -> CoreContraction | None:
 
 
 def tile_of(contraction: CoreContraction, sms: int) -> Tile | None:
-    """The tile with which a GPU of so many multiprocessors is busy for the shortest time.
+    """The tile with which a GPU of `sms` multiprocessors is busy for the shortest time.
 
     None where there is too little to do for a tile to pay. Tiles that do not divide the result
     count whole.

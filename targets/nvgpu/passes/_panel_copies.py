@@ -49,7 +49,7 @@ class PanelCopies:
     """The units that one thread copies of each tile.
 
     All of them are found before the loop over tiles. They lie at fixed distances from the first
-    one wherever that is possible, so that they need no registers of their own.
+    one wherever that is possible, so that they need no further registers.
     """
 
     def __init__(self, panel: Panel, thread: Value, threads: int) -> None:

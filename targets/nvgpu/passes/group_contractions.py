@@ -82,7 +82,7 @@ class _Group:
 
 
 def _separate(op: Operation, number: int) -> None:
-    """Let an operation write to a tensor of its own, not to the buffer of what a block may read.
+    """Let an operation write to a new tensor, not to a buffer that a block may read.
 
     The mark keeps it from being taken for another one like it.
     """

@@ -72,7 +72,7 @@ class ReduceInBlocks(Pass):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a reduction, each done by so many threads."""
+    """Rows of a reduction, each computed by `threads` threads."""
 
     reduction: Reduction
     threads: int

@@ -139,7 +139,7 @@ def _cut_row(row: tuple[Index, ...], loop: int, part: Index) -> list[Index]:
 
 
 def _cut(value: Value, row: tuple[Index, ...], loop: int, parts: int, ip: InsertionPoint) -> Value:
-    """An operand with a dimension of its own for parts, where `loop` walks it."""
+    """An operand with an additional dimension for parts, where `loop` indexes it."""
     if not any(index.loop == loop for index in row):
         return value
     shape: list[int] = []

@@ -70,7 +70,7 @@ class TileWriter:
         ]
 
     def _tile_loop(self, counts: Sequence[int], loops: ExitStack) -> Value:
-        """Every so many tiles of this DPU; returns the number of the tile."""
+        """Every n-th tile of this DPU; returns the number of the tile."""
         total = 1
         for count in counts:
             total *= count

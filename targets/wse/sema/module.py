@@ -204,7 +204,7 @@ class Module:
                 )
 
     def force_imports(self) -> None:
-        """Imported modules have effects of their own, also where nothing uses them."""
+        """Imported modules have effects even where nothing uses them."""
         for item in self.file.items:
             if (
                 isinstance(item, tree.Declaration)

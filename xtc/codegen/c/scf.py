@@ -77,7 +77,7 @@ def _carried(printer: Printer, init: Value) -> str:
 
 
 def _is_variable(value: Value) -> bool:
-    """Whether a loop around, or one before, carries the value in a variable of its own."""
+    """Whether a loop around, or one before, carries the value in its own variable."""
     if isinstance(value, BlockArgument):
         owner = value.owner.owner
         return bool(owner.operation.name == "scf.for") and value.arg_number > 0
@@ -106,7 +106,7 @@ def _is_hazard(variables: Sequence[str], values: Sequence[Expression]) -> bool:
 
 
 def _kept(printer: Printer, source: Value, value: Expression) -> Expression:
-    """The value in a variable of its own, which no assignment changes."""
+    """The value in a separate variable, which no assignment changes."""
     name = printer.names.declare("next#")
     printer.statement(f"const {printer.type_name(source)} {name} = {value.text};")
     return value.named(name)

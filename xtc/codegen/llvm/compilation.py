@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One compilation: an LLVM context of its own, a target machine, and the diagnostics they gave."""
+"""One compilation: an LLVM context, a target machine, and their diagnostics."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Unit:
         self._expect("verify", not broken, take_string(message.value))
 
     def _check_processors(self, module: c_void_p) -> None:
-        """A function may ask for a processor of its own, which LLVM does not check."""
+        """A function may ask for another processor, which LLVM does not check."""
         lib = llvm()
         function = lib.LLVMGetFirstFunction(module)
         while function:

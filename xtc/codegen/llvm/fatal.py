@@ -3,7 +3,7 @@
 
 Some IR that verifies has no machine code (an intrinsic that the processor lacks, a scalable vector
 without scalable registers). LLVM then calls its fatal error handler and, should that return, ends
-the process. So LLVM runs on a thread of its own, and a handler that is called there hands the
+the process. So LLVM runs on a separate thread, and a handler that is called there hands the
 reason to the waiting caller and never returns: the thread and its LLVM objects stay, asleep, for
 the rest of the process. What LLVM merely asserts still ends the process.
 """

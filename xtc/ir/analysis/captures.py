@@ -33,7 +33,7 @@ _REPEATED = (
     "ub.poison",
 )
 _ALLOCATIONS = ("memref.alloc", "memref.alloca")
-_CONSTANTS = ("memref.get_global",)  # nobody writes them, so it is as if nobody else read them
+_CONSTANTS = ("memref.get_global",)  # never written, so that other readers do not matter
 _DYNAMIC = -(2**63)
 
 

@@ -150,7 +150,7 @@ class Structured:
 def structured(op: Operation, destinations: int = 1) -> Structured | None:
     """The operation as a loop nest, or None where it is none that can be rewritten as such.
 
-    It has at most so many destinations.
+    It has at most `destinations` of them.
     """
     if not op.name.startswith("linalg.") or _destinations(op) > destinations:
         return None

@@ -33,7 +33,7 @@ class ElementwiseWriter:
         return make(*operands, ip=self.ip)
 
     def cast(self, make: Callable[..., Value], element: int | Type, value: Value) -> Value:
-        """A conversion, such as `arith.bitcast`, to an integer of so many bits or to a type."""
+        """A conversion, such as `arith.bitcast`, to a type, or to an integer of a width in bits."""
         return make(self._type(element), value, ip=self.ip)
 
     def number(self, value: int, bits: int) -> Value:

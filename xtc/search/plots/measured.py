@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and its results as plots read them: checked, for a database may come from anybody."""
+"""A run and its results as plots read them: checked, as a database may come from elsewhere."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Measured:
         return "GFLOP/s" if self.run.flops else "calls/s"
 
     def speed(self, seconds: float) -> float:
-        """The speed of a call that takes so many seconds."""
+        """The speed of a call that takes `seconds`."""
         return self.run.flops / seconds / _GIGA if self.run.flops else 1 / seconds
 
     @property

@@ -40,7 +40,7 @@ class Roofline:
     default: float | None
 
     def roof(self, intensity: float) -> float:
-        """GFLOP/s that peak and memory allow at so many operations a byte."""
+        """GFLOP/s that peak and memory allow at an intensity in operations per byte."""
         return self.peak if self.bandwidth is None else min(self.peak, self.bandwidth * intensity)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from xtc.search.space import Point, SearchSpace, key, some_points
 
 MAX_LISTED = 1 << 15
-"""Spaces of so many points are listed at once; larger ones are drawn from."""
+"""Spaces up to this size are listed at once; larger ones are sampled."""
 
 
 class Sampler(ABC):

@@ -23,7 +23,7 @@ _GRACE = 60.0  # seconds to start in, and to notice that a child is past its own
 
 
 class _Worker:
-    """One server, in a group of processes of its own."""
+    """One server, in a separate process group."""
 
     def __init__(self, module: str) -> None:
         self._process = subprocess.Popen(  # noqa: S603  this interpreter, on our own module
