@@ -59,9 +59,9 @@ class PlanMemory(Pass):
           %a = memref.alloc() : memref<128xi8>
           call @net.op.c(%x, %a); call @net.op.d(%a, %y)
     After:
-        memref.global @xtc_arena : memref<192xi8> = uninitialized
+        memref.global @net_arena : memref<192xi8> = uninitialized
         func.func @net() {
-          %arena = memref.get_global @xtc_arena
+          %arena = memref.get_global @net_arena
           %a = memref.view %arena[%c64][] : memref<192xi8> to memref<128xi8>
 
     Raises UserError for buffers whose size is known only at run time.
@@ -232,7 +232,7 @@ class _Rewrite:
         begin = InsertionPoint.at_block_begin(self.module.regions[0].blocks[0])
         align = IntegerAttr.get(IntegerType.get_signless(64), _ALIGN)
         nothing = Attribute.parse("unit")
-        memref.global_(ARENA, self.type, initial_value=nothing, alignment=align, ip=begin)
+        memref.global_(self.symbol, self.type, initial_value=nothing, alignment=align, ip=begin)
         arenas: dict[Operation, Value] = {}
         plan = []
         for buffer, offset in placed:
@@ -247,6 +247,10 @@ class _Rewrite:
             del self.entry.attributes["arg_attrs"]
 
     @property
+    def symbol(self) -> str:
+        return f"{symbol_of(self.entry)}{ARENA}"
+
+    @property
     def type(self) -> MemRefType:
         return MemRefType.get([self.nbytes], IntegerType.get_signless(8))
 
@@ -255,7 +259,7 @@ class _Rewrite:
         around = self.entry if alloc is None else _function_of(alloc)
         start = InsertionPoint.at_block_begin(around.regions[0].blocks[0])
         if around not in arenas:
-            arenas[around] = memref.get_global(self.type, ARENA, ip=start)
+            arenas[around] = memref.get_global(self.type, self.symbol, ip=start)
         place = InsertionPoint(_next(arenas[around].owner.operation))
         with place:
             view = memref.view(value.type, arenas[around], numbers.constant(offset), [])
