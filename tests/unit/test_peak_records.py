@@ -99,7 +99,11 @@ def test_a_rate_above_the_peak_has_it_measured_again() -> None:
     asked: list[str] = []
 
     def of(name: str, rate: float) -> Callable[[], float]:
-        return lambda: asked.append(name) or rate
+        def peak() -> float:
+            asked.append(name)
+            return rate
+
+        return peak
 
     low = measure(lambda: None, flops=1e3, peak=of("first", 1.0), peak_again=of("again", 1e15))
     assert asked == ["first", "again"]
