@@ -75,6 +75,8 @@ def offloaded(core: Core) -> Stage:
 def lowered(core: Core) -> Stage:
     """The llvm dialect, with indices as wide as the core's addresses."""
     contract = (ContractMultiplyAdds(),) if core.fma else ()
+    # LLVM has no code for maxima of float64 on cores of 32 bits.
+    expand = ("arith-expand",) if core.doubles and core.bits == 32 else ()
     # LLVM takes vectors apart where a core has none.
     split = (SplitVectors(bits=core.vector_bits),) if core.vector_bits else ()
     return Stage(
@@ -94,6 +96,7 @@ def lowered(core: Core) -> Stage:
             "canonicalize",
             *contract,
             *NO_BF16,
+            *expand,
             *TO_BRANCHES,
             *(TO_LLVM if core.bits == 64 else to_llvm(core.bits)),
         ),

@@ -190,6 +190,20 @@ def test_float64_without_instructions_is_refused_by_name() -> None:
         xtc.compile(gb.graph, "embedded", board=M4)
 
 
+@pytest.mark.slow
+def test_maxima_of_float64_have_code_where_the_core_has_float64(tmp_path: Path) -> None:
+    """Code alone: the simulator's core has no float64."""
+    path = tmp_path / "wide.yaml"
+    path.write_text(
+        "core: cortex-m7\nflash: {address: 0x08000000, bytes: 131072}\n"
+        "ram: {address: 0x20000000, bytes: 65536}\nclock_hz: 72000000\n"
+    )
+    with O.graph(name="wide") as gb:
+        O.reduce_max(O.tensor((16, 2), "float64"), axes=(1,), name="y")
+    with xtc.compile(gb.graph, "embedded", board=str(path)) as module:
+        assert "wide.op.y" in {s.name for s in module.artifact.manifest.memory.symbols}  # type: ignore[union-attr]
+
+
 def test_a_closed_or_empty_board_says_so() -> None:
     opened = EmbeddedBoard(M4)
     with pytest.raises(DeviceLost, match="has no program"):
