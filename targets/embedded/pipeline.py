@@ -76,7 +76,7 @@ def lowered(core: Core) -> Stage:
     """The llvm dialect, with indices as wide as the core's addresses."""
     contract = (ContractMultiplyAdds(),) if core.fma else ()
     # LLVM has no code for maxima of float64 on cores of 32 bits.
-    expand = ("arith-expand",) if core.doubles and core.bits == 32 else ()
+    expand = ("arith-expand",) if core.bits == 32 else ()
     # LLVM takes vectors apart where a core has none.
     split = (SplitVectors(bits=core.vector_bits),) if core.vector_bits else ()
     return Stage(
