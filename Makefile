@@ -33,7 +33,7 @@ title = @printf '== %s\n' '$@'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv links demo demo-text check check-fast check-long lint format types floors check-lit \
-  check-lit-fast check-lit-host check-lit-c unit unit-fast unit-long docs-paths update-checks docs clean
+  check-lit-fast check-lit-host check-lit-c check-lit-tile unit unit-fast unit-long docs-paths update-checks docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {sub("%", "<name>", $$1); \
@@ -98,6 +98,10 @@ check-lit-host: $(READY) ## lit tests of operators, passes, schedules, errors, c
 check-lit-c: $(READY) ## lit tests of the host's other code generator, C
 	$(title)
 	@$(LIT) $(TESTS)/targets/c
+
+check-lit-tile: $(READY) ## lit tests of tile kernels
+	$(title)
+	@$(LIT) $(TESTS)/tile
 
 check-lit-%: $(READY) ## lit tests of one target
 	$(title)

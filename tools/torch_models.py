@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import importlib
 import json
 import re
 import sys
@@ -58,7 +59,7 @@ def examples() -> dict[str, Callable[[], Example]]:
 
 def _importable(package: str) -> bool:
     try:
-        __import__(package)
+        importlib.import_module(package)
     except (ImportError, RuntimeError):  # RuntimeError: its compiled part fits another PyTorch
         return False
     return True

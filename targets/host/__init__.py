@@ -30,7 +30,11 @@ class HostTarget(ProgramTarget):
         from xtc_targets.host.pipeline import host_pipeline
 
         return host_pipeline(
-            options.machine, options.caches, options.codegen, parallel=options.is_parallel
+            options.machine,
+            options.caches,
+            options.codegen,
+            parallel=options.is_parallel,
+            profile=options.profile,
         )
 
     def check_offload(self, options: HostOptions) -> None:
@@ -104,7 +108,7 @@ class HostTarget(ProgramTarget):
         machine = options.machine
         if not machine.is_host:
             raise DeviceNotFound(f"code for {machine.triple} cannot run in this process")
-        return LocalHost(machine, options.threads or 1)
+        return LocalHost(machine, options.threads or threads_to_use({}))
 
     def unavailable(self) -> str | None:
         return None

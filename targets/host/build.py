@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 LIBRARY = "module.so"
 CONSTANTS = "constants.o"
+KERNELS = "kernels.json"
+"""The file with node and kernel of each call whose end a program records."""
+STAMPS = "xtc.stamps"
+"""The variable with the times, in nanoseconds of the monotonic clock."""
 EXTERNALS = "external_objects"
 """The key in a manifest's toolchain of how many objects define functions of the user's."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
+import json
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NoReturn
 
 from xtc.codegen.llvm import LoadedObjects, Machine
@@ -19,7 +20,7 @@ from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import HostRuntime, LoadedModule
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
-from xtc_targets.host.build import ARENAS, EXTERNALS, LIBRARY, RELEASE
+from xtc_targets.host.build import ARENAS, EXTERNALS, KERNELS, LIBRARY, RELEASE, STAMPS
 from xtc_targets.host.external_signature import STATUS
 from xtc_targets.host.pool import Pool, pool
 from xtc_targets.host.threads import threads_to_use
@@ -68,6 +69,22 @@ class HostModule:
         if self.artifact.manifest.returns_status:
             call = partial(_run, call, self.artifact)
         return call if self._status is None else partial(_checked, call, self._status)
+
+    @cached_property
+    def kernels(self) -> Sequence[tuple[str, str]]:
+        """Node and kernel of each call whose end the program records; none where it does not."""
+        if KERNELS not in self.artifact.manifest.files:
+            return ()
+        return [
+            (node, kernel) for node, kernel in json.loads(self.artifact.file(KERNELS).read_text())
+        ]
+
+    def stamps(self) -> list[int]:
+        """When the last call started and each kernel ended, in nanoseconds."""
+        if self._library is None:
+            _closed()
+        count = len(self.kernels) + 1
+        return list((ctypes.c_int64 * count).from_address(_address(self._library, STAMPS)))
 
     def set_address(self, variable: str, address: int) -> None:
         """Write an address into a variable of the code."""
@@ -176,6 +193,11 @@ class LocalHost(HostRuntime):
         from xtc_targets.host.peak import has_peak, peak_flops
 
         return peak_flops(dtype, self._cores()) if has_peak(dtype) else 0.0
+
+    def remeasured_peak_flops(self, dtype: str) -> float:
+        from xtc_targets.host.peak import has_peak, peak_flops
+
+        return peak_flops(dtype, self._cores(), again=True) if has_peak(dtype) else 0.0
 
     def memory_bandwidth(self) -> float:
         """The measured rate of as many cores reading at the same time."""

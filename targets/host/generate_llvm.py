@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from xtc.codegen.llvm import Machine, compile_ir
 from xtc.interfaces.target import BuildRequest
 from xtc.system.cores import usable_cores
 from xtc_targets.host import pool_library
-from xtc_targets.host.build import Code, toolchain
+from xtc_targets.host.build import KERNELS, Code, toolchain
 from xtc_targets.host.c_flags import machine_flags
 from xtc_targets.host.external_code import external_objects
 
@@ -40,6 +41,7 @@ class LlvmGenerator:
         return Code(
             self._objects(lowered, request.entry),
             _returns_status(lowered, request.entry),
+            sources=_recorded(lowered),
             beside=beside,
             externals=external_objects(lowered, self.machine, self._flags),
             constants=request.constants,
@@ -71,6 +73,14 @@ class LlvmGenerator:
     def toolchain(self) -> dict[str, str]:
         """What shapes the code."""
         return toolchain("llvm", self.machine, self.opt_level, self.threads)
+
+
+def _recorded(lowered: Operation) -> dict[str, str]:
+    """The list of the kernels whose ends the program records, where it does."""
+    from xtc_targets.host.passes.record_kernels import recorded_kernels
+
+    kernels = recorded_kernels(lowered)
+    return {KERNELS: json.dumps(list(kernels))} if kernels else {}
 
 
 def _arena_bytes(lowered: Operation) -> tuple[int, int] | None:

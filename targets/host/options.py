@@ -29,6 +29,7 @@ class HostOptions:
             decided where the code is loaded: XTC_THREADS, else the cores the process may use.
         l1_bytes: first-level data cache that default schedules reckon with; None is this machine's.
         l2_bytes: second-level cache of a core, likewise.
+        profile: record when each operator ends, for `Module.profile`, which sets it by itself.
     """
 
     triple: str | None = None
@@ -39,10 +40,15 @@ class HostOptions:
     threads: int | None = None
     l1_bytes: int | None = None
     l2_bytes: int | None = None
+    profile: bool = False
 
     def __post_init__(self) -> None:
         if self.opt_level not in (0, 1, 2, 3):
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
+        if self.profile and self.codegen == "c":
+            raise UserError(
+                "codegen='c' records no profile", hints=["profile it with codegen='llvm'"]
+            )
         if self.threads is not None:
             check_threads(self.threads)
         for name in ("l1_bytes", "l2_bytes"):

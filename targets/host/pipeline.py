@@ -42,6 +42,7 @@ from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
 from xtc_targets.host.passes.pass_workspaces import PassWorkspaces
 from xtc_targets.host.passes.plan_arena import PlanArena
+from xtc_targets.host.passes.record_kernels import RecordKernels
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
 from xtc_targets.host.passes.transpose_by_blocks import TransposeByBlocks
@@ -130,7 +131,7 @@ _BUFFERS = (
 OFFLOADED = Stage("offloaded")
 
 
-def _lowered_to_llvm(machine: Machine) -> Stage:
+def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
     return Stage(
         "lowered",
         (
@@ -173,22 +174,32 @@ def _lowered_to_llvm(machine: Machine) -> Stage:
             DefineArenas(huge_pages="linux" in machine.triple),
             # Calls of parallel bodies go through the pool, whose address the runtime writes.
             DispatchParallelCalls(),
+            *((RecordKernels(),) if profile else ()),
         ),
     )
 
 
 def host_pipeline(
-    machine: Machine, caches: Caches, codegen: Codegen = "llvm", *, parallel: bool = True
+    machine: Machine,
+    caches: Caches,
+    codegen: Codegen = "llvm",
+    *,
+    parallel: bool = True,
+    profile: bool = False,
 ) -> Pipeline:
-    """The stages after `source`; without `parallel`, one thread runs all loops."""
+    """The stages after `source`; without `parallel`, one thread runs all loops.
+
+    With `profile`, each operator is a function, and the program records when it ends.
+    """
     # First of all, so that the rest is done once for each kind of operator.
-    kernels = (OutlineKernels(),) if codegen == "llvm" else ()
+    outlined = OutlineKernels(at_least=1) if profile else OutlineKernels()
+    kernels = (outlined,) if codegen == "llvm" else ()
     # A body becomes a function before buffers are placed, so that those it allocates for every
     # iteration are moved out of the loop, but stay with the thread.
     outline = (OutlineParallelLoops(),) if parallel else ()
     bufferized = Stage("bufferized", (*TO_MEMREFS, *kernels, *outline, *_BUFFERS))
     scheduled = _scheduled(machine, caches, codegen, parallel=parallel)
-    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine)
+    lowered = _lowered_to_c(machine) if codegen == "c" else _lowered_to_llvm(machine, profile)
     return Pipeline((Stage("source"), scheduled, bufferized, OFFLOADED, lowered))
 
 

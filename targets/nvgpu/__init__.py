@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xtc.core.versions import toolchain_versions
 from xtc.interfaces.target import AcceleratorTarget
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline
 from xtc_targets.nvgpu.options import NvgpuOptions
 
@@ -33,6 +34,11 @@ class NvgpuTarget(AcceleratorTarget):
         from xtc_targets.nvgpu.pipeline import nvgpu_pipeline  # loads MLIR, which others need not
 
         return nvgpu_pipeline(options)
+
+    def tiles(self, options: NvgpuOptions) -> TileSupport:
+        from xtc_targets.nvgpu.tile_support import tile_support
+
+        return tile_support(options)
 
     def roundoff(self, options: NvgpuOptions) -> float:
         return 2.0**-11 if options.tf32 else 0.0

@@ -25,8 +25,11 @@ from xtc_targets.nvgpu.passes.distribute_threads import DistributeThreads
 from xtc_targets.nvgpu.passes.export_entries import ExportEntries
 from xtc_targets.nvgpu.passes.forward_stores import ForwardStores
 from xtc_targets.nvgpu.passes.group_contractions import GroupContractions
+from xtc_targets.nvgpu.passes.infer_tile_layouts import InferTileLayouts
+from xtc_targets.nvgpu.passes.lower_tiles import LowerTiles
 from xtc_targets.nvgpu.passes.place_shared_buffers import PlaceSharedBuffers
 from xtc_targets.nvgpu.passes.place_thread_buffers import PlaceThreadBuffers
+from xtc_targets.nvgpu.passes.place_tile_buffers import PlaceTileBuffers
 from xtc_targets.nvgpu.passes.prefetch_tiles import PrefetchTiles
 from xtc_targets.nvgpu.passes.reduce_in_blocks import ReduceInBlocks
 from xtc_targets.nvgpu.passes.schedule_contractions import ScheduleContractions
@@ -145,3 +148,19 @@ def nvgpu_pipeline(options: NvgpuOptions) -> Pipeline:
     """All stages, in order."""
     stages = offloaded(options), lowered(options.platform)
     return Pipeline((Stage("source"), scheduled(options), BUFFERIZED, *stages))
+
+
+def tile_pipeline(options: NvgpuOptions) -> Pipeline:
+    """All stages of tile kernels, in order."""
+    machine = options.machine
+    return Pipeline(
+        (
+            # Loops carry every variable that they may change; most of them do not.
+            Stage("source", ("canonicalize",)),
+            Stage("scheduled", (InferTileLayouts(),)),
+            # Conversions of layouts, which need shared memory too, are known now.
+            Stage("bufferized", (PlaceTileBuffers(machine.shared_bytes_block),)),
+            Stage("offloaded", (LowerTiles(), "canonicalize", "cse")),
+            lowered(options.platform),
+        )
+    )

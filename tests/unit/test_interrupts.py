@@ -56,7 +56,7 @@ def test_an_interrupt_leaves_nothing(codegen: str, tmp_path: Path, is_long: bool
         assert "KeyboardInterrupt" in said
         own = tmp_path / f"xtc-{os.geteuid()}"
         sweep(own)  # as the next process does: a lock can be left where it was being made
-        assert list(tmp_path.rglob("*")) == [own]
+        assert set(tmp_path.rglob("*")) <= {own}  # an early one comes before there is a folder
 
 
 class Interrupted(Exception):  # noqa: N818

@@ -221,3 +221,67 @@ def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path) -> None:
         except UserError:
             ended["error"] += 1
     assert min(ended.values()) > 20
+
+
+@pytest.mark.slow
+def test_an_input_is_the_state_that_an_output_updates() -> None:
+    nodes = [
+        helper.make_node("Concat", ["past", "x"], ["longer"], axis=0),
+        helper.make_node("Slice", ["longer", "one", "four"], ["present"]),
+        helper.make_node("ReduceSum", ["present", "zero"], ["y"], keepdims=0),
+    ]
+    proto = model(
+        nodes,
+        [info("x", [1, 2]), info("past", [3, 2])],
+        [info("y", None), info("present", None)],
+        initializer=[constant(n, [v], "int64") for n, v in (("zero", 0), ("one", 1), ("four", 4))],
+    )
+    read = xtc.from_onnx(proto, states={"past": "present"})
+    assert [given.name for given in read.inputs] == ["x"]
+    assert read.outputs == ("y",)
+    with xtc.compile(read, in_memory=True) as module:
+        found = [module(np.full((1, 2), number, np.float32))[0] for number in range(1, 6)]
+        assert found == [1, 3, 6, 9, 12]
+        assert list(module.state["past"][:, 0]) == [3, 4, 5]
+    with pytest.raises(UserError, match="the model has no output 'presents'"):
+        xtc.from_onnx(proto, states={"past": "presents"})
+
+
+def contributed(rng: np.random.Generator) -> Any:
+    """Operators that ONNX Runtime's optimiser writes, one after the other."""
+    constants = [
+        constant("bias", rng.standard_normal(16)),
+        constant("gamma", rng.standard_normal(16)),
+        constant("beta", rng.standard_normal(16)),
+        constant("square", rng.standard_normal((16, 16))),
+        constant("packed", rng.integers(0, 256, (6, 1, 8)), "uint8"),
+        constant("scales", rng.random((6, 1))),
+        constant("zeros", rng.integers(0, 256, (6, 1)), "uint8"),
+    ]
+    steps = [
+        ("BiasGelu", ["x", "bias"], ["a"], {}),
+        ("FastGelu", ["a", "bias"], ["b"], {}),
+        ("QuickGelu", ["b"], ["c"], {"alpha": 1.5}),
+        ("Gelu", ["c"], ["d"], {}),
+        ("FusedMatMul", ["d", "square"], ["e"], {"transB": 1, "alpha": 0.5}),
+        ("SkipLayerNormalization", ["e", "x", "gamma", "beta", "bias"], ["f", "", "", "s"], {}),
+        ("SkipSimplifiedLayerNormalization", ["f", "s", "gamma"], ["g"], {"epsilon": 1e-4}),
+        ("MatMulNBits", ["g", "packed", "scales", "zeros"], ["y"], {"K": 16, "N": 6, "bits": 4}),
+    ]
+    nodes = [
+        helper.make_node(operator, inputs, outputs, domain="com.microsoft", **attributes)
+        for operator, inputs, outputs, attributes in steps
+    ]
+    nodes[-1].attribute.append(helper.make_attribute("block_size", 16))
+    proto = model(nodes, [info("x", [2, 3, 16])], [info("y", None)], initializer=constants)
+    proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return proto
+
+
+def test_contributed_operators_mean_what_onnx_runtime_computes() -> None:
+    pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    rng = np.random.default_rng(0)
+    read = xtc.from_onnx(contributed(rng))
+    x = rng.standard_normal((2, 3, 16)).astype(np.float32)
+    wanted, _ = read.expected({"x": x})
+    np.testing.assert_allclose(read.graph.evaluate(x), wanted["y"], rtol=1e-3, atol=1e-4)

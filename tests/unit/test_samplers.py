@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,36 @@ def test_samplers_ask_for_several_before_they_are_told(large: SearchSpace) -> No
 def test_an_unknown_sampler_is_named(small: SearchSpace) -> None:
     with pytest.raises(UserError, match="did you mean 'random'"):
         sampler("randon", small, 0)
+
+
+def test_points_of_a_file_come_in_its_order(small: SearchSpace, tmp_path: Path) -> None:
+    """Columns in any order, others beside them, and a row without a point."""
+    points = [next(iter(small.points())), *reversed(list(small.points())[1:4])]
+    file = tmp_path / "points.csv"
+    names = ["kB", "iR", "jR"]
+    rows = [",".join(["ok", *(str(point[name]) for name in names)]) for point in points]
+    file.write_text("\n".join([f"status,{','.join(names)}", "default,,,", *rows, ""]))
+    searcher = sampler(str(file), small, 0)
+    asked = [searcher.ask() for _ in points]
+    assert [key(point) for point in asked if point] == [key(small.canonical(p)) for p in points]
+    assert searcher.ask() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("iR,jR\n999,1\n", r"points.csv:2: 'iR' cannot be 999"),
+        ("iR,jR\nmany,1\n", "'iR' cannot be many"),
+        ("x,y\n1,2\n", "has no points of this strategy"),
+        ("", "has no points of this strategy"),
+    ],
+)
+def test_other_files_are_refused(
+    small: SearchSpace, tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text(text)
+    with pytest.raises(UserError, match=message):
+        sampler(str(file), small, 0)
+    with pytest.raises(UserError, match="cannot read"):
+        sampler(str(tmp_path / "none.csv"), small, 0)

@@ -106,3 +106,24 @@ def test_unsupported_operators_are_listed_with_their_line() -> None:
 def test_what_is_no_program_is_refused() -> None:
     with pytest.raises(UserError, match="takes an exported program, not Linear"):
         xtc.from_torch(nn.Linear(2, 2))
+
+
+@pytest.mark.slow
+def test_a_buffer_that_is_changed_is_a_state() -> None:
+    class Cache(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("kept", torch.ones(4, 3))
+
+        def forward(self, x, position):  # type: ignore[no-untyped-def]
+            self.kept[position] = x
+            return self.kept.sum(0)
+
+    x, position = torch.full((1, 3), 5.0), torch.tensor([2])
+    graph = xtc.from_torch(torch.export.export(Cache(), (x, position)))
+    assert [str(state.name) for state, _ in graph.updates] == ["kept"]
+    with xtc.compile(graph, in_memory=True) as module:
+        for row, wanted in ((2, 8), (0, 12)):
+            found = module(x.numpy(), np.array([row]))
+            np.testing.assert_array_equal(found, np.full(3, wanted))
+        np.testing.assert_array_equal(module.state["kept"][:, 0], [5, 1, 5, 1])

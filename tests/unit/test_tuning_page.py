@@ -64,7 +64,7 @@ def test_tables_are_whole() -> None:
 
 
 def test_every_option_is_spoken_of() -> None:
-    usual = {"--help", "--quiet", "--target", "--dim", "--option", "--seed"}
+    usual = {"--help", "--quiet", "--target", "--dim", "--option", "--seed", "--value"}
     actions = [*_parser()._actions, *plot._parser()._actions]
     options = {name for action in actions for name in action.option_strings}
     long = {name for name in options if name.startswith("--")} - usual

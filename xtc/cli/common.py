@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from xtc.cli.named_shapes import is_named, named_graph
 from xtc.core import discover
 from xtc.core.errors import UserError, XtcError
 from xtc.core.extensions import extend, failure_of
@@ -74,6 +75,8 @@ def read_graph(
     `values` are those of a model's inputs that become constants. Raises UserError.
     """
     if not _is_file(path):
+        if is_named(str(path)):
+            return named_graph(str(path))
         raise UserError(f"there is no file {path}")
     if path.suffix == ".onnx":
         return from_onnx(path, values=values).bind(dims)
@@ -129,11 +132,28 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
     return found
 
 
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """What is compiled: a file, or an operator of a known shape."""
+    help = "an .onnx or .yaml file, or a .py that defines `graph`"
+    parser.add_argument("graph", type=Path, nargs="?", help=help)
+    parser.add_argument(
+        "--op",
+        metavar="KIND:NAME",
+        help="in place of a file an operator of a known shape, as conv2d:ResNet18_01",
+    )
+
+
+def chosen_graph(args: argparse.Namespace) -> Path:
+    """The file, or the name, of what is compiled. Raises UserError unless there is one of them."""
+    if (args.graph is None) == (args.op is None):
+        given = "neither a file nor --op" if args.op is None else "a file and --op"
+        raise UserError(f"{given} says what to compile", hints=["name one of them"])
+    return Path(args.op) if args.graph is None else Path(args.graph)
+
+
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what to compile and for what."""
-    parser.add_argument(
-        "graph", type=Path, help="an .onnx or .yaml file, or a .py that defines `graph`"
-    )
+    add_graph(parser)
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from xtc.cli.common import (
     add_compile_options,
+    chosen_graph,
     guarded,
     ir_options,
     parse_dims,
@@ -23,9 +24,23 @@ from xtc.cli.common import (
 )
 from xtc.core.errors import UserError
 from xtc.driver import prepare
+from xtc.driver.compile import Compilation
 from xtc.driver.folders import new_folder
+from xtc.driver.fused_operators import fused_operators
 from xtc.interfaces.artifact import Artifact
 from xtc.ir.pipeline import STAGES
+
+
+def _nests(compilation: Compilation) -> str:
+    """The loop nests of all operators, and which of them share their loops."""
+    schedule, fused = compilation.schedule, fused_operators(compilation)
+    lines = []
+    for name in schedule.names:
+        lines.append(f"{schedule[name]}\n")
+        if fused.get(name):
+            others = " and ".join(f"'{other}'" for other in fused[name])
+            lines.append(f"  note: fused with {others}\n")
+    return "".join(lines)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,7 +63,7 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     compilation = prepare(
-        read_graph(args.graph, parse_dims(args.dim), parse_values(args.value)),
+        read_graph(chosen_graph(args), parse_dims(args.dim), parse_values(args.value)),
         args.target,
         schedule=parse_schedule(args.schedule),
         ir=ir_options(args),
@@ -56,9 +71,7 @@ def run(argv: Sequence[str]) -> int:
         **parse_options(args.option, args.target),
     )
     if args.nest:
-        schedule = compilation.schedule
-        nests = [f"{schedule[name]}\n" for name in schedule.names]
-        write_output("".join(nests), args.output)
+        write_output(_nests(compilation), args.output)
     elif args.stage is not None:
         write_output(compilation.stage_text(args.stage), args.output)
     else:

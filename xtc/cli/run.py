@@ -6,9 +6,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from xtc.cli.common import (
     add_compile_options,
+    chosen_graph,
     guarded,
     parse_dims,
     parse_options,
@@ -30,6 +32,8 @@ def _parser() -> argparse.ArgumentParser:
     add_compile_options(parser)
     parser.add_argument("--check", action="store_true", help="compare with the NumPy meaning")
     parser.add_argument("--measure", action="store_true", help="time it")
+    parser.add_argument("--profile", action="store_true", help="show where its time goes")
+    parser.add_argument("--timeline", type=Path, help="write --profile's timeline, for Perfetto")
     parser.add_argument("--repeat", type=int, default=10, help="samples to take (default: 10)")
     parser.add_argument("--number", type=int, help="calls per sample (default: chosen)")
     parser.add_argument("--min-repeat-ms", type=float, default=0, help="shortest sample")
@@ -45,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
     with compile(
-        read_graph(args.graph, parse_dims(args.dim), parse_values(args.value)),
+        read_graph(chosen_graph(args), parse_dims(args.dim), parse_values(args.value)),
         args.target,
         schedule=parse_schedule(args.schedule),
         dump_dir=args.dump_dir,
@@ -64,7 +68,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _report(module: Module, args: argparse.Namespace) -> None:
-    if args.check or not args.measure:
+    profiled = args.profile or args.timeline is not None
+    if args.check or not (args.measure or profiled):
         for comparison in module.check(rtol=args.rtol, atol=args.atol, seed=args.seed):
             sys.stdout.write(f"check {comparison}\n")
         if args.graph.suffix == ".onnx":
@@ -78,6 +83,11 @@ def _report(module: Module, args: argparse.Namespace) -> None:
             seed=args.seed,
         )
         sys.stdout.write(f"measure {measurement}\n")
+    if profiled:
+        found = module.profile(repeat=args.repeat, seed=args.seed)
+        sys.stdout.write(found.table())
+        if args.timeline is not None:
+            found.save_timeline(args.timeline)
 
 
 def _check_file(module: Module, args: argparse.Namespace) -> None:

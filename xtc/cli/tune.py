@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xtc.cli.common import (
+    add_graph,
     add_load_option,
     add_target_options,
+    chosen_graph,
     guarded,
     parse_dims,
     parse_options,
@@ -42,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Search for fast schedules of a graph; `schedule='tuned'` uses the best one.",
     )
     add = parser.add_argument
-    add("graph", type=Path, nargs="?", help="an .onnx or .yaml file, or a .py that defines `graph`")
+    add_graph(parser)
     add("--target", default=DEFAULT_TARGET, help="what to compile for (default: %(default)s)")
     add("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a dimension")
     add("--value", action="append", default=[], metavar="INPUT=NUMBERS", help="of a model's input")
@@ -52,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--trials", type=int, help="how many candidates at most")
     add("--strategy", help=f"{', '.join(NAMES)}, or FILE.yaml (default: auto)")
     add("--operator", help="tune this operator alone")
-    add("--sampler", help=f"{', '.join(SAMPLERS)} (default: {usual.sampler})")
+    add("--sampler", help=f"{', '.join(SAMPLERS)}, or FILE.csv (default: {usual.sampler})")
     add("--seed", type=int, help="of sampler and sample data (default: 0)")
     add("--jobs", "-j", type=int, help="processes that compile (default: cores less one, 2 to 4)")
     add("--workers", help="number of processes, or dask://host:port, that measure")
@@ -73,10 +75,10 @@ def _parser() -> argparse.ArgumentParser:
 def run(argv: Sequence[str]) -> int:
     """The command on its arguments; returns the exit code. Raises XtcError."""
     args = _parser().parse_args(argv)
-    if args.graph is None:
+    if args.graph is None and args.op is None:
         return _look(args)
     settings, options = _settings(args), parse_options(args.option, args.target)
-    graph = read_graph(args.graph, parse_dims(args.dim), parse_values(args.value))
+    graph = read_graph(chosen_graph(args), parse_dims(args.dim), parse_values(args.value))
     if args.resume or args.replay is not None:
         _check_kept(args)
     if args.show:

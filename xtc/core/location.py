@@ -34,7 +34,7 @@ def user_location() -> SourceLocation | None:
         frame = frame.f_back
     if frame is None:
         return None
-    return SourceLocation(_shorten(frame.f_code.co_filename), frame.f_lineno)
+    return SourceLocation(shortened(frame.f_code.co_filename), frame.f_lineno)
 
 
 def _is_own(frame: FrameType) -> bool:
@@ -48,7 +48,7 @@ def _module(frame: FrameType) -> str:
     return str(getattr(spec, "name", None) or frame.f_globals.get("__name__", ""))
 
 
-def _shorten(file: str) -> str:
+def shortened(file: str) -> str:
     """Relative to the working directory where the file is below it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))

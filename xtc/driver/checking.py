@@ -12,6 +12,7 @@ from xtc.driver.arguments import empty_outputs
 from xtc.evaluate import Comparison, compare, rounding_noise, sample
 from xtc.evaluate.dtypes import kind_of
 from xtc.graph.graph import Graph
+from xtc.graph.reference import evaluate_step
 from xtc.interfaces.artifact import Manifest
 
 Array = np.ndarray[Any, Any]
@@ -45,15 +46,24 @@ def compared(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> list[Comparison]:
-    """One comparison per output, of the first run. Raises MismatchError where any run is wrong."""
-    names = [argument.name for argument in manifest.outputs]
-    precise = _reference(graph, inputs, names, precise=True)
-    rounded = _reference(graph, inputs, names, precise=False)
+    """One comparison per output and state, of the first run.
+
+    Raises MismatchError where any run is wrong.
+    """
+    names = [argument.name for argument in (*manifest.outputs, *manifest.states)]
+    precise = _reference(graph, inputs, precise=True)
+    rounded = _reference(graph, inputs, precise=False)
     noise = {name: rounding_noise(rounded[name], precise[name]) for name in names}
     found: list[list[Comparison]] = []
     for run in runs:
+        given = [
+            array.copy() if argument.state else array
+            for argument, array in zip(manifest.inputs, inputs, strict=True)
+        ]
         outputs = empty_outputs(manifest)
-        run(inputs, outputs)
+        run(given, outputs)
+        named = zip(manifest.inputs, given, strict=True)
+        states = [array for argument, array in named if argument.state]
         found.append(
             [
                 compare(
@@ -66,7 +76,7 @@ def compared(
                     noise=noise[name],
                     roundoff=roundoff,
                 )
-                for name, actual in zip(names, outputs, strict=True)
+                for name, actual in zip(names, (*outputs, *states), strict=True)
             ]
         )
         for comparison in found[-1]:
@@ -74,8 +84,6 @@ def compared(
     return found[0]
 
 
-def _reference(
-    graph: Graph, inputs: Sequence[Array], names: Sequence[str], *, precise: bool
-) -> Mapping[str, Array]:
-    expected = graph.evaluate(*inputs, precise=precise)
-    return expected if isinstance(expected, dict) else {names[0]: expected}
+def _reference(graph: Graph, inputs: Sequence[Array], *, precise: bool) -> Mapping[str, Array]:
+    outputs, states = evaluate_step(graph, inputs, {}, precise=precise)
+    return {**outputs, **states}

@@ -173,6 +173,11 @@ class Compilation:
         outputs = (_argument(tensor, "output") for tensor in self.graph.outputs)
         return (*inputs, *outputs)
 
+    def initial_states(self) -> dict[str, np.ndarray[Any, Any]]:
+        """What states are before the first call, by name, where that is not zeros."""
+        states = (state for state, _ in self.graph.updates)
+        return {str(s.name): s.initial for s in states if s.initial is not None}
+
     def constants(self) -> dict[str, np.ndarray[Any, Any]]:
         """The constants that travel beside the code, by symbol."""
         return {
@@ -326,4 +331,6 @@ def _runtimes(
 
 def _argument(tensor: Tensor, role: Any) -> Argument:
     place = str(tensor.placement) if tensor.placement else None
-    return Argument(str(tensor.name), tensor.dtype, tensor.type.sizes, role, place)
+    return Argument(
+        str(tensor.name), tensor.dtype, tensor.type.sizes, role, place, state=tensor.state
+    )

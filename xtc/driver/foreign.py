@@ -137,8 +137,11 @@ def parse_module(text: str, where: str) -> Operation:
     Schedules in it become text, which keeps the order that MLIR takes from dictionaries. Raises
     CompileError, with places in `where`, for text that is not valid.
     """
-    from xtc.ir.mlir import MLIRError, Module
+    from xtc.ir.mlir import Context, MLIRError, Module
+    from xtc.ir.tile_dialect import DIALECT, load_tile_dialect
 
+    if f'"{DIALECT}.' in text or f"#{DIALECT}." in text:
+        load_tile_dialect(Context.current)
     lifted, schedules = lift_schedules(text, where)
     try:
         module = Module.parse(lifted).operation

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.device_counters import count, device_of
-from xtc.driver.folders import new_folder
+from xtc.driver.folders import new_folder, separate_copy
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
 from xtc.driver.offloaded import load_artifact
+from xtc.driver.states import FILE as STATES
+from xtc.driver.states import States
 from xtc.driver.trust import check_trusted
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
@@ -32,6 +35,7 @@ from xtc.runtime import DeviceArray
 if TYPE_CHECKING:
     from xtc.driver.compile import Compilation
     from xtc.evaluate import Comparison, Measurement
+    from xtc.evaluate.profile import Profile
     from xtc.graph.graph import Graph
     from xtc.schedule import Schedule
 
@@ -52,6 +56,7 @@ class Module:
             is what the cache took, all there is for a module that comes from it; empty for one
             that was loaded.
         cached: whether the artefact was built before and comes from the cache.
+        state: arrays by name that stay between calls, and that calls update.
     """
 
     def __init__(
@@ -76,6 +81,8 @@ class Module:
         resources.callback(weakref.finalize(self, unload))
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")
+        self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
+        self._turns = RLock()  # one call at a time updates states
 
     @property
     def name(self) -> str:
@@ -111,9 +118,24 @@ class Module:
         """Run on arrays. Raises UserError where they do not fit the graph's inputs.
 
         Arguments that live on a device are device arrays, `device.array(values)`, and so are such
-        results; `result.numpy()` copies one to the host.
+        results; `result.numpy()` copies one to the host. States are updated.
         """
         self._calls.require_open()
+        if self.state:
+            with self._turns:
+                return self._call(args, out, self._with_states(arrays))
+        return self._call(args, out, arrays)
+
+    def _with_states(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        for name in arrays:
+            if name in self.state:
+                raise UserError(
+                    f"'{name}' is a state of '{self.name}', and no argument",
+                    hints=[f"set it before the call: module.state['{name}'] = array"],
+                )
+        return {**arrays, **self.state}
+
+    def _call(self, args: Sequence[Any], out: Any, arrays: Mapping[str, Any]) -> Any:
         inputs = bind_arguments(self.artifact.manifest, args, arrays, self.devices)
         with ExitStack() as undo:
             outputs = output_arrays(self.artifact.manifest, out, inputs, self.devices, undo)
@@ -135,8 +157,10 @@ class Module:
         """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
 
         Where samples reach long sums of floats, a second run is on samples of one sign: only a sum
-        that grows shows what its order loses. Returns one comparison per output, of the first run.
-        Raises MismatchError naming the worst element.
+        that grows shows what its order loses. Kernels on simulators run once more in a random
+        order, with late transfers and a watch for races. Returns one comparison per output, of the
+        first run, and per state for what it is afterwards; the module's own states are not
+        touched. Raises MismatchError naming the worst element, and DeviceFault.
         """
         from xtc.driver import checking
 
@@ -145,15 +169,33 @@ class Module:
         roundoff = 0.0 if self._compilation is None else self._compilation.roundoff
         manifest, graph = self.artifact.manifest, self.graph
 
-        def check(inputs: Sequence[Array]) -> list[Comparison]:
+        def check(inputs: Sequence[Array], *more: Callable[..., None]) -> list[Comparison]:
+            runs = [self._run, *more]
             return checking.compared(
-                graph, manifest, inputs, [self._run], roundoff=roundoff, rtol=rtol, atol=atol
+                graph, manifest, inputs, runs, roundoff=roundoff, rtol=rtol, atol=atol
             )
 
-        comparisons = check(inputs)
+        with self._disturbed() as disturbed:
+            comparisons = check(inputs, *(module._run for module in disturbed))
         if not args and not arrays and checking.sums_at_length(graph, inputs):
             check(checking.samples(manifest, seed, of_one_sign=True))
         return comparisons
+
+    @contextmanager
+    def _disturbed(self) -> Iterator[list[Module]]:
+        """This module on simulators that are as unkind as they may be; none without simulators."""
+        found = {name: device.disturbed() for name, device in self.devices.items()}
+        if not any(found.values()):
+            yield []
+            return
+        with ExitStack() as resources:
+            devices = dict(self.devices)
+            for name, device in found.items():
+                if device is not None:
+                    devices[name] = resources.enter_context(device)
+            copy = separate_copy(self.artifact, resources)
+            with Module(self._compilation, copy, self.host, devices, resources) as module:
+                yield [module]
 
     def _run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         with self._bound(inputs, outputs) as call:
@@ -206,10 +248,28 @@ class Module:
                 min_repeat_ms=min_repeat_ms,
                 counters=[name for name in counters if name not in own],
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
+                peak_again=lambda: self.runtime.remeasured_peak_flops(dtype),
                 modelled=self._modelled(call),
             )
             counted = count(call, own, devices)
         return replace(found, counters={**found.counters, **counted})
+
+    def profile(self, *args: Any, repeat: int = 20, seed: int = 0, **arrays: Any) -> Profile:
+        """Where the time of a call goes, on the arrays given or on samples.
+
+        The program is compiled once more so that each operator is a function, with a look at the
+        clock after each; `repeat` calls of it take turns with calls of this module. Raises
+        UserError for a module that was loaded, and where a target records no times.
+        """
+        from xtc.driver import profiling
+
+        self._calls.require_open()
+        if self._compilation is None:
+            raise self._no_graph()
+        inputs = self._inputs(args, arrays, seed)
+        outputs = empty_outputs(self.artifact.manifest)
+        with self._bound(inputs, outputs) as call:
+            return profiling.profile(self._compilation, call, (*inputs, *outputs), repeat)
 
     def ir(self, stage: str = "source") -> str:
         """The IR of a stage, or the generated code's text for "code"."""
@@ -218,7 +278,7 @@ class Module:
         return replace(self._compilation, runner=PassRunner()).stage_text(stage)
 
     def save(self, folder: str | Path) -> None:
-        """Copy the artefact to a new folder, whole or not at all; `xtc.load` reads it."""
+        """Copy the artefact and its states to a new folder, whole or not at all; see `xtc.load`."""
         source = self.artifact.folder
         if source is None:
             raise UserError(
@@ -226,6 +286,8 @@ class Module:
             )
         with new_folder(Path(folder)) as copy:
             shutil.copytree(source, copy, dirs_exist_ok=True)
+            if self.state:
+                self.state.save(copy / STATES)
 
     def close(self) -> None:
         """Release code, temporary files and a device that was opened for this module.
@@ -259,7 +321,8 @@ class Module:
 
         manifest = self.artifact.manifest
         if args or arrays or not manifest.inputs:
-            return host_arrays(manifest, args, arrays)
+            copies = {name: array.copy() for name, array in self.state.items()}
+            return host_arrays(manifest, args, {**copies, **arrays})
         return checking.samples(manifest, seed)
 
     def _modelled(self, call: Callable[[], None]) -> dict[str, float]:
@@ -319,7 +382,11 @@ def load(folder: str | Path, *devices: CommonRuntimeInterface, trust: bool = Fal
                 opened = discover.target(kind)
                 given[name] = resources.enter_context(opened.runtime(opened.options()))
         require_used(devices, given, f"'{artifact.manifest.entry}'")
-        return Module(None, artifact, host, given, resources)
+        module = Module(None, artifact, host, given, resources)
+        if module.state and (Path(folder) / STATES).exists():
+            module.state.load(Path(folder) / STATES)
+            module.state.begin_as_they_are()
+        return module
 
 
 def _program_runtime(

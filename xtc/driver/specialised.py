@@ -14,6 +14,7 @@ import numpy as np
 from xtc.core.call import match_names
 from xtc.core.errors import UserError
 from xtc.driver.module import Module
+from xtc.driver.states import States
 from xtc.graph.family import GraphFamily
 from xtc.graph.graph import Graph
 
@@ -62,6 +63,11 @@ class SpecialisedModule:
     def graph(self) -> Graph:
         """The graph of the latest call. Raises UserError before the first one."""
         return self._require_latest().graph
+
+    @property
+    def state(self) -> States:
+        """The states of the module that ran last. Raises UserError before the first call."""
+        return self._require_latest().state
 
     def _require_latest(self) -> Module:
         if self._latest is None:

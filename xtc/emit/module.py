@@ -144,7 +144,8 @@ def _global(emission: _Emission, tensor: Tensor) -> str:
 def _body(emission: _Emission) -> list[str]:
     graph, builder = emission.graph, emission.builder
     for position, tensor in enumerate(graph.inputs):
-        emission.values[tensor] = _load(builder, f"%arg{position}", tensor)
+        how = "restrict writable" if tensor.state else "restrict"
+        emission.values[tensor] = _load(builder, f"%arg{position}", tensor, how)
     for node in graph.nodes:
         _emit_node(emission, node)
     for position, tensor in enumerate(graph.outputs):
@@ -154,13 +155,30 @@ def _body(emission: _Emission) -> list[str]:
             f"bufferization.materialize_in_destination {value.ssa} in restrict writable "
             f"{destination} : ({tensor.type.mlir()}, {tensor.type.mlir('memref')}) -> ()"
         )
+    for state, result in graph.updates:
+        _update(emission, state, result)
     return builder.lines
 
 
-def _load(builder: LinalgBuilder, memref: str, tensor: Tensor) -> Value:
+def _update(emission: _Emission, state: Tensor, result: Tensor) -> None:
+    """Copy a state's next value; nothing is left of it where that was computed in place.
+
+    A copy of buffers, which stays behind all that reads the state: a destination of tensors would
+    be written as soon as possible.
+    """
+    memref, value = state.type.mlir("memref"), emission.values[result]
+    argument = f"%arg{emission.graph.inputs.index(state)}"
+    emission.builder.lines += [
+        f"%{state.name}.next = bufferization.to_buffer {value.ssa} read_only : "
+        f"{state.type.mlir()} to {memref}",
+        f"memref.copy %{state.name}.next, {argument} : {memref} to {memref}",
+    ]
+
+
+def _load(builder: LinalgBuilder, memref: str, tensor: Tensor, how: str = "restrict") -> Value:
     types = f"{tensor.type.mlir('memref')} to {tensor.type.mlir()}"
     ssa = f"%{tensor.name}.in"
-    builder.lines.append(f"{ssa} = bufferization.to_tensor {memref} restrict : {types}")
+    builder.lines.append(f"{ssa} = bufferization.to_tensor {memref} {how} : {types}")
     return Value(ssa, tensor.type)
 
 

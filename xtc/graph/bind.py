@@ -42,6 +42,9 @@ def bind_graph(graph: Graph, dims: Mapping[str, int]) -> Graph:
         inputs=tuple(_bind_leaf(tensor, dims, bound) for tensor in graph.inputs),
         outputs=tuple(bound[tensor] for tensor in graph.outputs),
         nodes=nodes,
+        updates=tuple(
+            (_bind_leaf(state, dims, bound), bound[value]) for state, value in graph.updates
+        ),
     )
 
 

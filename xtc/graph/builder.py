@@ -23,6 +23,7 @@ from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.placement import placement
 from xtc.graph.scalar_constant import is_number, number_array
+from xtc.graph.states import checked_update, make_state
 from xtc.graph.tensor import Tensor
 
 _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
@@ -38,6 +39,7 @@ class GraphBuilder:
     declared: list[Tensor] = field(default_factory=list)
     inputs: tuple[Tensor, ...] | None = None
     outputs: tuple[Tensor, ...] | None = None
+    updates: dict[Tensor, Tensor] = field(default_factory=dict)
     _graph: Graph | None = None
     _outer: GraphBuilder | None = None
     _entered: bool = False
@@ -146,16 +148,20 @@ def tensor(
     *,
     device: object = None,
     const: object = None,
+    state: bool = False,
     layout: Sequence[int] | None = None,
 ) -> Tensor:
-    """Declare a tensor: an input of the graphs that use it, or a constant.
+    """Declare a tensor: an input of the graphs that use it, a constant, or a state.
 
     Args:
         shape: sizes, 1 or more each; the first may be a name (a symbolic dimension).
         dtype: element type, a name such as "float32" or a NumPy type.
         name: unique in the graph; made up where None.
         device: where the tensor lives when a call starts; None is the host.
-        const: the value; the array is copied, so later changes to it change nothing.
+        const: the value, for a state the one before the first call, zeros where None; the array is
+            copied, so later changes to it change nothing.
+        state: whether it lives in the module between calls, each of which gives it the value that
+            `O.update` says. Callers do not pass it.
         layout: the order of its dimensions in memory, the outermost first. `(1, 0)` is an input
             whose array has the dimensions the other way round: its rows are the tensor's columns.
 
@@ -166,7 +172,10 @@ def tensor(
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
-        result = Tensor(name, type, placement(device), _const(const, type), where=where)
+        place, value = placement(device), _const(const, type)
+        result = Tensor(name, type, place, None if state else value, where=where)
+        if state:
+            make_state(result, value)
         if layout is not None:
             result.stored = _stored(result, layout)
     builder = _current.get()
@@ -181,6 +190,8 @@ def _stored(tensor: Tensor, layout: Sequence[int]) -> tuple[Tensor, tuple[int, .
     rank = tensor.type.rank
     if sorted(map(str, given)) != sorted(map(str, range(rank))):
         raise UserError(f"layout={layout!r} is no order of {rank} dimensions")
+    if tensor.state:
+        raise UserError("a state has no layout", hints=["declare it in the order wanted"])
     if tensor.const is not None:
         raise UserError("a constant has no layout", hints=["pass its array in the order wanted"])
     type = tensor.type.with_shape(tuple(tensor.type.shape[axis] for axis in given))
@@ -206,6 +217,17 @@ def outputs(*tensors: Tensor) -> None:
     """Say what the graph gives back; without it, every result that no operator uses."""
     builder = _open_builder("O.outputs")
     builder.outputs = _listed(tensors, "O.outputs", builder.outputs)
+
+
+def update(state: Tensor, value: Tensor) -> None:
+    """Say what a state is after a call; within the call it stays as it was.
+
+    Where nothing reads the old value afterwards, it is overwritten in place. Raises UserError where
+    `value` is of another type, or no result of this graph.
+    """
+    builder = _open_builder("O.update")
+    with located(user_location()):
+        builder.updates[state] = checked_update(state, value, builder.updates)
 
 
 def apply(
@@ -322,5 +344,6 @@ def _finish(builder: GraphBuilder) -> Graph:
         builder.declared,
         builder.inputs,
         builder.outputs,
+        builder.updates,
     )
     return Graph(*finished)

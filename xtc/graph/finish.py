@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from xtc.core.errors import UserError, located
 from xtc.core.location import SourceLocation
 from xtc.graph.names import check_function_name
 from xtc.graph.node import Node
+from xtc.graph.states import Updates, check_states
 from xtc.graph.tensor import Tensor
 
 
@@ -22,6 +23,7 @@ class FinishedGraph(NamedTuple):
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     nodes: tuple[Node, ...]
+    updates: Updates
 
 
 def finish_graph(
@@ -31,6 +33,7 @@ def finish_graph(
     declared: Sequence[Tensor],
     inputs: Sequence[Tensor] | None,
     outputs: Sequence[Tensor] | None,
+    updates: Mapping[Tensor, Tensor] | None = None,
 ) -> FinishedGraph:
     """The graph of `nodes`, in the order written. Raises UserError where it is not sound."""
     with located(where):
@@ -38,16 +41,23 @@ def finish_graph(
         if not nodes:
             raise UserError(f"graph '{name}' has no operator")
         used = dict.fromkeys(tensor for node in nodes for tensor in node.inputs)
-        chosen_outputs = tuple(outputs) if outputs is not None else _unused_results(nodes, used)
+        kept = dict(updates or {})
+        known = {*used, *kept.values()}
+        chosen_outputs = tuple(outputs) if outputs is not None else _unused_results(nodes, known)
         _check_outputs(chosen_outputs, nodes)
-        _check_all_needed(nodes, chosen_outputs)
+        _check_all_needed(nodes, (*chosen_outputs, *kept.values()))
+        check_states(used, kept)
         chosen_inputs = _choose_inputs(used, inputs)
         _check_used([*declared, *(inputs or ())], used)
         named = _name_tensors([*chosen_inputs, *used, *(node.output for node in nodes)])
     for node in nodes:
         node.inputs = tuple(named[tensor] for tensor in node.inputs)
     return FinishedGraph(
-        name, tuple(named[tensor] for tensor in chosen_inputs), chosen_outputs, tuple(nodes)
+        name,
+        tuple(named[tensor] for tensor in chosen_inputs),
+        chosen_outputs,
+        tuple(nodes),
+        tuple((named[state], value) for state, value in kept.items()),
     )
 
 
@@ -60,9 +70,11 @@ def _is_input(tensor: Tensor) -> bool:
 
 
 def _choose_inputs(used: Iterable[Tensor], inputs: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
-    needed = tuple(tensor for tensor in used if _is_input(tensor))
+    leaves = [tensor for tensor in used if _is_input(tensor)]
+    needed = tuple(tensor for tensor in leaves if not tensor.state)
+    states = tuple(tensor for tensor in leaves if tensor.state)
     if inputs is None:
-        return needed
+        return (*needed, *states)
     for tensor in inputs:
         if not _is_input(tensor):
             raise UserError(
@@ -78,7 +90,7 @@ def _choose_inputs(used: Iterable[Tensor], inputs: Sequence[Tensor] | None) -> t
         raise UserError(
             f"{_label(missing[0])} is used but not among the inputs", where=missing[0].where
         )
-    return tuple(inputs)
+    return (*inputs, *(tensor for tensor in states if tensor not in given))
 
 
 def _check_outputs(outputs: Sequence[Tensor], nodes: Sequence[Node]) -> None:

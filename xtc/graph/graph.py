@@ -15,6 +15,7 @@ from xtc.graph.bind import bind_graph
 from xtc.graph.node import Node
 from xtc.graph.placement import Placement
 from xtc.graph.reference import evaluate_graph
+from xtc.graph.states import Updates
 from xtc.graph.tensor import Tensor
 
 
@@ -27,12 +28,14 @@ class Graph:
         inputs: tensors the caller passes, in order.
         outputs: tensors the caller gets back, in order.
         nodes: operators in topological order.
+        updates: states, which are the last inputs, each with the result that it is after a call.
     """
 
     name: str
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     nodes: tuple[Node, ...] = field(repr=False)
+    updates: Updates = ()
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
@@ -126,8 +129,10 @@ class Graph:
         ins = ", ".join(str(tensor) for tensor in self.inputs)
         constants = [f"  {tensor} = const{_const_text(tensor)}" for tensor in self.constants]
         body = [f"  {node}" for node in self.nodes]
+        updates = [f"  update %{state.name} = %{value.name}" for state, value in self.updates]
         results = ", ".join(f"%{tensor.name}" for tensor in self.outputs)
-        lines = [f"graph {self.name}({ins}) {{", *constants, *body, f"  return {results}", "}"]
+        end = [f"  return {results}", "}"]
+        lines = [f"graph {self.name}({ins}) {{", *constants, *body, *updates, *end]
         return "\n".join(lines)
 
     def __eq__(self, other: object) -> bool:

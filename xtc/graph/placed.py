@@ -33,4 +33,5 @@ def placed_on(graph: Graph, place: Placement) -> Graph:
         moved[node.output] = output
     nodes = tuple(producer for node in graph.nodes if (producer := moved[node.output].producer))
     outputs = tuple(moved[tensor] for tensor in graph.outputs)
-    return replace(graph, outputs=outputs, nodes=nodes)
+    updates = tuple((state, moved[value]) for state, value in graph.updates)
+    return replace(graph, outputs=outputs, nodes=nodes, updates=updates)

@@ -22,6 +22,20 @@ def evaluate_graph(
     graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any], *, precise: bool
 ) -> dict[str, Array]:
     """Outputs by name; see `Graph.evaluate`."""
+    outputs, _ = evaluate_step(graph, args, arrays, precise=precise)
+    return outputs
+
+
+def evaluate_step(
+    graph: Graph, args: Sequence[Any], arrays: Mapping[str, Any], *, precise: bool
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Outputs by name, and what states are afterwards; those not given begin as at first."""
+    begun = {
+        str(state.name): initial_value(state)
+        for state, _ in graph.updates
+        if len(args) < len(graph.inputs)
+    }
+    arrays = {**begun, **arrays}
     names = [str(tensor.name) for tensor in graph.inputs]
     given = match_names(f"graph '{graph.name}'", names, args, arrays)
     given = {name: _as_array(value, name) for name, value in given.items()}
@@ -38,7 +52,15 @@ def evaluate_graph(
         for node in graph.nodes:
             result = node.op.reference(*(values[tensor] for tensor in node.inputs))
             values[node.output] = _as_operand(result, node.output.type, precise)
-    return {str(tensor.name): values[tensor] for tensor in graph.outputs}
+    outputs = {str(tensor.name): values[tensor] for tensor in graph.outputs}
+    return outputs, {str(state.name): values[value] for state, value in graph.updates}
+
+
+def initial_value(state: Tensor) -> Array:
+    """What a state is before the first call."""
+    if state.initial is not None:
+        return state.initial
+    return np.zeros(state.type.sizes, state.element.numpy)
 
 
 def _as_array(value: Any, name: str) -> Array:

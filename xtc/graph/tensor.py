@@ -31,6 +31,8 @@ class Tensor:
         const: the value, where it is known when the graph is written.
         producer: the node that computes it, None for inputs and constants.
         where: the user's line.
+        state: whether an input lives in the module between calls, which update it.
+        initial: what a state is before the first call; None for zeros.
         stored: of a tensor with a layout, how it lies in memory, and the order of its dimensions
             there: an input of the permuted shape.
     """
@@ -41,6 +43,8 @@ class Tensor:
     const: np.ndarray | None = field(default=None, repr=False)
     producer: Node | None = field(default=None, repr=False)
     where: SourceLocation | None = field(default=None, repr=False)
+    state: bool = False
+    initial: np.ndarray | None = field(default=None, repr=False)
     stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}

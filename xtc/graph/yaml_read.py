@@ -17,6 +17,7 @@ from xtc.graph.node import Node
 from xtc.graph.operator import Operator
 from xtc.graph.order import CyclicError, topological
 from xtc.graph.placement import Placement
+from xtc.graph.states import checked_update, make_state
 from xtc.graph.tensor import Tensor
 from xtc.graph.yaml_fields import checked_name, fields, items, scalar, text
 from xtc.graph.yaml_parts import (
@@ -30,7 +31,7 @@ from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 
 LIMITS = Limits(text=64 << 20, depth=32, values=1 << 20, scalar=1 << 10)
 """What a graph file may have at most."""
-_LONG_KEYS = frozenset({"data"})
+_LONG_KEYS = frozenset({"data", "initial"})
 
 
 def read_document(text: str, file: str) -> Tree:
@@ -49,16 +50,17 @@ def read_graph(tree: Tree, folder: Path | None) -> FinishedGraph:
         tree,
         "a graph file",
         (FORMAT_KEY, "name", "nodes", "outputs"),
-        ("inputs", "constants", "constants_file"),
+        ("inputs", "constants", "constants_file", "updates"),
     )
     reader = _Reader()
-    inputs = [reader.declare(item, "an input") for item in items(top.get("inputs"), "inputs")]
+    inputs = [reader.input(item) for item in items(top.get("inputs"), "inputs")]
     constants = reader.constants(top.get("constants"), top.get("constants_file"), folder)
     nodes = reader.nodes(items(top["nodes"], "nodes"))
     outputs = reader.outputs(top["outputs"])
+    updates = reader.updates(top.get("updates"))
     graph_name = checked_name(top["name"], "a graph")
     return finish_graph(
-        graph_name, top["name"].where, nodes, [*inputs, *constants], inputs, outputs
+        graph_name, top["name"].where, nodes, [*inputs, *constants], inputs, outputs, updates
     )
 
 
@@ -115,6 +117,31 @@ class _Reader:
         )
         self.tensors[str(tensor.name)] = tensor
         return tensor
+
+    def input(self, tree: Tree) -> Tensor:
+        tensor = self.declare(tree, "an input", ("state", "initial"))
+        if isinstance(tree, Map) and "state" in tree.items:
+            found = scalar(tree.items["state"], "whether an input is a state")
+            if not isinstance(found, bool):
+                raise UserError(f"state is true or false, not {found!r}", where=tree.where)
+            data = tree.items.get("initial")
+            with located(tree.where):
+                if found:
+                    make_state(tensor, None if data is None else constant_data(data, tensor.type))
+        return tensor
+
+    def updates(self, tree: Tree | None) -> dict[Tensor, Tensor]:
+        found: dict[Tensor, Tensor] = {}
+        if tree is None:
+            return found
+        if not isinstance(tree, Map):
+            raise UserError("updates are a mapping of states to results", where=tree.where)
+        for name, item in tree.items.items():
+            with located(item.where):
+                state = self.tensor(name, tree.keys[name])
+                value = self.tensor(text(item, "the name of a result"), item.where)
+                found[state] = checked_update(state, value, found)
+        return found
 
     def constants(self, tree: Tree | None, file: Tree | None, folder: Path | None) -> list[Tensor]:
         trees = items(tree, "constants")

@@ -21,6 +21,7 @@ def from_onnx(
     *,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
+    states: Mapping[str, str] | None = None,
     device: object = None,
 ) -> OnnxModel:
     """The model in an ONNX file.
@@ -30,6 +31,8 @@ def from_onnx(
         dims: sizes of free dimensions, by the names that the file has for them; a dimension
             without a name is called after its input and its number: "x_0".
         values: arrays or numbers of inputs that become constants, by name.
+        states: names of inputs that stay in the module between calls, as the cache of a language
+            model, each with the name of the output that it is in the next call.
         device: where all operators run; inputs and outputs live on the host.
 
     Raises UserError where the package `onnx` is missing, the file is no model, or an input is of a
@@ -45,7 +48,7 @@ def from_onnx(
             "xtc.from_onnx needs the package onnx", hints=["pip install 'onnx>=1.21'"]
         ) from None
     proto, file = load_model(source)
-    return model_of(proto, file, dims or {}, values or {}, device)
+    return model_of(proto, file, dims or {}, values or {}, states or {}, device)
 
 
 def from_yaml(path: str | Path) -> Graph:

@@ -19,14 +19,17 @@ def finish(
     results: Sequence[Tensor],
     leaves: Sequence[Tensor],
     device: object = None,
+    updates: Sequence[tuple[Tensor, Tensor]] = (),
 ) -> None:
     """Make `results` the outputs of the open graph, under `names`; its inputs are among `leaves`.
 
     All operators run on `device`; inputs and outputs live on the host. An output that is an input,
     a constant or another output is copied. Inputs that nothing uses are no inputs of the graph.
+    `updates` are states among the leaves, each with what it is after a call.
     """
-    nodes, found = simplified(builder.nodes, results)
+    nodes, found = simplified(builder.nodes, [*results, *(value for _, value in updates)])
     builder.replace(nodes)
+    found, nexts = found[: len(results)], found[len(results) :]
     taken: set[Tensor] = set()
     outputs = []
     for name, tensor in zip(names, found, strict=True):
@@ -35,7 +38,9 @@ def finish(
         tensor.name = plain_name(name, {str(other.name) for other in (*taken, *leaves)})
         taken.add(tensor)
         outputs.append(tensor)
-    prune(builder, outputs)
+    for (state, _), value in zip(updates, nexts, strict=True):
+        O.update(state, value if value.producer else O.reshape(value, value.shape))
+    prune(builder, [*outputs, *builder.updates.values()])
     O.outputs(*outputs)
     place = placement(device)
     for node in builder.nodes:

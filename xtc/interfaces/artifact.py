@@ -35,6 +35,7 @@ class Argument:
         device: name of the device on which the caller's buffer lives, None for the host.
         symbol: of the program, where the array lies at a fixed address; "" where the caller passes
             the address.
+        state: whether it lives in the module between calls; the function reads and writes it.
         shards: in how many parts along its first dimension it lies in the device's memories; 0
             where each of them has all of it.
     """
@@ -46,6 +47,7 @@ class Argument:
     device: str | None = None
     symbol: str = ""
     shards: int = 0
+    state: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -84,6 +86,11 @@ class Manifest:
     def inputs(self) -> tuple[Argument, ...]:
         """Arguments the function reads."""
         return tuple(argument for argument in self.arguments if argument.role == "input")
+
+    @property
+    def states(self) -> tuple[Argument, ...]:
+        """Inputs that live in the module between calls."""
+        return tuple(argument for argument in self.inputs if argument.state)
 
     @property
     def outputs(self) -> tuple[Argument, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from typing_extensions import Self
 
@@ -35,6 +35,24 @@ class HostCode(LoadedModule, Protocol):
 
     def set_address(self, variable: str, address: int) -> None:
         """Write an address into a variable of the code. Raises ArtifactError where it has none."""
+
+
+@runtime_checkable
+class RecordedKernels(Protocol):
+    """Code that records when its kernels end.
+
+    Attributes:
+        threads: that its parallel loops use.
+    """
+
+    threads: int
+
+    @property
+    def kernels(self) -> Sequence[tuple[str, str]]:
+        """Graph node and function of each kernel, in the order of the calls."""
+
+    def stamps(self) -> Sequence[int]:
+        """When the last call started and when each kernel ended, in nanoseconds."""
 
 
 class CommonRuntimeInterface(ABC):
@@ -78,6 +96,10 @@ class CommonRuntimeInterface(ABC):
     @abstractmethod
     def peak_flops(self, dtype: str) -> float:
         """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
+
+    def remeasured_peak_flops(self, dtype: str) -> float:
+        """As `peak_flops`, measured anew where it is measured: for a rate that passed it."""
+        return self.peak_flops(dtype)
 
     def memory_bandwidth(self) -> float:
         """The rate of reading main memory in bytes per second, measured; 0 where not known."""
@@ -205,6 +227,14 @@ class AcceleratorDevice(CommonRuntimeInterface):
     @abstractmethod
     def deinit_device(self) -> None:
         """Give the device back, its memory and modules included."""
+
+    def disturbed(self) -> AcceleratorDevice | None:
+        """A simulator like this one that is as unkind as the machine may be; None for a machine.
+
+        What runs at the same time runs in a random order, transfers come as late as they can, and
+        races are faults, as far as the simulator can do that. It is not open yet.
+        """
+        return None
 
     @abstractmethod
     def load_module(self, image: bytes) -> Any:

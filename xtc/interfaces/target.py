@@ -15,6 +15,7 @@ from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.offload import Offload
 from xtc.interfaces.options import options_of_device
 from xtc.interfaces.runtime import AcceleratorDevice, CommonRuntimeInterface, ProgramRuntime
+from xtc.interfaces.tile_support import TileSupport
 from xtc.ir.pipeline import Pipeline, Step
 
 if TYPE_CHECKING:
@@ -179,6 +180,10 @@ class AcceleratorTarget(Target):
         They see functions on buffers, before these are the device's, and write `xtc.shards`.
         """
         return ()
+
+    def tiles(self, options: Any) -> TileSupport | None:
+        """What it offers for tile kernels; None where it runs none."""
+        return None
 
     def roundoff(self, options: Any) -> float:
         """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""

@@ -31,6 +31,10 @@ ARENA = "xtc.arena"
 """Array of two integers on the allocation that a network's buffers share: its bytes, and the most
 that are alive at the same time. Written by plan-arena, read by keep-arenas."""
 
+PROFILE = "xtc.profile"
+"""Array of pairs of strings on a module: node and kernel of each call whose end it records. Written
+by record-kernels, read when the artefact is built."""
+
 # --- Schedules ---------------------------------------------------------------------------------
 
 LOOP_DIMS = "loop.dims"
@@ -159,6 +163,12 @@ PACKED = "xtc.packed"
 """Dictionary on the module, `{w.packed0 = [@w, memref<2x256x32xf32, strided<[32, 64, 1]>>]}`: for
 each packed constant the constant that it copies, and the strided view in whose order. Written by
 pack-constants, read when constants are written to a file."""
+
+# --- Tile kernels ------------------------------------------------------------------------------
+
+WARPS = "xtc.warps"
+"""Integer on a function: it is a tile kernel, whose blocks have this many warps. Written when a
+kernel is transcribed, read by passes over the dialect `tile`."""
 
 # --- Marks: within one pass --------------------------------------------------------------------
 

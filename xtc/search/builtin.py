@@ -7,13 +7,14 @@ of the target, such as `REGISTERS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.interfaces.target import THREADS
 from xtc.loops import Space as LoopSpace
+from xtc.search.axes import Axes, Draft
+from xtc.search.schemes import FAMILY, scheme, scheme_of
 from xtc.search.strategy import Strategy
 
 _SPARE = 4  # vector registers that hold no sums: a row of one operand and elements of the other
@@ -21,95 +22,12 @@ _MOST_VECTORS = 4  # vectors beside each other in a register tile
 _MOST_ROWS = 16
 _PARALLEL_FLOPS = 1 << 21  # below, threads are not worth waking
 _SERIAL_FLOPS = 1 << 25  # from here on, they are
-Nest = list[str]
 
 
-@dataclass(frozen=True)
-class Axes:
-    """The axes of an operator by what they are good for; those of size 1 need no loops.
-
-    Attributes:
-        outer: axes of the result that only loops run over.
-        row: the axis of the result whose iterations are unrolled, or None.
-        column: the last axis of the result: along it vectors lie.
-        sums: axes that are summed over, the innermost last.
-        computed: operands that can be fused.
-        operands: how many there are.
-    """
-
-    outer: tuple[str, ...]
-    row: str | None
-    column: str
-    sums: tuple[str, ...]
-    computed: tuple[int, ...]
-    operands: int = 0
-
-    @staticmethod
-    def of(space: LoopSpace) -> Axes | None:
-        """The axes of an operator; None for one whose result is a single number."""
-        free = [axis.name for axis in space.axes if not axis.reduction]
-        if not free:
-            return None
-        sums = [axis.name for axis in space.axes if axis.reduction]
-        long = [name for name in free[:-1] if space.size(name) > 1]
-        long_sums = [name for name in sums if space.size(name) > 1] or sums[-1:]
-        row = long[-1] if long else None
-        return Axes(
-            tuple(long[:-1]), row, free[-1], tuple(long_sums), space.computed, space.operands
-        )
-
-    @property
-    def rows(self) -> Nest:
-        """The loop over rows, where there is one."""
-        return [self.row] if self.row else []
-
-    @property
-    def tile(self) -> Nest:
-        """The innermost loops: a tile that stays in registers."""
-        rows = [f"{self.row}#{self.row}R=unroll"] if self.row else []
-        return [*rows, f"{self.column}#{self.column}R=vectorize"]
-
-
-@dataclass
-class _Draft:
-    """A strategy in the making."""
-
-    parameters: dict[str, Any] = field(default_factory=dict)
-    constraints: list[str] = field(default_factory=list)
-    nests: list[Nest] = field(default_factory=list)
-
-    def data(
-        self, name: str, sums: Sequence[str], *, parallel: bool, serial: bool
-    ) -> dict[str, Any]:
-        nests = [_parallel(nest, sums) for nest in self.nests] if parallel else []
-        nests += self.nests if serial else []
-        used = {
-            name
-            for name in self.parameters
-            if any(f"#{name}" in item.replace("=", " ").split(" ")[0] for n in nests for item in n)
-        }
-        parameters = {name: values for name, values in self.parameters.items() if name in used}
-        return {
-            "name": name,
-            "parameters": parameters,
-            "constraints": self.constraints,
-            "nests": nests,
-        }
-
-
-def _parallel(nest: Nest, sums: Sequence[str]) -> Nest:
-    """The nest with its outermost loop on threads, and with the next one, where both are plain."""
-    first, second, *rest = nest
-    marked = f"{first}{',' if '=' in first else '='}parallelize"
-    if not set("=#") & set(first + second) and second not in sums and rest:
-        second = f"{second}=parallelize"
-    return [marked, second, *rest]
-
-
-def _registers(axes: Axes) -> _Draft:
+def _registers(axes: Axes) -> Draft:
     """Parameters of a register tile."""
     column, row = axes.column, axes.row
-    draft = _Draft()
+    draft = Draft()
     if row:
         draft.parameters[f"{row}R"] = {"range": [1, f"min({row}, {_MOST_ROWS})"]}
     draft.parameters[f"{column}R"] = _vectors(column, _MOST_VECTORS)
@@ -123,7 +41,7 @@ def _vectors(column: str, most: int) -> dict[str, Any]:
     return {"powers": f"{most} * V", "from": "V", "to": f"min({column}, {most} * V)"}
 
 
-def tile3d(axes: Axes) -> _Draft:
+def tile3d(axes: Axes) -> Draft:
     """A register tile inside of loops over whole axes, in several orders."""
     draft, tile = _registers(axes), axes.tile
     rows, column, sums, outer = axes.rows, axes.column, axes.sums, axes.outer
@@ -135,7 +53,7 @@ def tile3d(axes: Axes) -> _Draft:
     return draft
 
 
-def tile4d(axes: Axes) -> _Draft:
+def tile4d(axes: Axes) -> Draft:
     """As tile3d, with the innermost sum in blocks that stay in a cache."""
     draft = _registers(axes)
     if not axes.sums:
@@ -150,7 +68,7 @@ def tile4d(axes: Axes) -> _Draft:
     return draft
 
 
-def packed(axes: Axes) -> _Draft:
+def packed(axes: Axes) -> Draft:
     """Blocks copied to dense buffers, as BLIS does: panels of the second operand, then the first.
 
     F. G. Van Zee, R. A. van de Geijn: BLIS: A Framework for Rapidly Instantiating BLAS
@@ -179,7 +97,7 @@ def packed(axes: Axes) -> _Draft:
     return draft
 
 
-def elementwise(axes: Axes) -> _Draft:
+def elementwise(axes: Axes) -> Draft:
     """Vectors along the last axis; rows unrolled; what computes an operand fused into the rows."""
     draft = _registers(axes)
     draft.parameters[f"{axes.column}R"] = _vectors(axes.column, 4 * _MOST_VECTORS)
@@ -194,10 +112,10 @@ def elementwise(axes: Axes) -> _Draft:
     return draft
 
 
-def reduction(axes: Axes) -> _Draft:
+def reduction(axes: Axes) -> Draft:
     """Sums over the last axis of an operand: several rows at once, the sum in blocks."""
     column, sums, outer = axes.column, axes.sums, [*axes.outer, *axes.rows]
-    draft = _Draft()
+    draft = Draft()
     draft.parameters[f"{column}R"] = {"range": [1, f"min({column}, {_MOST_ROWS})"]}
     draft.nests = [[*outer, column, *sums, f"{column}#{column}R=unroll"]]
     if sums:
@@ -207,10 +125,10 @@ def reduction(axes: Axes) -> _Draft:
     return draft
 
 
-def _contraction(axes: Axes) -> _Draft:
+def _contraction(axes: Axes) -> Draft:
     """All that is good for products: plain, in blocks, packed."""
     drafts = [tile3d(axes), tile4d(axes), packed(axes)]
-    merged = _Draft()
+    merged = Draft()
     for draft in drafts:
         merged.parameters |= draft.parameters
         known = merged.constraints
@@ -219,7 +137,7 @@ def _contraction(axes: Axes) -> _Draft:
     return merged
 
 
-_MAKERS: dict[str, Callable[[Axes], _Draft]] = {
+_MAKERS: dict[str, Callable[[Axes], Draft]] = {
     "tile3d": tile3d,
     "tile4d": tile4d,
     "packed": packed,
@@ -227,7 +145,7 @@ _MAKERS: dict[str, Callable[[Axes], _Draft]] = {
     "elementwise": elementwise,
     "reduction": reduction,
 }
-NAMES = ("auto", *_MAKERS)
+NAMES = ("auto", *_MAKERS, *FAMILY)
 
 
 def builtin(
@@ -237,15 +155,18 @@ def builtin(
 
     Raises UserError for an unknown name, and where the strategy has nothing for these axes.
     """
-    if name not in NAMES:
+    full = scheme_of(name)
+    if name not in NAMES and full is None:
         raise UserError(
             f"there is no strategy '{name}'",
             notes=["a strategy of your own is a file: --strategy FILE.yaml"],
             hints=did_you_mean(name, NAMES),
         )
-    chosen = family(operator, space) if name == "auto" else name
+    chosen = family(operator, space) if name == "auto" else full or name
     axes = Axes.of(space)
-    draft = _MAKERS[chosen](axes) if axes else _Draft()
+    draft = Draft()
+    if axes is not None:
+        draft = scheme(chosen, axes) if full else _MAKERS[chosen](axes)
     if axes is None or not draft.nests:
         raise UserError(
             f"strategy '{name}' has nothing for {operator} over {', '.join(space.names)}",

@@ -42,6 +42,11 @@ static void run_thread(void)
     sim_fiber_end(&gpu_running->fiber, &stacks);
 }
 
+// In a random order of threads one warp lags: it runs only where no other can, so that the others are
+// as far ahead of it as barriers allow.
+#define NO_WARP GPU_MAX_WARPS
+static uint32_t lagging;
+
 static void begin_block(void)
 {
     for (uint32_t warp = 0; warp * CUDA_WARP < gpu_thread_count; warp++) {
@@ -51,10 +56,13 @@ static void begin_block(void)
     }
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_threads[i].state = GPU_READY;
+        gpu_threads[i].barrier_site = 0;
         gpu_copies_begin(&gpu_threads[i]);
     }
     gpu_barriers_begin();
+    gpu_races_block();
     gpu_shared_begin();
+    lagging = NO_WARP;
     gpu_count(GPU_BLOCKS, 1);
     gpu_count(GPU_THREADS, gpu_thread_count);
 }
@@ -70,23 +78,56 @@ static _Noreturn void deadlock(void)
     gpu_collective_deadlock(thread);
 }
 
-// Each thread that can runs until it waits; returns how many of them ended, and stops where none ran.
-static uint32_t take_turns(void)
+static bool several_warps_ready(void)
 {
-    uint32_t order[GPU_MAX_THREADS], ended = 0;
+    uint32_t first = NO_WARP;
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
+        if (gpu_threads[i].state != GPU_READY)
+            continue;
+        if (first != NO_WARP && first != i / CUDA_WARP)
+            return true;
+        first = i / CUDA_WARP;
+    }
+    return false;
+}
+
+static void choose_lagging(void)
+{
+    uint32_t order[GPU_MAX_WARPS];
+    sim_order(order, (gpu_thread_count + CUDA_WARP - 1) / CUDA_WARP);
+    lagging = order[0];
+}
+
+// Each thread that can runs until it waits, but those of the warp that lags; whether any did. Adds up
+// those that ended.
+static bool run_ready(uint32_t *ended)
+{
+    uint32_t order[GPU_MAX_THREADS];
     bool ran = false;
     sim_order(order, gpu_thread_count);
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_thread *thread = &gpu_threads[order[i]];
-        if (thread->state != GPU_READY)
+        if (thread->state != GPU_READY || thread->number / CUDA_WARP == lagging)
             continue;
         gpu_running = thread;
         sim_fiber_enter(&thread->fiber, &stacks, run_thread);
         gpu_running = NULL;
-        ended += thread->state == GPU_ENDED;
+        *ended += thread->state == GPU_ENDED;
         ran = true;
     }
-    if (!ran)
+    return ran;
+}
+
+// All that can run until they wait; returns how many of them ended, and stops where none ran.
+static uint32_t take_turns(void)
+{
+    uint32_t ended = 0;
+    if (gpu->machine.shuffled && lagging == NO_WARP && several_warps_ready())
+        choose_lagging();
+    if (run_ready(&ended))
+        return ended;
+    lagging = NO_WARP;
+    if (!run_ready(&ended))
         deadlock();
     return ended;
 }
@@ -158,6 +199,7 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
         gpu_threads[i].place[2] = i / shape->block[0] / shape->block[1];
     }
     gpu_count(GPU_LAUNCHES, 1);
+    gpu_races_launch();
     run_blocks();
     in_grid = false;
 }

@@ -42,6 +42,9 @@ WARP = 32
 BLOCK_ID, THREAD_ID = "nvvm.read.ptx.sreg.ctaid.x", "nvvm.read.ptx.sreg.tid.x"
 """The position of a thread in x: operations whose result is an i32."""
 
+GRID_SIZE = "nvvm.read.ptx.sreg.nctaid.x"
+"""The blocks of the grid in x, likewise."""
+
 
 _WITHOUT_EFFECTS = ("arith.", "affine.", "math.", "ub.", "memref.dim", "memref.get_global", *VIEWS)
 

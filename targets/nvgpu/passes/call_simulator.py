@@ -24,6 +24,7 @@ from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.passes import _simulator_calls as simulated
 from xtc_targets.nvgpu.passes._kernels import (
     BLOCK_ID,
+    GRID_SIZE,
     SHARED_SYMBOL,
     THREAD_ID,
     kernels,
@@ -34,15 +35,21 @@ from xtc_targets.nvgpu.passes._kernels import (
 _AXES = "xyz"
 _POSITIONS = {
     f"{sreg.removesuffix('x')}{axis}": (function, number)
-    for sreg, function in ((BLOCK_ID, "cuda_block_id"), (THREAD_ID, "cuda_thread_id"))
+    for sreg, function in (
+        (BLOCK_ID, "cuda_block_id"),
+        (THREAD_ID, "cuda_thread_id"),
+        (GRID_SIZE, "cuda_grid_size"),
+    )
     for number, axis in enumerate(_AXES)
 }
 """Special registers, with the function that reads each and its argument."""
 _CONTRACT = """
 llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
+llvm.func @cuda_grid_size(i32) -> i32
 llvm.func @cuda_shared() -> !llvm.ptr
 llvm.func @cuda_barrier()
+llvm.func @cuda_next_barrier(i32)
 llvm.func @cuda_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 """
 

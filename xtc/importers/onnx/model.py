@@ -17,6 +17,7 @@ from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
 from xtc.graph.placement import placement
+from xtc.graph.states import make_state
 from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
@@ -60,6 +61,7 @@ class OnnxModel:
         inputs: in the order of the file, constants left out.
         outputs: names in the order of the file.
         dims: sizes given when the model was read.
+        states: inputs that live in the module between calls, each with the output that it is next.
     """
 
     name: str
@@ -70,12 +72,14 @@ class OnnxModel:
     _file: str | None = field(default=None, repr=False)
     _device: object = field(default=None, repr=False)
     _values: tuple[str, ...] = field(default=(), repr=False)
+    states: tuple[tuple[ModelInput, str], ...] = ()
     _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
 
     @property
     def symbols(self) -> tuple[str, ...]:
         """Names of the dimensions that are free, in the order of the inputs."""
-        names = [size for given in self.inputs for size in given.shape if isinstance(size, str)]
+        leaves = [*self.inputs, *(state for state, _ in self.states)]
+        names = [size for given in leaves for size in given.shape if isinstance(size, str)]
         return tuple(name for name in dict.fromkeys(names) if name not in self.dims)
 
     @property
@@ -169,7 +173,8 @@ class OnnxModel:
         self, converter: Converter, sizes: Mapping[str, int], values: Mapping[str, Array]
     ) -> dict[str, Value]:
         leaves: dict[str, Value] = {}
-        for given in self.inputs:
+        states = [state for state, _ in self.states]
+        for given in (*self.inputs, *states):
             shape = [sizes[size] if isinstance(size, str) else size for size in given.shape]
             if given.name in values:
                 leaves[given.name] = values[given.name]
@@ -179,7 +184,10 @@ class OnnxModel:
                 name = plain_name(given.name, converter.names)
                 converter.names.add(name)
                 # Declared outside of the graph's own list: a model need not use all of its inputs.
-                leaves[given.name] = undeclared(converter.builder, tuple(shape), given.dtype, name)
+                tensor = undeclared(converter.builder, tuple(shape), given.dtype, name)
+                if given in states:
+                    make_state(tensor, None)
+                leaves[given.name] = tensor
         return leaves
 
     def _refusal(self, converter: Converter, known: Mapping[str, Value]) -> UserError:
@@ -204,11 +212,19 @@ class OnnxModel:
         self, builder: GraphBuilder, found: Mapping[str, Value], known: Mapping[str, Value]
     ) -> None:
         leaves = [value for value in known.values() if isinstance(value, Tensor)]
-        finish(builder, self.outputs, self._results(found), leaves, self._device)
+        results = self._results(found, self.outputs)
+        nexts = self._results(found, [name for _, name in self.states])
+        updates = []
+        for (state, name), value in zip(self.states, nexts, strict=True):
+            leaf = known[state.name]
+            if not isinstance(leaf, Tensor) or leaf.type != value.type:
+                raise UserError(f"output '{name}' is {value.type}, and input '{state}' is no state")
+            updates.append((leaf, value))
+        finish(builder, self.outputs, results, leaves, self._device, updates)
 
-    def _results(self, found: Mapping[str, Value]) -> list[Tensor]:
+    def _results(self, found: Mapping[str, Value], names: Sequence[str]) -> list[Tensor]:
         results = []
-        for name in self.outputs:
+        for name in names:
             if name not in found:
                 raise UserError(f"output '{name}' is computed by no node", where=self._file)
             try:
@@ -257,7 +273,8 @@ class OnnxModel:
             plain = plain_name(given.name, taken)
             taken.add(plain)
             names[plain] = given.name
-        return {str(tensor.name): names[str(tensor.name)] for tensor in graph.inputs}
+        inputs = (str(tensor.name) for tensor in graph.inputs if not tensor.state)
+        return {name: names[name] for name in inputs}
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
@@ -314,9 +331,12 @@ def model_of(
     file: str | None,
     dims: Mapping[str, int],
     values: Mapping[str, Any],
+    states: Mapping[str, str],
     device: object = None,
 ) -> OnnxModel:
     """The model that a checked file holds; inputs among `values` become constants.
+
+    `states` has inputs that become states, and the outputs that they are next.
 
     Raises UserError where an input is no tensor.
     """
@@ -325,11 +345,16 @@ def model_of(
     for name, value in values.items():
         graph.initializer.append(_constant(graph, name, value, file))
     constants = {entry.name for entry in graph.initializer}
-    inputs = tuple(_input(info, file) for info in graph.input if info.name not in constants)
+    leaves = [_input(info, file) for info in graph.input if info.name not in constants]
+    names = [info.name for info in graph.output]
+    kept = _states(states, leaves, names, file)
+    inputs = tuple(given for given in leaves if given.name not in states)
+    outputs = tuple(name for name in names if name not in states.values())
     stem = Path(file).stem if file else graph.name
-    outputs = tuple(info.name for info in graph.output)
-    model = OnnxModel(graph_name(stem), inputs, outputs, dict(dims), proto, file, device)
-    free = {size for given in inputs for size in given.shape if isinstance(size, str)}
+    model = OnnxModel(
+        graph_name(stem), inputs, outputs, dict(dims), proto, file, device, states=kept
+    )
+    free = {size for given in leaves for size in given.shape if isinstance(size, str)}
     for name in dims:
         if name not in free:
             raise UserError(
@@ -338,6 +363,25 @@ def model_of(
                 hints=did_you_mean(name, free),
             )
     return model
+
+
+def _states(
+    states: Mapping[str, str],
+    inputs: Sequence[ModelInput],
+    outputs: Sequence[str],
+    file: str | None,
+) -> tuple[tuple[ModelInput, str], ...]:
+    """Inputs with the outputs that they are next. Raises UserError for unknown names."""
+    by_name = {given.name: given for given in inputs}
+    for name, result in states.items():
+        for kind, wanted, known in (("input", name, by_name), ("output", result, outputs)):
+            if wanted not in known:
+                raise UserError(
+                    f"the model has no {kind} '{wanted}'",
+                    where=file,
+                    hints=did_you_mean(wanted, known),
+                )
+    return tuple((by_name[name], result) for name, result in states.items())
 
 
 def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -> onnx.TensorProto:

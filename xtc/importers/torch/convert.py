@@ -16,6 +16,7 @@ from xtc.core.errors import UserError, XtcError
 from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
+from xtc.graph.states import make_state
 from xtc.graph.tensor import Tensor
 from xtc.importers.finish import finish, undeclared
 from xtc.importers.names import graph_name, plain_name
@@ -156,6 +157,19 @@ class Result:
     name: str
 
 
+@dataclass(frozen=True)
+class State:
+    """A placeholder that lives in the module between calls.
+
+    Attributes:
+        value: before the first call.
+        output: the number of the module's output that it is next.
+    """
+
+    value: torch.Tensor
+    output: int
+
+
 def import_traced(
     name: str,
     module: torch.fx.GraphModule,
@@ -169,7 +183,7 @@ def import_traced(
         name: of the graph.
         module: its nodes are functional.
         leaves: for each placeholder a constant, as a tensor; the type of an input, as (shape,
-            element type); or a value that is no tensor.
+            element type); a state; or a value that is no tensor.
         names: of the placeholders; their own where none are given.
         device: where all operators run.
 
@@ -180,11 +194,14 @@ def import_traced(
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         values: dict[torch.fx.Node, Any] = {}
         inputs: dict[Tensor, int] = {}
+        states: dict[Tensor, int] = {}
         for position, (node, leaf) in enumerate(zip(placeholders, leaves, strict=True)):
             label = names[position] if names else node.name
             values[node] = _leaf(converter, label, leaf)
             if isinstance(leaf, tuple):
                 inputs[values[node]] = position
+            if isinstance(leaf, State):
+                states[values[node]] = leaf.output
         found = converter.run(values)
         if converter.problems:
             count = len(converter.problems)
@@ -192,11 +209,13 @@ def import_traced(
                 f"{count} node{'s' * (count != 1)} of '{name}' cannot be imported",
                 notes=converter.problems,
             )
+        updates = [(state, found[number]) for state, number in states.items()]
+        found = [value for number, value in enumerate(found) if number not in states.values()]
         tensors = [value for value in found if isinstance(value, Tensor)]
         labels = [f"output{n}" for n in range(len(tensors))] if len(tensors) > 1 else ["output"]
         if not tensors:
             raise UserError(f"'{name}' computes no tensor")
-        finish(builder, labels, tensors, list(inputs), device)
+        finish(builder, labels, tensors, [*inputs, *states], device, updates)
     graph = builder.graph
     written = iter(graph.outputs)
     results = tuple(
@@ -209,9 +228,14 @@ def import_traced(
 def _leaf(converter: Converter, name: str, leaf: Any) -> Any:
     if isinstance(leaf, torch.Tensor):
         return constant(leaf)
+    if not isinstance(leaf, tuple | State):
+        return leaf
+    label = plain_name(name, converter.names)
+    converter.names.add(label)
     if isinstance(leaf, tuple):
         shape, dtype = leaf
-        label = plain_name(name, converter.names)
-        converter.names.add(label)
         return undeclared(converter.builder, shape, dtype, label)
-    return leaf
+    array = to_array(leaf.value)
+    state = undeclared(converter.builder, array.shape, element_name(leaf.value.dtype), label)
+    make_state(state, array.copy())
+    return state

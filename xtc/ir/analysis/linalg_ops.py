@@ -70,6 +70,13 @@ def node_id(op: Operation) -> str | None:
     return names[0].removeprefix(NODE_ID_PREFIX).removesuffix("_") if names else None
 
 
+def main_nodes(op: Operation) -> list[str]:
+    """The graph nodes whose main operation this is; several where they are fused into it."""
+    ids = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
+    names = (name.removeprefix(NODE_ID_PREFIX).removesuffix("_") for name in ids)
+    return [name for name in names if "." not in name]
+
+
 def graph_node(op: Operation) -> str | None:
     """The graph node that an operation is a step of, or None."""
     name = node_id(op)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels, from a vector addition to attention; `python -m examples.tile.attention`."""

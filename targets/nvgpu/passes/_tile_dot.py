@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a block's warps share a `tile.dot`: layouts of its operands and its result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from xtc.core.tile_layout import (
+    RegisterLayout,
+    blocked,
+    column_local,
+    column_spatial,
+    local,
+    spatial,
+)
+from xtc.ir.mlir import Operation, RankedTensorType
+from xtc_targets.nvgpu.passes._kernels import WARP
+
+M_STEP, N_STEP, K_STEP = 16, 8, 16
+"""What an mma.sync of 16-bit operands multiplies."""
+
+_SIMT_ROWS, _SIMT_COLUMNS = 4, 4  # of a thread's part of the result
+
+
+@dataclass(frozen=True)
+class DotLayouts:
+    """The layouts of `a @ b + c`.
+
+    Attributes:
+        by_mma: whether warps multiply by mma.sync; otherwise each thread by itself.
+    """
+
+    by_mma: bool
+    a: RegisterLayout
+    b: RegisterLayout
+    c: RegisterLayout
+
+
+def dot_layouts(op: Operation, warps: int, rows_only: bool) -> DotLayouts:
+    """The layouts that suit a dot; with `rows_only`, no two warps share rows, where that works."""
+    a, b, c = (RankedTensorType(value.type) for value in op.operands)
+    m, k, n = a.shape[0], a.shape[1], b.shape[1]
+    fits = m % M_STEP == 0 and n % N_STEP == 0 and k % K_STEP == 0
+    taken = str(a.element_type) in ("f16", "bf16") and str(c.element_type) == "f32"
+    if fits and taken:
+        return _mma(m, n, k, _warps(m, n, warps, rows_only), warps)
+    return _simt(m, n, k, warps * WARP)
+
+
+@cache
+def _warps(m: int, n: int, warps: int, rows_only: bool) -> tuple[int, int]:
+    """Warps along rows and columns: those that read the fewest rows and columns together."""
+
+    def cost(pair: tuple[int, int]) -> tuple[bool, int, float, int]:
+        rows, columns = pair
+        odd = (n // columns) % (2 * N_STEP) != 0
+        unlike = rows_only and columns > 1
+        return unlike, -rows * columns, (m / rows + n / columns) * (1.25 if odd else 1), columns
+
+    possible = [
+        (rows, columns)
+        for rows in _powers(warps)
+        for columns in _powers(warps // rows)
+        if m % (rows * M_STEP) == 0 and n % (columns * N_STEP) == 0
+    ]
+    return min(possible, key=cost)
+
+
+@cache
+def _mma(m: int, n: int, k: int, warps: tuple[int, int], count: int) -> DotLayouts:
+    rows, columns = warps
+    grid = spatial(rows, columns)
+    spare = count // (rows * columns)
+    mi, ni, ki = m // rows // M_STEP, n // columns // N_STEP, k // K_STEP
+    c = grid * local(mi, ni) * local(2, 1) * spatial(8, 4) * local(1, 2)
+    a = grid.reduced([1]) * local(mi, ki) * column_local(2, 2) * spatial(8, 4) * local(1, 2)
+    b = grid.reduced([0]) * local(ki, ni) * local(2, 1) * column_spatial(4, 8) * local(2, 1)
+    return DotLayouts(True, _spared(a, spare), _spared(b, spare), _spared(c, spare))
+
+
+@cache
+def _simt(m: int, n: int, k: int, threads: int) -> DotLayouts:
+    rows, columns = math.gcd(m, _SIMT_ROWS), math.gcd(n, _SIMT_COLUMNS)
+    c = (blocked(threads, (m // rows, n // columns), 1) * local(rows, columns)).merged()
+    a = c.reduced([1]) * local(1, k)
+    b = local(k, 1) * c.reduced([0])
+    return DotLayouts(False, a.merged(), b.merged(), c)
+
+
+def _spared(layout: RegisterLayout, threads: int) -> RegisterLayout:
+    """The same with warps more that do the same work."""
+    if threads == 1:
+        return layout.merged()
+    return RegisterLayout(
+        layout.shape, layout.modes, (-threads, *layout.spatial), layout.local
+    ).merged()
+
+
+def _powers(limit: int) -> list[int]:
+    return [1 << bit for bit in range(limit.bit_length()) if limit % (1 << bit) == 0]

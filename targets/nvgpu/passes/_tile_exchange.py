@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiles that move between threads: conversions of layouts, and reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
+from xtc.ir.builders.tile import number_of
+from xtc.ir.mlir import InsertionPoint, IntegerType, Operation, Value, VectorType, arith, vector
+from xtc.ir.mlir_nvvm import nvvm
+from xtc.ir.tile_dialect import known_layout
+from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._shuffles import exchanged
+from xtc_targets.nvgpu.passes._tile_memory import SharedView, read_shared, write_shared
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Type
+
+_FLOAT = {"sum": arith.addf, "max": arith.maximumf, "min": arith.minimumf}
+_SIGNED = {"sum": arith.addi, "max": arith.maxsi, "min": arith.minsi}
+
+
+def same_threads(before: RegisterLayout, after: RegisterLayout) -> bool:
+    """Whether each thread has the same elements in both layouts, in whatever order."""
+    if set(before.local_offsets) != set(after.local_offsets):
+        return False
+    threads = range(before.spatial_size)
+    return all(before.thread_offset(t) == after.thread_offset(t) for t in threads)
+
+
+def reduced_digits(op: Operation) -> list[tuple[int, int]]:
+    """Of each digit of a thread's number along a reduction's dimension: size, and step.
+
+    A digit that lanes and warps share is two: one inside of a warp, one between warps.
+    """
+    dim = number_of(op, "dim")
+    found = []
+    for at, _, size, step in known_layout(op.operands[0]).thread_digits():
+        if at == dim:
+            lanes = math.gcd(size, max(1, WARP // step))
+            found += [(lanes, step), (size // lanes, step * lanes)]
+    return [(size, step) for size, step in found if size > 1]
+
+
+def in_warp(size: int, step: int) -> bool:
+    """Whether a digit of a thread's number is made of bits of its lane."""
+    return size * step <= WARP and size & (size - 1) == 0
+
+
+def crosses_warps(op: Operation) -> bool:
+    """Whether a reduction combines what several warps have."""
+    return any(not in_warp(*digit) for digit in reduced_digits(op))
+
+
+def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
+    """A thread's part of a tile in another layout, through shared memory where threads differ."""
+    before, after = known_layout(op.operands[0]), known_layout(op.results[0])
+    if same_threads(before, after):
+        places = {offset: at for at, offset in enumerate(before.local_offsets)}
+        order = [places[offset] for offset in after.local_offsets]
+        return permuted(value, order)
+    element = VectorType(value.type).element_type
+    stored = _widened(value)
+    view = SharedView.dense(shared(), op, before.shape, VectorType(stored.type).element_type)
+    nvvm.barrier(None)
+    write_shared(view, before, thread, stored)
+    nvvm.barrier(None)
+    loaded = read_shared(view, after, thread)
+    nvvm.barrier(None)
+    return _narrowed(loaded, element)
+
+
+def permuted(value: Value, order: Sequence[int]) -> Value:
+    """A vector of these elements of another."""
+    if list(order) == list(range(VectorType(value.type).shape[0])):
+        return value
+    return vector.shuffle(value, value, list(order))
+
+
+def reduced(value: Value, op: Operation, thread: Value, shared: Callable[[], Value]) -> Value:
+    """The reduction of a tile along a dimension; every thread gets the elements that it holds."""
+    source, result = known_layout(op.operands[0]), known_layout(op.results[0])
+    dim = number_of(op, "dim")
+    combine = _combination(op, VectorType(value.type).element_type)
+    rows = _rows(source, result, dim)
+    total = permuted(value, rows[0])
+    for row in rows[1:]:
+        total = combine(total, permuted(value, row))
+    for size, step in reduced_digits(op):
+        if in_warp(size, step):
+            total = _over_lanes(total, size, step, combine)
+    if crosses_warps(op):
+        total = _over_warps(total, op, thread, shared(), combine)
+    return total
+
+
+def _rows(source: RegisterLayout, result: RegisterLayout, dim: int) -> list[list[int]]:
+    """Positions in a thread's part of the source, as parts of which each has the result's order."""
+    places = {offset: at for at, offset in enumerate(source.local_offsets)}
+    steps = sorted({offset[dim] for offset in source.local_offsets})
+    return [[places[_moved(o, dim, step)] for o in result.local_offsets] for step in steps]
+
+
+def _moved(offset: tuple[int, ...], dim: int, step: int) -> tuple[int, ...]:
+    """The offset with this number in a dimension."""
+    return (*offset[:dim], step, *offset[dim + 1 :])
+
+
+def _combination(op: Operation, element: Type) -> Callable[[Value, Value], Value]:
+    kind = str(op.attributes["kind"]).strip('"')
+    table = _SIGNED if isinstance(element, IntegerType) else _FLOAT
+    unsigned = {"umax": arith.maxui, "umin": arith.minui}
+    found: Callable[[Value, Value], Value] = {**table, **unsigned}[kind]
+    return found
+
+
+def _over_lanes(
+    total: Value, size: int, step: int, combine: Callable[[Value, Value], Value]
+) -> Value:
+    distance = step
+    while distance < step * size:
+        count = VectorType(total.type).shape[0]
+        ip = InsertionPoint.current
+        parts = [exchanged(vector.extract(total, [], [n]), distance, ip) for n in range(count)]
+        total = combine(total, vector.from_elements(total.type, parts))
+        distance *= 2
+    return total
+
+
+def _over_warps(
+    total: Value,
+    op: Operation,
+    thread: Value,
+    shared: Value,
+    combine: Callable[[Value, Value], Value],
+) -> Value:
+    """Each thread stores its part, and reads those of the threads that differ in these digits."""
+    digits = [digit for digit in reduced_digits(op) if not in_warp(*digit)]
+    layout = known_layout(op.operands[0])
+    type = VectorType(total.type)
+    count = type.shape[0]
+    view = SharedView.dense(shared, op, (count, layout.spatial_size), type.element_type)
+    nvvm.barrier(None)
+    for n in range(count):
+        view.store(
+            vector.extract_strided_slice(
+                VectorType.get([1], type.element_type), total, [n], [1], [1]
+            ),
+            [n, thread],
+        )
+    nvvm.barrier(None)
+    first: Number = thread
+    for size, step in digits:
+        digit = remainder_unsigned(divide_unsigned(thread, step), size)
+        first = add(first, multiply(digit, -step))
+    result: Value | None = None
+    for number in range(math.prod(size for size, _ in digits)):
+        place, rest = first, number
+        for size, step in digits:
+            place = add(place, rest % size * step)
+            rest //= size
+        parts = [vector.extract(view.load([n, place], 1), [], [0]) for n in range(count)]
+        found = vector.from_elements(type, parts)
+        result = found if result is None else combine(result, found)
+    nvvm.barrier(None)
+    assert result is not None  # noqa: S101  a digit has a size of 2, at least
+    return result
+
+
+def _widened(value: Value) -> Value:
+    """With elements of a byte, at least."""
+    type = VectorType(value.type)
+    if not isinstance(type.element_type, IntegerType) or type.element_type.width >= 8:
+        return value
+    return arith.extui(VectorType.get(type.shape, IntegerType.get_signless(8)), value)
+
+
+def _narrowed(value: Value, element: Type) -> Value:
+    type = VectorType(value.type)
+    if type.element_type == element:
+        return value
+    return arith.trunci(VectorType.get(type.shape, element), value)

@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread's accesses to tiles in memory: addresses, bounds, vectors, swizzled shared memory.
+
+Chunks of 16 bytes of a row of shared memory lie in an order, an exclusive or with bits of the row,
+in which neither rows nor columns of chunks meet a bank twice; rows whose length is no power of two
+lie as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.builders import control
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import (
+    Number,
+    add,
+    compare,
+    divide_unsigned,
+    exclusive_or,
+    multiply,
+    remainder_unsigned,
+)
+from xtc.ir.builders.tile import number_of
+from xtc.ir.mlir import (
+    DenseElementsAttr,
+    FloatAttr,
+    FloatType,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+    arith,
+    scf,
+    vector,
+)
+from xtc.ir.mlir_llvm import llvm
+from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
+
+_BANK_ROW = 7  # bits of an address in a row of all banks, 128 bytes
+_CHUNK = 4  # bits of an address in a chunk
+_MOST_CHUNKS = 8
+
+
+def thread_base(layout: RegisterLayout, thread: Value) -> list[Number]:
+    """The index of a thread's first element in each dimension."""
+    base: list[Number] = [0] * len(layout.shape)
+    for dim, distance, size, step in layout.thread_digits():
+        digit = divide_unsigned(thread, step)
+        if step * size < layout.spatial_size:
+            digit = remainder_unsigned(digit, size)
+        base[dim] = add(base[dim], multiply(digit, distance))
+    return base
+
+
+def first_replica(layout: RegisterLayout, thread: Value) -> list[Value]:
+    """Conditions under which a thread is the first of those that hold the same."""
+    return [
+        compare("eq", remainder_unsigned(divide_unsigned(thread, step), size), 0)
+        for size, step in layout.replica_digits()
+    ]
+
+
+def bytes_of(element: Type) -> int:
+    """Bytes of an element in memory."""
+    return max(1, int(element.width) // 8)
+
+
+def groups_of(layout: RegisterLayout, dim: int, widest: int) -> list[list[int]]:
+    """Positions of a thread's elements in runs of neighbours along a dimension, all of a length.
+
+    The length is a power of two, `widest` at most, and every run begins at a multiple of it.
+    """
+    offsets = layout.local_offsets
+    steps = [distance for at, distance, _, _ in layout.thread_digits() if at == dim]
+    length = 1 << (math.gcd(widest, *steps) & -math.gcd(widest, *steps)).bit_length() - 1
+    while length > 1 and not _runs(offsets, dim, length):
+        length //= 2
+    return [list(range(at, at + length)) for at in range(0, len(offsets), length)]
+
+
+def _runs(offsets: Sequence[tuple[int, ...]], dim: int, length: int) -> bool:
+    if len(offsets) % length:
+        return False
+    for at, offset in enumerate(offsets):
+        first = offsets[at - at % length]
+        expected = (*first[:dim], first[dim] + at % length, *first[dim + 1 :])
+        if offset != expected or first[dim] % length:
+            return False
+    return True
+
+
+@dataclass
+class SharedView:
+    """A tensor, or a part of one, in shared memory.
+
+    Attributes:
+        base: the address of the shared memory of a block.
+        root: where the tensor that was allocated begins, in bytes.
+        begin: where this part begins in it, in elements.
+        strides: in elements.
+        row_bytes: bytes of a row of the tensor that was allocated.
+    """
+
+    base: Value
+    root: int
+    begin: Number
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: Type
+    row_bytes: int
+    _kept: dict[Any, tuple[Value, int]] = field(default_factory=dict)
+
+    @staticmethod
+    def dense(base: Value, op: Operation, shape: Sequence[int], element: Type) -> SharedView:
+        """The whole tensor for which an operation got memory."""
+        strides = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+        row = shape[-1] * bytes_of(element)
+        root = number_of(op, "nvgpu.offset")
+        return SharedView(base, root, 0, tuple(shape), tuple(strides), element, row)
+
+    @property
+    def nbytes(self) -> int:
+        return bytes_of(self.element)
+
+    @property
+    def contiguous(self) -> int | None:
+        """The dimension whose neighbours are neighbours in memory."""
+        found = [at for at, stride in enumerate(self.strides) if stride == 1]
+        return max(found) if found else None
+
+    def swizzle(self) -> tuple[int, int] | None:
+        """The shift and the mask of the bits of a row that are mixed in; None: none are."""
+        chunks = self.row_bytes >> _CHUNK
+        if chunks < 2 or self.row_bytes & (self.row_bytes - 1):
+            return None
+        mask = min(_MOST_CHUNKS, chunks) - 1
+        return max(self.row_bytes.bit_length() - 1, _BANK_ROW), mask
+
+    def address(self, index: Sequence[Number], behind: Sequence[int] | None = None) -> Value:
+        """The address of the element at `index + behind`; the former is computed once."""
+        distance = sum(a * b for a, b in zip(behind or (), self.strides, strict=False))
+        mixed, rest, known = self.swizzle(), distance * self.nbytes, 0
+        if mixed is not None:
+            period = 1 << (mixed[0] + mixed[1].bit_length())
+            known = rest // period * period
+        begin, fixed = self._begin(tuple(index), rest - known)
+        return advanced(begin, self.root + known + fixed)
+
+    def _begin(self, index: tuple[Number, ...], behind: int) -> tuple[Value, int]:
+        """The address of an element and the bytes behind it, and bytes to add, all but the root."""
+        if (index, behind) not in self._kept:
+            offset: Number = self.begin
+            for number, stride in zip(index, self.strides, strict=True):
+                offset = add(offset, multiply(number, stride))
+            offset = multiply(offset, self.nbytes)
+            mixed = self.swizzle()
+            if mixed is not None:
+                offset = add(offset, behind)
+                row = arith_and(divide_unsigned(offset, 1 << mixed[0]), mixed[1])
+                offset = exclusive_or(offset, multiply(row, 1 << _CHUNK))
+            rest = 0 if mixed is not None else behind
+            known = isinstance(offset, int)
+            begin = self.base if known else advanced(self.base, as_i32(offset))
+            self._kept[index, behind] = begin, rest + (offset if known else 0)
+        return self._kept[index, behind]
+
+    def widest(self, dim: int | None) -> int:
+        """Elements of a run along a dimension that one access may have."""
+        if dim is None or self.strides[dim] != 1:
+            return 1
+        others = [stride for at, stride in enumerate(self.strides) if at != dim]
+        return (
+            math.gcd(ACCESS_BYTES // self.nbytes, *others)
+            if others
+            else (ACCESS_BYTES // self.nbytes)
+        )
+
+    def load(
+        self, index: Sequence[Number], count: int, behind: Sequence[int] | None = None
+    ) -> Value:
+        """A vector of neighbours."""
+        return load_vector(self.address(index, behind), self.element, count)
+
+    def store(
+        self, value: Value, index: Sequence[Number], behind: Sequence[int] | None = None
+    ) -> None:
+        """Store a vector of neighbours."""
+        store_vector(value, self.address(index, behind))
+
+
+def arith_and(number: Number, mask: int) -> Number:
+    """`number & mask`."""
+    if isinstance(number, int):
+        return number & mask
+    return arith.andi(number, as_i32(mask))
+
+
+def load_vector(address: Value, element: Type, count: int) -> Value:
+    """Neighbours in memory as a vector; bfloat16 as its bits, which the code generator knows."""
+    stored = _bits(element)
+    type = VectorType.get([count], stored)
+    loaded = llvm.load(type, address, alignment=count * bytes_of(element))
+    return loaded if stored == element else arith.bitcast(VectorType.get([count], element), loaded)
+
+
+def store_vector(value: Value, address: Value) -> None:
+    """Store a vector to neighbours in memory."""
+    type = VectorType(value.type)
+    stored = _bits(type.element_type)
+    if stored != type.element_type:
+        value = arith.bitcast(VectorType.get(type.shape, stored), value)
+    llvm.store(value, address, alignment=type.shape[0] * bytes_of(type.element_type))
+
+
+def _bits(element: Type) -> Type:
+    if isinstance(element, FloatType) and str(element) == "bf16":
+        return IntegerType.get_signless(16)
+    return element
+
+
+def read_shared(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
+    """A thread's part of a shared tensor."""
+    base = thread_base(layout, thread)
+    dim = view.contiguous
+    groups = groups_of(layout, dim, view.widest(dim)) if dim is not None else _singles(layout)
+    parts = [
+        (group, view.load(base, len(group), layout.local_offsets[group[0]])) for group in groups
+    ]
+    return assembled(parts, view.element, layout.local_size)
+
+
+def write_shared(view: SharedView, layout: RegisterLayout, thread: Value, value: Value) -> None:
+    """Write a thread's part of a tile to a shared tensor."""
+    base = thread_base(layout, thread)
+    dim = view.contiguous
+    groups = groups_of(layout, dim, view.widest(dim)) if dim is not None else _singles(layout)
+    with control.branch(all_of(first_replica(layout, thread))):
+        for group in groups:
+            view.store(part(value, group), base, layout.local_offsets[group[0]])
+
+
+def _singles(layout: RegisterLayout) -> list[list[int]]:
+    return [[at] for at in range(layout.local_size)]
+
+
+def part(value: Value, group: Sequence[int]) -> Value:
+    """Neighbouring elements of a vector."""
+    type = VectorType(value.type)
+    if len(group) == type.shape[0]:
+        return value
+    piece = VectorType.get([len(group)], type.element_type)
+    return vector.extract_strided_slice(piece, value, [group[0]], [len(group)], [1])
+
+
+def assembled(parts: Sequence[tuple[Sequence[int], Value]], element: Type, count: int) -> Value:
+    """A vector of pieces, each at its positions."""
+    if len(parts) == 1:
+        return parts[0][1]
+    elements: list[Value] = [
+        vector.extract(piece, [], [n]) for group, piece in parts for n in range(len(group))
+    ]
+    return vector.from_elements(VectorType.get([count], element), elements)
+
+
+@dataclass
+class GlobalView:
+    """A tensor in global memory.
+
+    Attributes:
+        address: of its first element.
+        sizes, strides: in elements, of 32 bits where they are not known.
+        widest: elements that one access may have along the dimension `contiguous`.
+    """
+
+    address: Value
+    sizes: list[Number]
+    strides: list[Number]
+    element: Type
+
+
+class GlobalTile:
+    """A thread's view of a tile in global memory."""
+
+    def __init__(
+        self,
+        view: GlobalView,
+        layout: RegisterLayout,
+        dims: Sequence[int],
+        offsets: Sequence[Number],
+        thread: Value,
+        inside: Callable[[int, int], bool],
+    ) -> None:
+        self.view, self.layout, self.dims = view, layout, dims
+        base = thread_base(layout, thread)
+        self._starts = list(offsets)
+        for at, dim in enumerate(dims):
+            self._starts[dim] = add(self._starts[dim], base[at])
+        self._inside = inside
+        self._conditions: dict[tuple[int, int], Value | bool] = {}
+        self._deltas: dict[tuple[int, int], Number] = {}
+        self._address = advanced(view.address, self._first_byte())
+
+    def _first_byte(self) -> Value:
+        total: Value | None = None
+        for start, stride in zip(self._starts, self.view.strides, strict=True):
+            step = arith.muli(_wide(start), _wide(stride))
+            total = step if total is None else arith.addi(total, step)
+        assert total is not None  # noqa: S101
+        return arith.muli(total, _wide(bytes_of(self.view.element)))
+
+    def address(self, behind: Sequence[int]) -> Value:
+        """The address of the element that lies `behind` from the thread's first."""
+        fixed, moving = 0, self._address
+        for at, dim in enumerate(self.dims):
+            stride = self.view.strides[dim]
+            if isinstance(stride, int):
+                fixed += behind[at] * stride
+            elif behind[at]:
+                moving = advanced(moving, self._delta(dim, behind[at]))
+        return advanced(moving, fixed * bytes_of(self.view.element))
+
+    def _delta(self, dim: int, steps: int) -> Value:
+        if (dim, steps) not in self._deltas:
+            nbytes = steps * bytes_of(self.view.element)
+            self._deltas[dim, steps] = arith.muli(_wide(self.view.strides[dim]), _wide(nbytes))
+        found = self._deltas[dim, steps]
+        assert isinstance(found, Value)  # noqa: S101
+        return found
+
+    def inside(self, behind: Sequence[int]) -> Value | bool:
+        """Whether the element that lies `behind` from the thread's first is in the tensor."""
+        conditions = []
+        for dim in range(len(self.view.sizes)):
+            steps = behind[self.dims.index(dim)] if dim in self.dims else 0
+            conditions.append(self._condition(dim, steps))
+        return all_of([condition for condition in conditions if not isinstance(condition, bool)])
+
+    def _condition(self, dim: int, steps: int) -> Value | bool:
+        extent = self.layout.shape[self.dims.index(dim)] if dim in self.dims else 1
+        if self._inside(dim, extent):
+            return True
+        if (dim, steps) not in self._conditions:
+            place, size = add(self._starts[dim], steps), self.view.sizes[dim]
+            place = as_i32(place) if isinstance(place, int) else place
+            self._conditions[dim, steps] = compare("ult", place, size)
+        return self._conditions[dim, steps]
+
+    def groups(self, widest: int) -> list[list[int]]:
+        """Positions in runs that one access may have."""
+        return groups_of(self.layout, len(self.dims) - 1, widest)
+
+    def load(self, widest: int) -> Value:
+        """The thread's part of the tile; 0 outside of the tensor."""
+        parts = []
+        for group in self.groups(widest):
+            behind = self.layout.local_offsets[group[0]]
+            inside = self.inside(behind)
+            parts.append((group, self._loaded(behind, inside, len(group))))
+        return assembled(parts, self.view.element, self.layout.local_size)
+
+    def _loaded(self, behind: Sequence[int], inside: Value | bool, count: int) -> Value:
+        element = self.view.element
+        if inside is True:
+            return load_vector(self.address(behind), element, count)
+        type = VectorType.get([count], element)
+        address = self.address(behind)
+        made = scf.IfOp(inside, [type], has_else=True)
+        with InsertionPoint(made.then_block):
+            scf.yield_([load_vector(address, element, count)])
+        with InsertionPoint(made.else_block):
+            scf.yield_([zeros(type)])
+        return made.results[0]
+
+    def store(self, value: Value, widest: int, thread: Value) -> None:
+        """Write the thread's part of a tile; what lies outside of the tensor is dropped."""
+        replica = first_replica(self.layout, thread)
+        for group in self.groups(widest):
+            behind = self.layout.local_offsets[group[0]]
+            inside = self.inside(behind)
+            conditions = [*replica, *([] if isinstance(inside, bool) else [inside])]
+            address = self.address(behind)
+            with control.branch(all_of(conditions)):
+                store_vector(part(value, group), address)
+
+
+def zeros(type: VectorType) -> Value:
+    """A vector of zeros."""
+    element = type.element_type
+    zero = (
+        IntegerAttr.get(element, 0)
+        if isinstance(element, IntegerType)
+        else FloatAttr.get(element, 0.0)
+    )
+    return arith.constant(type, DenseElementsAttr.get_splat(type, zero))
+
+
+def _wide(number: Number) -> Value:
+    """A number in 64 bits, with its sign."""
+    i64 = IntegerType.get_signless(64)
+    if isinstance(number, int):
+        return arith.constant(i64, number)
+    if IntegerType(number.type).width == 64:
+        return number
+    return arith.extsi(i64, number)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread's part of `tile.dot`, and loads of shared tensors by ldmatrix."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
+from xtc.ir.mlir import (
+    Attribute,
+    FloatType,
+    IntegerType,
+    Operation,
+    Type,
+    Value,
+    VectorType,
+    arith,
+    vector,
+)
+from xtc.ir.mlir_llvm import llvm
+from xtc.ir.mlir_nvvm import nvvm
+from xtc.ir.tile_dialect import known_layout
+from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._mma_contraction import Kind
+from xtc_targets.nvgpu.passes._mma_loop import mma
+from xtc_targets.nvgpu.passes._tile_dot import K_STEP
+from xtc_targets.nvgpu.passes._tile_exchange import permuted
+from xtc_targets.nvgpu.passes._tile_memory import SharedView, bytes_of, thread_base
+
+_MATRIX = 8  # rows of a matrix that ldmatrix loads, and elements of 16 bits in a row
+_HALF = 2  # bytes of such an element
+_WORDS = {1: "i32", 2: "!llvm.struct<(i32, i32)>", 4: "!llvm.struct<(i32, i32, i32, i32)>"}
+
+
+def dot(op: Operation, a: Value, b: Value, c: Value) -> Value:
+    """A thread's part of `a @ b + c`."""
+    layouts = [known_layout(value) for value in op.operands]
+    if _is_mma(layouts[2]):
+        return _by_mma(layouts, a, b, c)
+    return _by_thread(layouts, a, b, c)
+
+
+def _is_mma(layout: RegisterLayout) -> bool:
+    """Whether pairs of a row lie over lanes as the sums of mma.sync do."""
+    return layout.local_size % 4 == 0 and is_matrices(layout)
+
+
+def is_matrices(layout: RegisterLayout) -> bool:
+    """Whether the elements of a warp are 8 x 8 matrices, a pair of a row, or column, in a lane."""
+    if len(layout.shape) != 2 or layout.local_size % 2:
+        return False
+    return _pair_dim(layout) is not None
+
+
+def _pair_dim(layout: RegisterLayout) -> int | None:
+    """The dimension along which a lane has pairs, of a layout that is made of matrices."""
+    offsets = layout.local_offsets
+    for dim in (0, 1):
+        pairs = all(
+            b[dim] == a[dim] + 1 and a[1 - dim] == b[1 - dim] and a[dim] % 2 == 0
+            for a, b in zip(offsets[::2], offsets[1::2], strict=True)
+        )
+        origins = all(number % _MATRIX == 0 for offset in offsets[::2] for number in offset)
+        lanes = all(
+            layout.thread_offset(lane)[dim] == 2 * (lane % 4)
+            and layout.thread_offset(lane)[1 - dim] == lane // 4
+            for lane in range(WARP)
+        )
+        if pairs and origins and lanes:
+            return dim
+    return None
+
+
+def _by_mma(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
+    left, right = layouts[:2]
+    steps = left.shape[1] // K_STEP
+    rows = left.local_size // (8 * steps)
+    columns = right.local_size // (4 * steps)
+    element = VectorType(a.type).element_type
+    kind = Kind(str(element), _HALF)
+    words_a, words_b = _words(a, kind), _words(b, kind)
+    sums = [vector.extract(c, [], [n]) for n in range(VectorType(c.type).shape[0])]
+    for step in range(steps):
+        for row in range(rows):
+            first = 4 * (row * steps + step)
+            for column in range(columns):
+                other, at = 2 * (step * columns + column), 4 * (row * columns + column)
+                sums[at : at + 4] = mma(
+                    kind, words_a[first : first + 4], words_b[other : other + 2], sums[at : at + 4]
+                )
+    return vector.from_elements(c.type, sums)
+
+
+def _words(value: Value, kind: Kind) -> list[Value]:
+    """The registers of a fragment, as mma.sync takes them."""
+    count = VectorType(value.type).shape[0] // 2
+    i32 = IntegerType.get_signless(32)
+    whole = vector.bitcast(VectorType.get([count], i32), value)
+    words = [vector.extract(whole, [], [n]) for n in range(count)]
+    if kind.name == "bf16":
+        return words
+    return [llvm.bitcast(Type.parse("vector<2xf16>"), word) for word in words]
+
+
+def _by_thread(layouts: Sequence[RegisterLayout], a: Value, b: Value, c: Value) -> Value:
+    """Each thread adds up, in order, what its elements of the result need."""
+    left, right, total = layouts
+    a, b = (_wider(value, VectorType(c.type).element_type) for value in (a, b))
+    places = [{o: at for at, o in enumerate(layout.local_offsets)} for layout in (left, right)]
+    positions: dict[int, list[int]] = {}
+    for at, (row, _) in enumerate(total.local_offsets):
+        positions.setdefault(row, []).append(at)
+    sums = {row: permuted(c, found) for row, found in positions.items()}
+    is_float = isinstance(VectorType(c.type).element_type, FloatType)
+    times, plus = (arith.mulf, arith.addf) if is_float else (arith.muli, arith.addi)
+    for k in range(left.shape[1]):
+        for row, found in positions.items():
+            columns = [places[1][k, total.local_offsets[at][1]] for at in found]
+            factor = vector.extract(a, [], [places[0][row, k]])
+            spread = vector.broadcast(sums[row].type, factor)
+            sums[row] = plus(sums[row], times(spread, permuted(b, columns)))
+    order = [(row, n) for row, found in positions.items() for n in range(len(found))]
+    by_place = {
+        at: pair
+        for pair, at in zip(order, itertools.chain.from_iterable(positions.values()), strict=True)
+    }
+    elements = [
+        vector.extract(sums[by_place[at][0]], [], [by_place[at][1]]) for at in sorted(by_place)
+    ]
+    return vector.from_elements(c.type, elements)
+
+
+def _wider(value: Value, element: Type) -> Value:
+    type = VectorType(value.type)
+    if type.element_type == element:
+        return value
+    wide = VectorType.get(type.shape, element)
+    return (arith.extf if isinstance(element, FloatType) else arith.extsi)(wide, value)
+
+
+def takes_matrices(view: SharedView, layout: RegisterLayout) -> bool:
+    """Whether ldmatrix loads a shared tensor in this layout."""
+    contiguous = view.contiguous
+    if bytes_of(view.element) != _HALF or contiguous is None or len(view.shape) != 2:
+        return False
+    other = view.strides[1 - contiguous]
+    rows = view.row_bytes % (_HALF * _MATRIX) == 0 and other % _MATRIX == 0
+    return rows and is_matrices(layout) and _are_apart(layout)
+
+
+def _are_apart(layout: RegisterLayout) -> bool:
+    return all(
+        number % _MATRIX == 0
+        for warp in range(layout.spatial_size // WARP)
+        for number in layout.thread_offset(warp * WARP)
+    )
+
+
+def read_matrices(view: SharedView, layout: RegisterLayout, thread: Value) -> Value:
+    """A thread's part of a shared tensor of 16-bit elements, loaded by its warp."""
+    first = multiply(divide_unsigned(thread, WARP), WARP)
+    assert isinstance(first, Value)  # noqa: S101
+    base, lane = thread_base(layout, first), remainder_unsigned(thread, WARP)
+    pair = _pair_dim(layout)
+    transposed = view.contiguous != pair
+    along = pair if transposed else 1 - (pair or 0)
+    origins = layout.local_offsets[::2]
+    words: list[Value] = []
+    while len(words) < len(origins):
+        rest = origins[len(words) :]
+        count, steps = _together(rest)
+        index = [
+            _lane_index(base[dim], lane, along == dim, [step[dim] for step in steps])
+            for dim in (0, 1)
+        ]
+        words += _load_matrices(view.address(index, rest[0]), count, transposed)
+    i32 = IntegerType.get_signless(32)
+    whole = vector.from_elements(VectorType.get([len(words)], i32), words)
+    return vector.bitcast(VectorType.get([layout.local_size], view.element), whole)
+
+
+def _together(origins: Sequence[tuple[int, ...]]) -> tuple[int, list[tuple[int, int]]]:
+    """How many of the next matrices one instruction loads, and the steps between them."""
+    steps = [(b[0] - origins[0][0], b[1] - origins[0][1]) for b in origins[:4]]
+    if len(steps) == 4 and steps[3] == (steps[1][0] + steps[2][0], steps[1][1] + steps[2][1]):
+        return 4, [steps[1], steps[2]]
+    return (2, [steps[1]]) if len(steps) > 1 else (1, [])
+
+
+def _lane_index(base: Number, lane: Number, is_row: bool, steps: Sequence[int]) -> Number:
+    """The index of the row whose address a lane gives, in a dimension."""
+    index = add(base, remainder_unsigned(lane, _MATRIX)) if is_row else base
+    for bit, step in enumerate(steps):
+        if step:
+            chosen = remainder_unsigned(divide_unsigned(lane, _MATRIX << bit), 2)
+            index = add(index, multiply(chosen, step))
+    return index
+
+
+def _load_matrices(address: Value, count: int, transposed: bool) -> list[Value]:
+    loaded = nvvm.ldmatrix(
+        Type.parse(_WORDS[count]),
+        address,
+        count,
+        Attribute.parse(f"#nvvm.mma_layout<{'col' if transposed else 'row'}>"),
+        Attribute.parse("#nvvm.ld_st_matrix_shape<m = 8, n = 8>"),
+        Attribute.parse("#nvvm.ld_st_matrix_elt_type<b16>"),
+    )
+    if count == 1:
+        return [loaded]
+    i32 = IntegerType.get_signless(32)
+    return [llvm.extractvalue(i32, loaded, [number]) for number in range(count)]

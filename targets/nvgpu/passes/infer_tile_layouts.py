@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""infer-tile-layouts: every register tile gets the layout that its instructions want."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import UserError
+from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
+from xtc.ir.attributes import WARPS
+from xtc.ir.builders import tile
+from xtc.ir.builders.tile import dims_of, location_text, number_of
+from xtc.ir.mlir import (
+    DenseElementsAttr,
+    InsertionPoint,
+    Operation,
+    RankedTensorType,
+    StringAttr,
+    Value,
+    all_operations,
+)
+from xtc.ir.partition import top_level
+from xtc.ir.passes import Pass
+from xtc.ir.tile_dialect import layout_of, with_layout
+from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
+from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
+from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
+
+
+@dataclass(frozen=True)
+class InferTileLayouts(Pass):
+    """Write the register layout into the type of each tile, and convert where two disagree.
+
+    Before:
+        %a = "tile.load_shared"(%sa) : (memref<64x32xf16, 2>) -> tensor<64x32xf16>
+        %d = "tile.dot"(%a, %b, %c) : (...) -> tensor<64x64xf32>
+    After:
+        %a = "tile.load_shared"(%sa) : (..) -> tensor<64x32xf16, #tile.layout<"shape(64,32) ..">>
+
+    Tiles that go through the same elementwise instructions, loops and branches have one layout,
+    the user's, else a dot's, else that of 16-byte accesses to global memory. A
+    `tile.convert_layout` stands where an instruction wants another one.
+
+    Raises UserError where a user's layout does not fit the block, or two of them meet.
+    """
+
+    name: ClassVar[str] = "infer-tile-layouts"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in top_level(module):
+                if WARPS in kernel.attributes:
+                    with kernel.location:
+                        _Inference(kernel).run()
+
+
+class _Inference:
+    """The layouts of one kernel."""
+
+    def __init__(self, kernel: Operation) -> None:
+        self.kernel, self.warps = kernel, number_of(kernel, WARPS)
+        self.threads = self.warps * WARP
+        _copy_free_tiles(kernel)
+        self.ops = all_operations(kernel)
+        self.classes = Classes(self.ops)
+        self.numbers = Numbers(kernel)
+        self.layouts: dict[int, RegisterLayout] = {}
+        self.givers: dict[int, Operation] = {}
+        self.dots: dict[
+            int, DotLayouts
+        ] = {}  # by the operation's identity: its hash changes with types
+
+    def run(self) -> None:
+        self._annotations()
+        self._dots()
+        self._accesses()
+        for op in self.ops:
+            for value in _tiles(op):
+                self._assign(value, self._default(value, 1), op)
+        self._write()
+
+    def _assign(self, value: Value, layout: RegisterLayout, op: Operation) -> None:
+        """Give a tile's class a layout, and theirs to those that follow, where they have none."""
+        number = self.classes.of(value)
+        if number in self.layouts:
+            return
+        self.layouts[number] = layout
+        self.givers[number] = op
+        for user in self.classes.relations[number]:
+            for other, wanted in self._follows(user, number, layout):
+                if wanted is not None:
+                    self._assign(other, wanted, user)
+
+    def _follows(
+        self, op: Operation, number: int, layout: RegisterLayout
+    ) -> list[tuple[Value, RegisterLayout | None]]:
+        """The layouts of an operation's tiles that follow from that of the class `number`."""
+        if op.name == "tile.dot":
+            if self.classes.of(op.operands[2]) == number and id(op) in self.dots:
+                dot = self.dots[id(op)]
+                return [(op.operands[0], dot.a), (op.operands[1], dot.b)]
+            return []
+        source, result = op.operands[0], op.results[0]
+        if self.classes.of(source) == number:
+            return [(result, _forward(op, layout))]
+        return [(source, _backward(op, layout))]
+
+    def _annotations(self) -> None:
+        for op in self.ops:
+            if op.name != "tile.annotate_layout":
+                continue
+            layout = parse_layout(StringAttr(op.attributes["layout"]).value).merged()
+            where = location_text(op.location)
+            if layout.spatial_size != self.threads:
+                raise UserError(
+                    f"annotate_layout: the layout is for {layout.spatial_size} threads",
+                    where=where,
+                    notes=[
+                        f"the block has {self.threads}: {self.warps} warps",
+                        f"layout: {layout}",
+                    ],
+                )
+            number = self.classes.of(op.results[0])
+            if number in self.layouts and self.layouts[number] != layout:
+                first = location_text(self.givers[number].location)
+                raise UserError(
+                    "annotate_layout: the tile has another layout already",
+                    where=where,
+                    notes=[f"given at {first}: {self.layouts[number]}", f"given here: {layout}"],
+                    hints=["annotate a tile once, or make a new one of it"],
+                )
+            self._assign(op.results[0], layout, op)
+
+    def _dots(self) -> None:
+        dots = [op for op in self.ops if op.name == "tile.dot"]
+        chained = [op for op in dots if self._feeds_from_dot(op, dots)]
+        sources = {self.classes.of(dot.operands[0]) for dot in chained}
+        for op in dots:
+            rows_only = op in chained or self.classes.of(op.results[0]) in sources
+            layouts = dot_layouts(op, self.warps, rows_only)
+            given = self.layouts.get(self.classes.of(op.results[0]))
+            self.dots[id(op)] = layouts
+            if given is None:
+                self._assign(op.results[0], layouts.c, op)
+
+    def _feeds_from_dot(self, op: Operation, dots: list[Operation]) -> bool:
+        """Whether the first operand is computed, elementwise, from another dot's result."""
+        number = self.classes.of(op.operands[0])
+        return any(self.classes.of(dot.results[0]) == number for dot in dots)
+
+    def _accesses(self) -> None:
+        """Tiles of global memory, the largest first: neighbouring threads access neighbours."""
+        found = [
+            (op, op.results[0] if op.name == "tile.load_global" else op.operands[0])
+            for op in self.ops
+            if op.name in ("tile.load_global", "tile.store_global")
+        ]
+        for op, value in sorted(found, key=lambda pair: -_size(pair[1])):
+            memory = op.operands[0 if op.name == "tile.load_global" else 1]
+            packed = packed_elements(self.numbers, op, memory)
+            self._assign(value, self._default(value, packed), op)
+
+    def _default(self, value: Value, packed: int) -> RegisterLayout:
+        shape = RankedTensorType(value.type).shape
+        return blocked(self.threads, shape, packed)
+
+    def _write(self) -> None:
+        values = [value for op in self.ops for value in _tiles(op)]
+        blocks = [b for op in self.ops for region in op.regions for b in region.blocks]
+        values += [
+            argument for block in blocks for argument in block.arguments if is_tile(argument)
+        ]
+        for value in values:
+            number = self.classes.of(value)
+            if number not in self.layouts:
+                self._assign(value, self._default(value, 1), self.kernel)
+            value.set_type(with_layout(value.type, self.layouts[number]))
+        for op in self.ops:
+            with op.location:
+                self._convert(op)
+
+    def _convert(self, op: Operation) -> None:
+        """Convert what an operation takes, or makes, where the classes' layouts differ from it."""
+        if op.name == "arith.constant" and is_tile(op.results[0]):
+            _retype_constant(op)
+        elif op.name == "tile.dot":
+            dot = self.dots[id(op)]
+            for number, wanted in enumerate((dot.a, dot.b, dot.c)):
+                _convert_operand(op, number, wanted)
+            _convert_result(op, dot.c)
+        elif op.name == "tile.broadcast":
+            _convert_operand(op, 0, _backward(op, layout_of(op.results[0])))
+        elif op.name in ("tile.reduce", "tile.transpose"):
+            _convert_result(op, _forward(op, layout_of(op.operands[0])))
+        elif op.name == "tile.reshape":
+            self._convert_reshape(op)
+        elif op.name == "tile.annotate_layout":
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+
+    def _convert_reshape(self, op: Operation) -> None:
+        follows = _forward(op, layout_of(op.operands[0]))
+        if follows is None:
+            shape = RankedTensorType(op.operands[0].type).shape
+            flat = blocked(self.threads, (_size(op.operands[0]),), 1)
+            source, follows = flat.with_shape(shape), flat.with_shape(op.results[0].type.shape)
+            if source is None or follows is None:
+                raise UserError(
+                    f"a tile of shape {list(shape)} cannot be reshaped here",
+                    where=location_text(op.location),
+                    notes=[f"{self.threads} threads share its elements unevenly"],
+                )
+            _convert_operand(op, 0, source)
+        _convert_result(op, follows)
+
+
+def _forward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | None:
+    """The layout of the result that follows from the operand's."""
+    if layout is None or op.name == "tile.broadcast":
+        return None
+    if op.name == "tile.reduce":
+        return layout.reduced([number_of(op, "dim")])
+    if op.name == "tile.transpose":
+        return layout.permuted(dims_of(op)).merged()
+    return layout.with_shape(RankedTensorType(op.results[0].type).shape)
+
+
+def _backward(op: Operation, layout: RegisterLayout | None) -> RegisterLayout | None:
+    """The layout of the operand that follows from the result's."""
+    if layout is None or op.name == "tile.reduce":
+        return None
+    shape = RankedTensorType(op.operands[0].type).shape
+    if op.name == "tile.broadcast":
+        wide = RankedTensorType(op.results[0].type).shape
+        return layout.reduced([at for at, size in enumerate(shape) if size != wide[at]])
+    if op.name == "tile.transpose":
+        dims = dims_of(op)
+        return layout.permuted([dims.index(at) for at in range(len(dims))]).merged()
+    return layout.with_shape(shape)
+
+
+def _convert_operand(op: Operation, number: int, wanted: RegisterLayout | None) -> None:
+    value = op.operands[number]
+    if wanted is None or layout_of(value) == wanted:
+        return
+    with InsertionPoint(op):
+        op.operands[number] = tile.convert_layout(value, wanted)
+
+
+def _convert_result(op: Operation, made: RegisterLayout | None) -> None:
+    """Let the operation make a tile of this layout, converted to the one its users expect."""
+    result = op.results[0]
+    expected = layout_of(result)
+    if made is None or expected is None or made == expected:
+        return
+    result.set_type(with_layout(result.type, made))
+    block = op.block
+    after = [view.operation for view in block.operations]
+    following = after[after.index(op) + 1]
+    with InsertionPoint(following):
+        converted = tile.convert_layout(result, expected)
+    result.replace_all_uses_except(converted, [converted.owner.operation])
+
+
+def _retype_constant(op: Operation) -> None:
+    given = DenseElementsAttr(op.attributes["value"])
+    op.attributes["value"] = DenseElementsAttr.get_splat(
+        op.results[0].type, given.get_splat_value()
+    )
+
+
+def _copy_free_tiles(kernel: Operation) -> None:
+    """Make a copy, for each use, of tiles that cost nothing, so that each gets its own layout."""
+    for op in all_operations(kernel):
+        if op.name not in ("tensor.splat", "arith.constant", "tile.indices"):
+            continue
+        if not is_tile(op.results[0]):
+            continue
+        for use in list(op.results[0].uses)[1:]:
+            user = use.owner.operation if hasattr(use.owner, "operation") else use.owner
+            with op.location:
+                made = op.clone(ip=InsertionPoint(op))
+            user.operands[use.operand_number] = made.operation.results[0]
+
+
+def _tiles(op: Operation) -> list[Value]:
+    return [value for value in op.results if is_tile(value)]
+
+
+def _size(value: Value) -> int:
+    total = 1
+    for size in RankedTensorType(value.type).shape:
+        total *= size
+    return total

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lower-tiles: a tile kernel becomes the code of a thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from xtc.core.errors import CompileError
+from xtc.core.tile_layout import RegisterLayout, blocked
+from xtc.ir.attributes import WARPS
+from xtc.ir.builders.llvm import advanced
+from xtc.ir.builders.numbers import Number, add, multiply
+from xtc.ir.builders.rebuild import rebuilt
+from xtc.ir.builders.tile import dims_of, number_of
+from xtc.ir.mlir import (
+    Block,
+    BoolAttr,
+    DenseElementsAttr,
+    DenseI64ArrayAttr,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    RankedTensorType,
+    ShapedType,
+    Type,
+    Value,
+    VectorType,
+    arith,
+    vector,
+)
+from xtc.ir.mlir_nvvm import nvvm
+from xtc.ir.partition import top_level
+from xtc.ir.passes import Pass
+from xtc.ir.tile_dialect import known_layout
+from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._kernels import (
+    SHARED_BYTES,
+    THREAD_ID,
+    WARP,
+    set_apart,
+    set_shape,
+    shared_bytes,
+)
+from xtc_targets.nvgpu.passes._shared import shared_memory
+from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
+from xtc_targets.nvgpu.passes._tile_classes import is_tile
+from xtc_targets.nvgpu.passes._tile_copies import copy
+from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
+from xtc_targets.nvgpu.passes._tile_memory import (
+    GlobalTile,
+    GlobalView,
+    SharedView,
+    bytes_of,
+    read_shared,
+    thread_base,
+    write_shared,
+)
+from xtc_targets.nvgpu.passes._tile_mma import dot, read_matrices, takes_matrices
+from xtc_targets.nvgpu.passes._tile_numbers import Numbers, global_sizes, packed_elements
+
+_GLOBAL = 1  # memory space
+_BLOCK_IDS = (
+    nvvm.read_ptx_sreg_ctaid_x,
+    nvvm.read_ptx_sreg_ctaid_y,
+    nvvm.read_ptx_sreg_ctaid_z,
+)
+_GRID_DIMS = (
+    nvvm.read_ptx_sreg_nctaid_x,
+    nvvm.read_ptx_sreg_nctaid_y,
+    nvvm.read_ptx_sreg_nctaid_z,
+)
+
+
+@dataclass(frozen=True)
+class LowerTiles(Pass):
+    """Write what one thread does: tiles become vectors of its elements.
+
+    Before, with `xtc.warps = 4`:
+        %a = "tile.load_shared"(%sa) : (memref<64x32xf16, 2>) -> tensor<64x32xf16, #tile.layout<..>>
+        %d = "tile.dot"(%a, %b, %c) : (...) -> tensor<64x64xf32, #tile.layout<..>>
+    After, with `nvgpu.block = [128, 1, 1]`:
+        nvvm.ldmatrix ; nvvm.mma.sync ; ... vector<32xf32>
+
+    Layouts are those that infer-tile-layouts wrote, addresses those of place-tile-buffers.
+    """
+
+    name: ClassVar[str] = "lower-tiles"
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in top_level(module):
+                if WARPS in kernel.attributes:
+                    _Lowering(kernel).run()
+
+
+class _Lowering:
+    """The code of a thread of one kernel."""
+
+    def __init__(self, kernel: Operation) -> None:
+        self.kernel = kernel
+        self.threads = number_of(kernel, WARPS) * WARP
+        self.numbers = Numbers(kernel)
+        self.values: dict[Value, Any] = {}
+
+    def run(self) -> None:
+        kernel, block = self.kernel, self.kernel.regions[0].blocks[0]
+        old = [view.operation for view in block.operations]
+        with kernel.location, InsertionPoint(old[0]):
+            self.thread = register(THREAD_ID)
+            nbytes = shared_bytes(kernel)
+            self.shared = shared_memory(kernel, nbytes) if nbytes else None
+        for op in old[:-1]:
+            with InsertionPoint(old[-1]):
+                self.lower(op)
+        for op in reversed(old[:-1]):
+            op.erase()
+        set_shape(kernel, [0, 0, 0], [self.threads])
+        set_apart(kernel)
+        del kernel.attributes[WARPS]
+        if not nbytes and SHARED_BYTES in kernel.attributes:
+            del kernel.attributes[SHARED_BYTES]
+
+    def lower(self, op: Operation) -> None:
+        """Write what a thread does for an operation, at the current insertion point."""
+        with op.location:
+            if op.name in _LOWERINGS:
+                _LOWERINGS[op.name](self, op)
+            elif op.name.startswith(("tile.", "tensor.", "memref.")):
+                raise CompileError(f"{op.name} has no code", where=str(op.location))
+            elif len(op.regions):
+                self._with_regions(op)
+            else:
+                self._elementwise(op)
+
+    def value(self, old: Value) -> Any:
+        """What a value has become; arguments of the kernel stay."""
+        return self.values.get(old, old)
+
+    def type(self, old: Type) -> Type:
+        """The type of what a thread has of a value."""
+        if not isinstance(old, RankedTensorType):
+            return old
+        return VectorType.get([known_layout(old).local_size], old.element_type)
+
+    def shared_base(self) -> Value:
+        """The address of the block's shared memory."""
+        assert self.shared is not None  # noqa: S101
+        return self.shared
+
+    def _elementwise(self, op: Operation) -> None:
+        operands = [self.value(operand) for operand in op.operands]
+        types = [self.type(result.type) for result in op.results]
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        if op.name == "arith.constant" and is_tile(op.results[0]):
+            splat = DenseElementsAttr(attributes["value"]).get_splat_value()
+            attributes["value"] = DenseElementsAttr.get_splat(types[0], splat)
+        made = rebuilt(op, operands, types, attributes)
+        for before, after in zip(op.results, made.results, strict=True):
+            self.values[before] = after
+
+    def _with_regions(self, op: Operation) -> None:
+        operands = [self.value(operand) for operand in op.operands]
+        types = [self.type(result.type) for result in op.results]
+        made = rebuilt(op, operands, types)
+        for before, after in zip(op.regions, made.regions, strict=True):
+            for block in before.blocks:
+                self._block(block, after)
+        for result, new in zip(op.results, made.results, strict=True):
+            self.values[result] = new
+
+    def _block(self, block: Block, region: Any) -> None:
+        types = [self.type(argument.type) for argument in block.arguments]
+        new = Block.create_at_start(region, types)
+        for before, after in zip(block.arguments, new.arguments, strict=True):
+            self.values[before] = after
+        with InsertionPoint(new):
+            for view in block.operations:
+                self.lower(view.operation)
+
+    def skip(self, op: Operation) -> None:
+        """What is for the compiler, or for the launch, has no code."""
+
+    def same(self, op: Operation) -> None:
+        """The registers stay as they are."""
+        self.values[op.results[0]] = self.value(op.operands[0])
+
+    def global_view(self, op: Operation) -> None:
+        sizes, strides, offset = global_sizes(op.results[0])
+        element = MemRefType(op.results[0].type).element_type
+        address = address_of(self._argument_of(op.operands[0]), _GLOBAL)
+        if isinstance(offset, int):
+            address = advanced(address, offset * bytes_of(element))
+        else:
+            i64 = IntegerType.get_signless(64)
+            wide = arith.index_cast(i64, self.value(offset))
+            nbytes = arith.constant(i64, bytes_of(element))
+            address = advanced(address, arith.muli(wide, nbytes))
+        self.values[op.results[0]] = GlobalView(
+            address, [self._i32(n) for n in sizes], [self._i32(n) for n in strides], element
+        )
+
+    def _argument_of(self, value: Value) -> Value:
+        while not hasattr(value, "arg_number"):
+            value = value.owner.operands[0]
+        return value
+
+    def _i32(self, number: Value | int) -> Number:
+        if isinstance(number, int):
+            return number
+        new = self.value(number)
+        owner = getattr(new, "owner", None)
+        if owner is not None and getattr(owner, "name", "") == "arith.index_cast":
+            source = owner.operands[0]
+            if str(source.type) == "i32":
+                return source
+        return arith.index_cast(IntegerType.get_signless(32), new)
+
+    def alloc(self, op: Operation) -> None:
+        type = MemRefType(op.results[0].type)
+        view = SharedView.dense(self.shared_base(), op, type.shape, type.element_type)
+        self.values[op.results[0]] = view
+
+    def part_of_shared(self, op: Operation) -> None:
+        whole: SharedView = self.value(op.operands[0])
+        indices = [self._i32(value) for value in list(op.operands)[1:]]
+        self.values[op.results[0]] = shared_part(op, whole, indices)
+
+    def permuted_shared(self, op: Operation) -> None:
+        whole: SharedView = self.value(op.operands[0])
+        type = MemRefType(op.results[0].type)
+        strides, _ = type.get_strides_and_offset()
+        self.values[op.results[0]] = replace(
+            whole, shape=tuple(type.shape), strides=tuple(strides), _kept={}
+        )
+
+    def reinterpret(self, op: Operation) -> None:
+        if isinstance(self.value(op.operands[0]), SharedView):
+            self.permuted_shared(op)
+        else:
+            self.global_view(op)
+
+    def _view(self, tensor: Value) -> SharedView:
+        whole: SharedView = self.value(tensor)
+        return replace(whole, _kept={})
+
+    def _access(self, op: Operation, memory: Value, layout: RegisterLayout) -> GlobalTile:
+        view: GlobalView = self.value(memory)
+        offsets = list(op.operands)[-len(view.sizes) :]
+        sizes, _, _ = global_sizes(memory)
+
+        def inside(dim: int, extent: int) -> bool:
+            return self.numbers.fits(offsets[dim], extent, sizes[dim])
+
+        new = [self.value(offset) for offset in offsets]
+        return GlobalTile(view, layout, dims_of(op), new, self.thread, inside)
+
+    def load_global(self, op: Operation) -> None:
+        tile = self._access(op, op.operands[0], known_layout(op.results[0]))
+        packed = packed_elements(self.numbers, op, op.operands[0])
+        self.values[op.results[0]] = tile.load(packed)
+
+    def store_global(self, op: Operation) -> None:
+        tile = self._access(op, op.operands[1], known_layout(op.operands[0]))
+        packed = packed_elements(self.numbers, op, op.operands[1])
+        tile.store(self.value(op.operands[0]), packed, self.thread)
+
+    def load_shared(self, op: Operation) -> None:
+        view, layout = self._view(op.operands[0]), known_layout(op.results[0])
+        read = read_matrices if takes_matrices(view, layout) else read_shared
+        self.values[op.results[0]] = read(view, layout, self.thread)
+
+    def store_shared(self, op: Operation) -> None:
+        layout, value = known_layout(op.operands[0]), self.value(op.operands[0])
+        write_shared(self._view(op.operands[1]), layout, self.thread, value)
+
+    def copy_async(self, op: Operation) -> None:
+        view = self._view(op.operands[1])
+        packed = packed_elements(self.numbers, op, op.operands[0])
+        layout = blocked(self.threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
+        tile = self._access(op, op.operands[0], layout)
+        checked = BoolAttr(op.attributes["check_bounds"]).value
+        copy(tile, view, self.thread, packed, not checked)
+
+    def commit_group(self, op: Operation) -> None:
+        nvvm.cp_async_commit_group()
+
+    def wait_group(self, op: Operation) -> None:
+        nvvm.cp_async_wait_group(number_of(op, "n"))
+
+    def wait_all(self, op: Operation) -> None:
+        nvvm.cp_async_commit_group()
+        nvvm.cp_async_wait_group(0)
+
+    def sync(self, op: Operation) -> None:
+        nvvm.barrier(None)
+
+    def dot(self, op: Operation) -> None:
+        self.values[op.results[0]] = dot(op, *(self.value(operand) for operand in op.operands))
+
+    def indices(self, op: Operation) -> None:
+        layout, dim = known_layout(op.results[0]), number_of(op, "dim")
+        i32 = IntegerType.get_signless(32)
+        base = as_i32(thread_base(layout, self.thread)[dim])
+        type = VectorType.get([layout.local_size], i32)
+        steps = [IntegerAttr.get(i32, offset[dim]) for offset in layout.local_offsets]
+        behind = arith.constant(type, DenseElementsAttr.get(steps, type))
+        self.values[op.results[0]] = arith.addi(vector.broadcast(type, base), behind)
+
+    def splat(self, op: Operation) -> None:
+        value = vector.broadcast(self.type(op.results[0].type), self.value(op.operands[0]))
+        self.values[op.results[0]] = value
+
+    def broadcast(self, op: Operation) -> None:
+        source, result = known_layout(op.operands[0]), known_layout(op.results[0])
+        places = {offset: at for at, offset in enumerate(source.local_offsets)}
+        order = [
+            places[tuple(0 if size == 1 else n for n, size in zip(o, source.shape, strict=True))]
+            for o in result.local_offsets
+        ]
+        self.values[op.results[0]] = permuted(self.value(op.operands[0]), order)
+
+    def reduce(self, op: Operation) -> None:
+        value = self.value(op.operands[0])
+        self.values[op.results[0]] = reduced(value, op, self.thread, self.shared_base)
+
+    def convert_layout(self, op: Operation) -> None:
+        value = self.value(op.operands[0])
+        self.values[op.results[0]] = converted(value, op, self.thread, self.shared_base)
+
+    def item(self, op: Operation) -> None:
+        self.values[op.results[0]] = vector.extract(self.value(op.operands[0]), [], [0])
+
+    def block_id(self, op: Operation) -> None:
+        i32 = IntegerType.get_signless(32)
+        self.values[op.results[0]] = _BLOCK_IDS[number_of(op, "dim")](i32)
+
+    def grid_dim(self, op: Operation) -> None:
+        i32 = IntegerType.get_signless(32)
+        self.values[op.results[0]] = _GRID_DIMS[number_of(op, "dim")](i32)
+
+
+def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
+    """The part of a shared tensor that an index in its first dimensions names."""
+    unknown = ShapedType.get_dynamic_stride_or_offset()
+    given = iter(indices)
+    begin = whole.begin
+    for number, stride in zip(
+        DenseI64ArrayAttr(op.attributes["static_offsets"]), whole.strides, strict=True
+    ):
+        index = next(given) if number == unknown else number
+        begin = add(begin, multiply(index, stride))
+    type = MemRefType(op.results[0].type)
+    rank = len(type.shape)
+    return replace(
+        whole, begin=begin, shape=tuple(type.shape), strides=whole.strides[-rank:], _kept={}
+    )
+
+
+_LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(
+    {
+        "tile.grid": _Lowering.skip,
+        "tile.assume": _Lowering.skip,
+        "memref.dealloc": _Lowering.skip,
+        "builtin.unrealized_conversion_cast": _Lowering.skip,
+        "tile.transpose": _Lowering.same,
+        "tile.reshape": _Lowering.same,
+        "memref.reinterpret_cast": _Lowering.reinterpret,
+        "memref.alloc": _Lowering.alloc,
+        "memref.subview": _Lowering.part_of_shared,
+        "memref.transpose": _Lowering.permuted_shared,
+        "tensor.splat": _Lowering.splat,
+        **{
+            f"tile.{name}": getattr(_Lowering, name)
+            for name in (
+                *("load_global", "store_global", "load_shared", "store_shared", "copy_async"),
+                *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices"),
+                *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
+            )
+        },
+    }
+)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""place-tile-buffers: what a tile kernel keeps in shared memory gets its place there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import UserError
+from xtc.ir.attributes import LOCAL_BYTES, WARPS
+from xtc.ir.builders.tile import location_text
+from xtc.ir.mlir import (
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Operation,
+    RankedTensorType,
+    all_operations,
+)
+from xtc.ir.partition import top_level
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+from xtc.ir.tile_dialect import known_layout
+from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
+from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads
+from xtc_targets.nvgpu.passes._tile_memory import bytes_of
+
+OFFSET = "nvgpu.offset"
+"""Integer on an allocation, a conversion or a reduction: where its memory begins, in bytes."""
+
+_ALIGNMENT = 1024  # what addresses are swizzled within
+
+
+@dataclass
+class _Buffer:
+    """What needs memory while the operations numbered `first` to `last` run."""
+
+    op: Operation
+    nbytes: int
+    first: int
+    last: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class PlaceTileBuffers(Pass):
+    """Give each shared tensor, and each conversion through shared memory, an offset.
+
+    Before:
+        %sa = memref.alloc() : memref<128x32xf16, 2>
+    After, with `nvgpu.shared_bytes` and `xtc.local_bytes` on the kernel:
+        %sa = memref.alloc() {nvgpu.offset = 0 : i64} : memref<128x32xf16, 2>
+
+    Memory is used again after `memref.dealloc`. Raises UserError, with a table of what is live at
+    the same time, where a block has less.
+
+    Attributes:
+        block_bytes: shared memory of a block.
+    """
+
+    name: ClassVar[str] = "place-tile-buffers"
+    block_bytes: int = H100.shared_bytes_block
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        with module.context:
+            for kernel in top_level(module):
+                if WARPS in kernel.attributes:
+                    self._place(kernel)
+
+    def _place(self, kernel: Operation) -> None:
+        buffers = _buffers(kernel)
+        placed: list[_Buffer] = []
+        for buffer in sorted(buffers, key=lambda found: -found.nbytes):
+            buffer.offset = _first_fit(buffer, placed)
+            placed.append(buffer)
+        total = max((buffer.offset + buffer.nbytes for buffer in buffers), default=0)
+        if total > self.block_bytes:
+            raise _too_much(buffers, total, self.block_bytes)
+        i64 = IntegerType.get_signless(64)
+        for buffer in buffers:
+            buffer.op.attributes[OFFSET] = IntegerAttr.get(i64, buffer.offset)
+        for name in (SHARED_BYTES, LOCAL_BYTES):
+            kernel.attributes[name] = IntegerAttr.get(i64, total)
+
+
+def _buffers(kernel: Operation) -> list[_Buffer]:
+    ops = all_operations(kernel)
+    numbers = {op: number for number, op in enumerate(ops)}
+    found = []
+    for op in ops:
+        at = numbers[op]
+        if op.name == "memref.alloc":
+            found.append(_Buffer(op, _bytes_of(op), at, _last_use(op, numbers)))
+        elif op.name == "tile.convert_layout":
+            if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
+                found.append(_Buffer(op, _tile_bytes(op), at, at))
+        elif op.name == "tile.reduce" and crosses_warps(op):
+            found.append(_Buffer(op, _partial_bytes(op), at, at))
+    return found
+
+
+def _last_use(op: Operation, numbers: dict[Operation, int]) -> int:
+    """The deallocation, or the end of what the allocation stands in: loops begin anew."""
+    ends = [use.owner.operation for use in op.results[0].uses if use.owner.name == "memref.dealloc"]
+    around = op.block.owner
+    inside = [numbers[inner] for inner in all_operations(around)]
+    same = [end for end in ends if end.block == op.block]
+    return numbers[same[0]] if same else max(inside)
+
+
+def _first_fit(buffer: _Buffer, placed: list[_Buffer]) -> int:
+    live = [p for p in placed if p.first <= buffer.last and buffer.first <= p.last]
+    offset = 0
+    for other in sorted(live, key=lambda found: found.offset):
+        if offset + buffer.nbytes <= other.offset:
+            break
+        end = other.offset + other.nbytes
+        offset = max(offset, -(-end // _ALIGNMENT) * _ALIGNMENT)
+    return offset
+
+
+def _bytes_of(op: Operation) -> int:
+    type = MemRefType(op.results[0].type)
+    return int(math.prod(type.shape)) * bytes_of(type.element_type)
+
+
+def _tile_bytes(op: Operation) -> int:
+    type = RankedTensorType(op.operands[0].type)
+    return int(math.prod(type.shape)) * bytes_of(type.element_type)
+
+
+def _partial_bytes(op: Operation) -> int:
+    layout, reduced = known_layout(op.operands[0]), known_layout(op.results[0])
+    type = RankedTensorType(op.operands[0].type)
+    return layout.spatial_size * reduced.local_size * bytes_of(type.element_type)
+
+
+def _too_much(buffers: list[_Buffer], total: int, limit: int) -> UserError:
+    peak = max(buffers, key=lambda buffer: buffer.offset + buffer.nbytes)
+    live = [b for b in buffers if b.first <= peak.last and peak.first <= b.last]
+    notes = [
+        f"{buffer.nbytes:>8} bytes at {location_text(buffer.op.location)}: {_named(buffer.op)}"
+        for buffer in sorted(live, key=lambda found: -found.nbytes)
+    ]
+    return UserError(
+        f"the kernel needs {total} bytes of shared memory, and a block has {limit}",
+        where=location_text(peak.op.location),
+        notes=notes,
+        hints=["choose smaller tiles or fewer stages, or free tensors earlier"],
+    )
+
+
+def _named(op: Operation) -> str:
+    type = op.results[0].type
+    if isinstance(type, MemRefType):
+        sizes = "x".join(map(str, type.shape))
+        return f"shared tensor {sizes} of {type.element_type}"
+    return "a tile that changes threads"

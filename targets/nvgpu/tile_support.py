@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a GPU offers for tile kernels, and what its machine code says of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.interfaces.tile_support import Resources, TileSupport
+from xtc.ir.pipeline import Pipeline
+from xtc.system import tool
+from xtc.system.workspace import private_folder
+from xtc_targets.nvgpu.options import NvgpuOptions
+from xtc_targets.nvgpu.pipeline import tile_pipeline
+from xtc_targets.nvgpu.ptx import ptx
+from xtc_targets.nvgpu.toolkit import HINT, assemble, found
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+
+_MMA_SHARE = 0.63
+"""Of the tensor cores' peak, what mma.sync reaches on sm_90a, for the static model only:
+"Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (Luo et al., 2024)."""
+
+_REGISTER_UNIT = 256
+"""Registers that a warp is given at a time ("CUDA C++ Programming Guide", occupancy)."""
+
+
+def tile_support(options: NvgpuOptions) -> TileSupport:
+    """The contract of tile kernels, for code with these options."""
+    machine = options.machine
+    share = _MMA_SHARE if machine.capability[0] == 9 else 1.0
+    return TileSupport(
+        pipeline=tile_pipeline(options),
+        machine_code=GpuCode(
+            NvgpuOptions(
+                platform="hw", arch=options.arch, opt_level=options.opt_level, cubins="none"
+            )
+        ),
+        warp_threads=machine.warp_threads,
+        max_warps=machine.max_block_threads // machine.warp_threads,
+        shared_bytes=machine.shared_bytes_block,
+        multiprocessors=machine.sms,
+        rates={
+            "bytes_per_second": machine.memory_bytes_per_second,
+            "f16": share * machine.peak_macs_per_second("float16"),
+            "bf16": share * machine.peak_macs_per_second("bfloat16"),
+            "other": machine.peak_macs_per_second("float32"),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class GpuCode:
+    """PTX and machine code for a GPU, by LLVM and by NVIDIA's assembler."""
+
+    options: NvgpuOptions
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The stages that lead to PTX."""
+        return tile_pipeline(self.options)
+
+    def text(self, lowered: Operation) -> str:
+        """PTX. Raises CompileError with what the code generator says."""
+        return ptx(lowered, self.options)
+
+    def disassembly(self, text: str) -> str:
+        """SASS, by nvdisasm. Raises ToolError where a program is missing."""
+        with private_folder("nvgpu-") as folder:
+            cubin = Path(folder) / "kernel.cubin"
+            self._assembled(text, cubin)
+            words: list[str | Path] = [found("nvdisasm", "showing machine code"), "-c", cubin]
+            return tool.run(words, what="showing machine code", install_hint=HINT).stdout
+
+    def resources(self, text: str, threads: int, shared_bytes: int) -> Resources:
+        """What ptxas says of the only kernel. Raises ToolError where it is missing."""
+        with private_folder("nvgpu-") as folder:
+            said = self._assembled(text, Path(folder) / "kernel.cubin")
+        registers = _number(said, r"Used (\d+) registers")
+        warnings = [line for line in said.splitlines() if "warning" in line or "C75" in line]
+        return Resources(
+            registers=registers,
+            spilled_bytes=_number(said, r"(\d+) bytes spill stores")
+            + _number(said, r"(\d+) bytes spill loads"),
+            local_bytes=_number(said, r"(\d+) bytes stack frame"),
+            shared_bytes=shared_bytes,
+            blocks=self._blocks(registers, threads, shared_bytes),
+            warnings=tuple(warnings),
+        )
+
+    def _assembled(self, text: str, cubin: Path) -> str:
+        file = cubin.with_suffix(".ptx")
+        file.write_text(text)
+        return assemble(file, self.options.machine.arch, cubin)
+
+    def _blocks(self, registers: int, threads: int, shared_bytes: int) -> int:
+        """Blocks that an SM has room for at the same time."""
+        machine = self.options.machine
+        of_warp = -(-registers * machine.warp_threads // _REGISTER_UNIT) * _REGISTER_UNIT
+        warps = -(-threads // machine.warp_threads)
+        limits = [machine.blocks_sm, machine.threads_sm // threads]
+        limits.append(machine.registers_sm // max(1, of_warp * warps))
+        reserved = machine.shared_bytes_sm - machine.shared_bytes_block
+        limits.append(machine.shared_bytes_sm // (shared_bytes + reserved))
+        return min(limits)
+
+
+def _number(text: str, pattern: str) -> int:
+    found_number = re.search(pattern, text)
+    return int(found_number[1]) if found_number else 0

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --record-kernels | FileCheck %s
+
+// The clock is read before the first kernel and after each; other calls take no part.
+
+// CHECK: module attributes {xtc.profile = {{\[\[}}"a", "net.kernel.a"], ["b", "net.kernel.a"]]}
+// CHECK-LABEL: llvm.func @net(
+// CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i32) : i32
+// CHECK: llvm.call @xtc.stamp(%[[ZERO]])
+// CHECK: llvm.call @net.kernel.a(%arg0) {xtc.node = "a"}
+// CHECK: %[[ONE:.*]] = llvm.mlir.constant(1 : i32) : i32
+// CHECK: llvm.call @xtc.stamp(%[[ONE]])
+// CHECK: llvm.call @other(%arg0)
+// CHECK: llvm.call @net.kernel.a(%arg0) {xtc.node = "b"}
+// CHECK: %[[TWO:.*]] = llvm.mlir.constant(2 : i32) : i32
+// CHECK: llvm.call @xtc.stamp(%[[TWO]])
+// CHECK: llvm.return
+// CHECK: llvm.mlir.global external protected @xtc.stamps() {{.*}} : !llvm.array<3 x i64>
+// CHECK-LABEL: llvm.func internal @xtc.stamp(
+// CHECK: llvm.call @clock_gettime
+llvm.func @other(!llvm.ptr)
+llvm.func @net.kernel.a(!llvm.ptr)
+llvm.func @net(%x: !llvm.ptr) {
+  llvm.call @net.kernel.a(%x) {xtc.node = "a"} : (!llvm.ptr) -> ()
+  llvm.call @other(%x) : (!llvm.ptr) -> ()
+  llvm.call @net.kernel.a(%x) {xtc.node = "b"} : (!llvm.ptr) -> ()
+  llvm.return
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --infer-tile-layouts --place-tile-buffers --lower-tiles | FileCheck %s
+
+// Copies of 16 bytes, ldmatrix for both operands, transposed for the second, and mma.sync.
+// CHECK-LABEL: func.func @dot
+// CHECK-SAME:  nvgpu.block = array<i64: 32, 1, 1>
+// CHECK-SAME:  nvgpu.grid = array<i64: 0, 0, 0>
+// CHECK-SAME:  nvgpu.shared_bytes = 1536 : i64
+// CHECK-NOT:   tile.
+// CHECK:       nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}}
+// CHECK:       nvvm.cp.async.commit.group
+// CHECK:       nvvm.cp.async.wait.group 0
+// CHECK:       nvvm.barrier
+// CHECK:       nvvm.ldmatrix %{{.*}} {{.*}}layout = #nvvm.mma_layout<row>, num = 4
+// CHECK:       nvvm.ldmatrix %{{.*}} {{.*}}layout = #nvvm.mma_layout<col>, num = 4
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK:       llvm.store %{{.*}} {alignment = 8 : i64} : vector<2xf32>
+func.func @dot(%in: memref<f16, 1>, %out: memref<f32, 1>, %m: i32) attributes {xtc.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  "tile.grid"(%c1, %c1, %c1) : (i32, i32, i32) -> ()
+  %rows = arith.index_cast %m : i32 to index
+  %g = memref.reinterpret_cast %in to offset: [0], sizes: [%rows, 16], strides: [16, 1]
+    : memref<f16, 1> to memref<?x16xf16, strided<[16, 1]>, 1>
+  %sa = memref.alloc() : memref<16x16xf16, 2>
+  %sb = memref.alloc() : memref<16x16xf16, 2>
+  "tile.copy_async"(%g, %sa, %c0, %c0) {dims = array<i64: 0, 1>, check_bounds = true}
+    : (memref<?x16xf16, strided<[16, 1]>, 1>, memref<16x16xf16, 2>, i32, i32) -> ()
+  "tile.wait_all"() : () -> ()
+  "tile.sync"() : () -> ()
+  %a = "tile.load_shared"(%sa) : (memref<16x16xf16, 2>) -> tensor<16x16xf16>
+  %b = "tile.load_shared"(%sb) : (memref<16x16xf16, 2>) -> tensor<16x16xf16>
+  %d = "tile.dot"(%a, %b, %c)
+    : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %h = memref.reinterpret_cast %out to offset: [0], sizes: [16, 16], strides: [16, 1]
+    : memref<f32, 1> to memref<16x16xf32, strided<[16, 1]>, 1>
+  "tile.store_global"(%d, %h, %c0, %c0) {dims = array<i64: 0, 1>}
+    : (tensor<16x16xf32>, memref<16x16xf32, strided<[16, 1]>, 1>, i32, i32) -> ()
+  return
+}

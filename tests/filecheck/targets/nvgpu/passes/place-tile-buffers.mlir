@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s --place-tile-buffers | FileCheck %s
+// RUN: not xtc-opt %s --place-tile-buffers{block-bytes=3000} 2>&1 | FileCheck %s --check-prefix=LARGE
+
+// LARGE:      the kernel needs 4096 bytes of shared memory, and a block has 3000
+// LARGE-NEXT: note:     2048 bytes at {{.*}}: shared tensor 32x32 of f16
+// LARGE-NEXT: note:     2048 bytes at {{.*}}: shared tensor 32x16 of f32
+
+// What is freed is used again, by %c; %a and %b live at the same time.
+// CHECK-LABEL: func.func @places
+// CHECK-SAME:  nvgpu.shared_bytes = 4096 : i64
+// CHECK-SAME:  xtc.local_bytes = 4096 : i64
+// CHECK:       memref.alloc() {nvgpu.offset = 0 : i64} : memref<32x32xf16, 2>
+// CHECK:       memref.alloc() {nvgpu.offset = 2048 : i64} : memref<32x16xf32, 2>
+// CHECK:       memref.alloc() {nvgpu.offset = 0 : i64} : memref<8x8xf32, 2>
+func.func @places() attributes {xtc.warps = 1 : i64} {
+  %a = memref.alloc() : memref<32x32xf16, 2>
+  %b = memref.alloc() : memref<32x16xf32, 2>
+  memref.dealloc %a : memref<32x32xf16, 2>
+  %c = memref.alloc() : memref<8x8xf32, 2>
+  memref.dealloc %b : memref<32x16xf32, 2>
+  memref.dealloc %c : memref<8x8xf32, 2>
+  return
+}

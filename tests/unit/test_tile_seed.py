@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The asynchronous matmul of the seed document runs with its imports changed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.unit.tile_seed import DOCUMENT, document, kernel_module
+from xtc.tile.interpreter.report import RaceError
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(document() is None, reason=f"there is no shared/seeds/{DOCUMENT} here"),
+]
+SCHEDULE = {"num_warps": 4, "block_m": 64, "block_n": 64, "block_k": 16}
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return kernel_module(tmp_path_factory.mktemp("seed"))
+
+
+def operands(m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(m)
+    a = ((rng.random((m, k)) - 0.5) / math.sqrt(k)).astype(np.float16)
+    b = ((rng.random((k, n)) - 0.5) / math.sqrt(k)).astype(np.float16)
+    return a, b, np.full((m, n), np.nan, np.float16)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(129, 234, 456), (128, 128, 128)])
+def test_it_computes_the_product(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch, m: int, n: int, k: int
+) -> None:
+    monkeypatch.setattr(module.MatmulV3, "debug_schedule", SCHEDULE)
+    a, b, c = operands(m, n, k)
+    expected = a.astype(np.float32) @ b.astype(np.float32)
+    kernel = module.MatmulV3()
+    kernel(m, n, k, a, b, c)
+    np.testing.assert_allclose(c, expected, atol=2e-5, rtol=2e-3)
+    c[:] = np.nan
+    report = kernel.check(m, n, k, a, b, c)
+    np.testing.assert_allclose(c, expected, atol=2e-5, rtol=2e-3)
+    assert report.counts["sync"] == 2 * report.counts["dot"]
+
+
+def test_every_schedule_compiles(module: ModuleType) -> None:
+    a, b, c = operands(64, 64, 64)
+    ranked = module.MatmulV3().candidates(64, 64, 64, a, b, c)
+    assert len(ranked) == 12
+    assert all(isinstance(cost, float) for _, cost in ranked)
+
+
+@pytest.mark.parametrize(
+    ("removed", "kind", "line"),
+    [
+        ("self.copy_async_wait_all()", "read before wait", "a = self.load_shared(sa)"),
+        ("self.sync()", "missing sync", "a = self.load_shared(sa)"),
+        ("last self.sync()", "missing sync", "self.copy_async(src=ga, dst=sa"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, removed: str, kind: str, line: str) -> None:
+    lines = Path(kernel_module(tmp_path).__file__ or "").read_text().splitlines()
+    places = [at for at, text in enumerate(lines) if text.strip() == removed.removeprefix("last ")]
+    del lines[places[-1 if removed.startswith("last") else 0]]
+    mutant = tmp_path / "mutant.py"
+    mutant.write_text("\n".join(lines) + "\n")
+    names: dict[str, type] = {}
+    exec(compile(mutant.read_text(), str(mutant), "exec"), names)  # noqa: S102
+    kernel = names["MatmulV3"]
+    kernel.debug_schedule = SCHEDULE  # type: ignore[attr-defined]
+    m, n, k = 64, 64, 48
+    with pytest.raises(RaceError) as caught:
+        kernel().check(m, n, k, *operands(m, n, k))
+    assert caught.value.kind == kind
+    number = int(caught.value.second.split(":")[1])
+    assert lines[number - 1].strip().startswith(line)

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Register layouts: which thread of a group holds which elements of a tile, and in which order.
+
+A dimension of a tile is factored into modes, outermost first. Each mode is either spatial, a digit
+of the thread's number, or local, a digit of the element's position among those of one thread. A
+spatial entry may also be a replication: threads that differ only in that digit hold the same.
+
+    spatial(2, 4) * local(1, 2)         a 2 x 8 tile, 8 threads, 2 neighbours of a row each
+    shape (2, 8)  modes (2, 4, 2)  spatial (0, 1)  local (2,)
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xtc.core.errors import UserError
+
+_TEXT = re.compile(r"shape\(([\d,]*)\) modes\(([\d,]*)\) spatial\(([-\d,]*)\) local\(([\d,]*)\)")
+
+
+@dataclass(frozen=True)
+class RegisterLayout:
+    """A register layout.
+
+    Attributes:
+        shape: of the tile.
+        modes: the sizes of all modes, those of the first dimension first; none is 1.
+        spatial: for each digit of a thread's number, the most significant first, its mode, or minus
+            the number of threads that hold the same.
+        local: for each digit of a position among a thread's elements, its mode.
+    """
+
+    shape: tuple[int, ...]
+    modes: tuple[int, ...]
+    spatial: tuple[int, ...]
+    local: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        used = sorted(mode for mode in (*self.spatial, *self.local) if mode >= 0)
+        if used != list(range(len(self.modes))) or self._groups is None:
+            raise UserError(f"{self} is no layout: each mode is spatial or local, once")
+
+    @cached_property
+    def _groups(self) -> list[list[int]] | None:
+        """The modes of each dimension; None where they do not make up the shape."""
+        groups, at = [], 0
+        for size in self.shape:
+            group, product = [], 1
+            while product < size and at < len(self.modes):
+                product *= self.modes[at]
+                group.append(at)
+                at += 1
+            if product != size:
+                return None
+            groups.append(group)
+        return groups if at == len(self.modes) else None
+
+    @property
+    def groups(self) -> list[list[int]]:
+        """The modes of each dimension, outermost first."""
+        return self._groups or [[] for _ in self.shape]
+
+    @property
+    def spatial_shape(self) -> list[int]:
+        """The sizes of the digits of a thread's number."""
+        return [-mode if mode < 0 else self.modes[mode] for mode in self.spatial]
+
+    @property
+    def spatial_size(self) -> int:
+        """How many threads hold the tile."""
+        return math.prod(self.spatial_shape)
+
+    @property
+    def local_size(self) -> int:
+        """How many elements a thread holds."""
+        return math.prod(self.modes[mode] for mode in self.local)
+
+    def factor(self, mode: int) -> tuple[int, int]:
+        """The dimension of a mode, and the distance in it that one step of its digit makes."""
+        for dim, group in enumerate(self.groups):
+            if mode in group:
+                after = group[group.index(mode) + 1 :]
+                return dim, math.prod(self.modes[other] for other in after)
+        raise ValueError(mode)
+
+    def thread_digits(self) -> list[tuple[int, int, int, int]]:
+        """Of each spatial mode that is no replication: its dimension, the distance that one step
+        makes there, the size of the digit, and what a step adds to the thread's number."""
+        sizes = self.spatial_shape
+        found = []
+        for at, mode in enumerate(self.spatial):
+            if mode >= 0:
+                dim, distance = self.factor(mode)
+                found.append((dim, distance, sizes[at], math.prod(sizes[at + 1 :])))
+        return found
+
+    def replica_digits(self) -> list[tuple[int, int]]:
+        """Of each replication: the size of its digit, and its step in the thread's number."""
+        sizes = self.spatial_shape
+        return [
+            (sizes[at], math.prod(sizes[at + 1 :]))
+            for at, mode in enumerate(self.spatial)
+            if mode < 0
+        ]
+
+    @cached_property
+    def local_offsets(self) -> list[tuple[int, ...]]:
+        """Of each element that a thread holds, its distance in each dimension from the first."""
+        factors = [self.factor(mode) for mode in self.local]
+        found = []
+        for digits in itertools.product(*(range(self.modes[mode]) for mode in self.local)):
+            offset = [0] * len(self.shape)
+            for digit, (dim, distance) in zip(digits, factors, strict=True):
+                offset[dim] += digit * distance
+            found.append(tuple(offset))
+        return found
+
+    def thread_offset(self, thread: int) -> tuple[int, ...]:
+        """The index of the first element of a thread."""
+        offset = [0] * len(self.shape)
+        for dim, distance, size, step in self.thread_digits():
+            offset[dim] += thread // step % size * distance
+        return tuple(offset)
+
+    def element(self, thread: int, position: int) -> tuple[int, ...]:
+        """The index of an element, by its thread and its position there."""
+        first, behind = self.thread_offset(thread), self.local_offsets[position]
+        return tuple(a + b for a, b in zip(first, behind, strict=True))
+
+    def __mul__(self, inner: RegisterLayout) -> RegisterLayout:
+        """Each element of this layout becomes a tile of `inner`."""
+        if len(self.shape) != len(inner.shape):
+            raise UserError(
+                f"layouts of ranks {len(self.shape)} and {len(inner.shape)} cannot be multiplied"
+            )
+        order = [
+            (which, mode)
+            for groups in zip(self.groups, inner.groups, strict=True)
+            for which, group in enumerate(groups)
+            for mode in group
+        ]
+        place = {key: number for number, key in enumerate(order)}
+        both = (self, inner)
+        return RegisterLayout(
+            tuple(a * b for a, b in zip(self.shape, inner.shape, strict=True)),
+            tuple(both[which].modes[mode] for which, mode in order),
+            tuple(
+                mode if mode < 0 else place[which, mode]
+                for which in (0, 1)
+                for mode in both[which].spatial
+            ),
+            tuple(place[which, mode] for which in (0, 1) for mode in both[which].local),
+        )
+
+    def permuted(self, dims: Sequence[int]) -> RegisterLayout:
+        """Dimension i of the result is dimension `dims[i]` of this; nobody's elements change."""
+        order = [mode for dim in dims for mode in self.groups[dim]]
+        place = {mode: number for number, mode in enumerate(order)}
+        return RegisterLayout(
+            tuple(self.shape[dim] for dim in dims),
+            tuple(self.modes[mode] for mode in order),
+            tuple(mode if mode < 0 else place[mode] for mode in self.spatial),
+            tuple(place[mode] for mode in self.local),
+        )
+
+    def reduced(self, dims: Sequence[int]) -> RegisterLayout:
+        """The same with these dimensions of size 1: threads along them hold the same."""
+        gone = {mode for dim in dims for mode in self.groups[dim]}
+        kept = [mode for mode in range(len(self.modes)) if mode not in gone]
+        place = {mode: number for number, mode in enumerate(kept)}
+        return RegisterLayout(
+            tuple(1 if dim in dims else size for dim, size in enumerate(self.shape)),
+            tuple(self.modes[mode] for mode in kept),
+            tuple(
+                mode if mode < 0 else place.get(mode, -self.modes[mode]) for mode in self.spatial
+            ),
+            tuple(place[mode] for mode in self.local if mode in place),
+        ).merged()
+
+    def with_shape(self, shape: Sequence[int]) -> RegisterLayout | None:
+        """The same for a tile of another shape with the same elements in order; None where a mode
+        would lie in two dimensions."""
+        split = _split(self.modes, shape)
+        if split is None:
+            return None
+        modes = [size for parts in split for size in parts]
+        first = list(itertools.accumulate((len(parts) for parts in split), initial=0))
+        spread = {old: range(first[old], first[old + 1]) for old in range(len(self.modes))}
+        return RegisterLayout(
+            tuple(shape),
+            tuple(modes),
+            tuple(n for mode in self.spatial for n in ([mode] if mode < 0 else spread[mode])),
+            tuple(number for mode in self.local for number in spread[mode]),
+        ).merged()
+
+    def merged(self) -> RegisterLayout:
+        """The same layout with as few modes as it can have, which makes equal layouts equal."""
+        layout = self
+        while (shorter := _merged_once(layout)) != layout:
+            layout = shorter
+        return layout
+
+    def __str__(self) -> str:
+        parts = [("shape", self.shape), ("modes", self.modes)]
+        parts += [("spatial", self.spatial), ("local", self.local)]
+        return " ".join(f"{name}({','.join(map(str, values))})" for name, values in parts)
+
+
+def parse_layout(text: str) -> RegisterLayout:
+    """The layout that `str` has written. Raises UserError for other texts."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise UserError(
+            f"{text!r} is no layout", hints=["shape(2,8) modes(2,4,2) spatial(0,1) ..."]
+        )
+    numbers = [tuple(map(int, part.split(","))) if part else () for part in match.groups()]
+    return RegisterLayout(*numbers)
+
+
+def spatial(*shape: int) -> RegisterLayout:
+    """A thread for each element, the last dimension fastest."""
+    return _whole(shape, spatial=True)
+
+
+def local(*shape: int) -> RegisterLayout:
+    """One thread that holds all, the last dimension fastest."""
+    return _whole(shape, spatial=False)
+
+
+def column_spatial(*shape: int) -> RegisterLayout:
+    """A thread for each element, the first dimension fastest."""
+    return _whole(shape[::-1], spatial=True).permuted(range(len(shape))[::-1])
+
+
+def column_local(*shape: int) -> RegisterLayout:
+    """One thread that holds all, the first dimension fastest."""
+    return _whole(shape[::-1], spatial=False).permuted(range(len(shape))[::-1])
+
+
+def replicated(*shape: int, num_workers: int) -> RegisterLayout:
+    """Each of `num_workers` threads holds all."""
+    whole = local(*shape)
+    return RegisterLayout(whole.shape, whole.modes, (-num_workers,), whole.local)
+
+
+def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
+    """The default layout: `packed` neighbours of a row each, threads along rows first.
+
+    Where there are more threads than such groups, the last ones replicate. `threads` is a power of
+    two; sizes need not be.
+    """
+    left = threads
+    inner: list[tuple[int, int]] = []
+    outer: list[int] = []
+    for size in reversed(shape):
+        packed = math.gcd(packed, size)
+        here = math.gcd(left, size // packed)
+        inner.insert(0, (here, packed))
+        outer.insert(0, size // packed // here)
+        left, packed = left // here, 1
+    layout = local(*outer) * spatial(*(here for here, _ in inner))
+    layout = layout * local(*(packed for _, packed in inner))
+    if left > 1:
+        layout = RegisterLayout(layout.shape, layout.modes, (-left, *layout.spatial), layout.local)
+    return layout.merged()
+
+
+def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
+    if any(not isinstance(size, int) or size < 1 for size in shape):
+        raise UserError(f"{tuple(shape)} is no shape of a layout")
+    modes = tuple(size for size in shape if size > 1)
+    everything = tuple(range(len(modes)))
+    return RegisterLayout(
+        tuple(shape), modes, everything if spatial else (), () if spatial else everything
+    )
+
+
+def _split(modes: Sequence[int], shape: Sequence[int]) -> list[list[int]] | None:
+    """Each mode in factors such that dimensions of `shape` begin between factors."""
+    sizes = [size for size in shape if size != 1]
+    split: list[list[int]] = []
+    left = sizes.pop() if sizes else 1
+    for mode in reversed(modes):
+        parts: list[int] = []
+        while mode > 1:
+            if left == 1:
+                if not sizes:
+                    return None
+                left = sizes.pop()
+            step = math.gcd(mode, left)
+            if step == 1 or (step < mode and step < left):
+                return None
+            parts.insert(0, step)
+            mode, left = mode // step, left // step
+        split.insert(0, parts)
+    return split if left == 1 and not sizes else None
+
+
+def _merged_once(layout: RegisterLayout) -> RegisterLayout:
+    """With the first two neighbouring modes that could be a single mode made into it."""
+    for at, (a, b) in enumerate(itertools.pairwise(layout.spatial)):
+        if a < 0 and b < 0:
+            joined = (*layout.spatial[:at], -(a * b), *layout.spatial[at + 2 :])
+            return RegisterLayout(layout.shape, layout.modes, joined, layout.local)
+    for sequence in (layout.spatial, layout.local):
+        for a, b in itertools.pairwise(sequence):
+            if b == a + 1 and a >= 0 and any(a in group and b in group for group in layout.groups):
+                return _joined(layout, a)
+    return layout
+
+
+def _joined(layout: RegisterLayout, mode: int) -> RegisterLayout:
+    """With a mode and the next one made a single mode."""
+    size = layout.modes[mode] * layout.modes[mode + 1]
+
+    def kept(given: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(old if old <= mode else old - 1 for old in given if old != mode + 1)
+
+    modes = (*layout.modes[:mode], size, *layout.modes[mode + 2 :])
+    return RegisterLayout(layout.shape, modes, kept(layout.spatial), kept(layout.local))

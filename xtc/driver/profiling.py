@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles: the program once more, recording its kernels, beside the program that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.driver.argument_memory import argument_addresses
+from xtc.driver.cached import build_or_fetch
+from xtc.driver.default_schedules import default_schedules
+from xtc.evaluate.profile import OperatorTime, Profile, spans_of
+from xtc.interfaces.runtime import LoadedModule, ProgramRuntime, RecordedKernels
+from xtc.ir.pipeline import PassRunner
+from xtc.system.workspace import private_folder
+
+if TYPE_CHECKING:
+    from xtc.driver.compile import Compilation
+    from xtc.graph.graph import Graph
+    from xtc.graph.node import Node
+
+Array = np.ndarray[Any, Any]
+
+
+def profile(
+    compilation: Compilation, plain: Callable[[], None], arrays: Sequence[Array], repeat: int
+) -> Profile:
+    """Run the recording program `repeat` times on arrays, in turns with the call `plain`.
+
+    Raises UserError where the target records no kernels.
+    """
+    if repeat < 1:
+        raise UserError(f"repeat={repeat} is not 1 or more")
+    with _recording(compilation, arrays) as (host, recorder, call):
+        call()
+        plain()
+        kernels = recorder.kernels
+        if not kernels:
+            raise UserError(f"'{compilation.graph.name}' has no operators that can be told apart")
+        seconds, plain_seconds, stamps = [], [], []
+        for _ in range(repeat):
+            plain_seconds.append(_timed(plain))
+            seconds.append(_timed(call))
+            stamps.append(recorder.stamps())
+        dtype = compilation.arguments()[-1].dtype
+        times = np.diff(np.array(stamps), axis=1) / 1e9
+        middle = int(np.argsort(seconds)[repeat // 2])
+        return Profile(
+            compilation.graph.name,
+            _operators(compilation, kernels, np.median(times, axis=0).tolist()),
+            spans_of(kernels, stamps[middle]),
+            float(np.median(seconds)),
+            float(np.median(plain_seconds)),
+            repeat,
+            recorder.threads,
+            host.peak_flops(dtype),
+            host.memory_bandwidth(),
+        )
+
+
+def _timed(call: Callable[[], None]) -> float:
+    start = perf_counter_ns()
+    call()
+    return (perf_counter_ns() - start) / 1e9
+
+
+@contextmanager
+def _recording(
+    compilation: Compilation, arrays: Sequence[Array]
+) -> Iterator[tuple[ProgramRuntime, RecordedKernels, Callable[[], None]]]:
+    """The program that records, loaded, and a call of it."""
+    target = compilation.target
+    if compilation.devices or not hasattr(compilation.options, "profile"):
+        where = ", ".join(compilation.devices) or target.name
+        raise UserError(
+            f"kernels on {where} record no times",
+            hints=["module.measure() times whole calls and shows what a simulator models"],
+        )
+    options = replace(compilation.options, profile=True)
+    recording = replace(compilation, options=options, runner=PassRunner())
+    with ExitStack() as stack:
+        host = stack.enter_context(target.runtime(options))
+        folder = Path(stack.enter_context(private_folder("profile-")))
+        artifact = build_or_fetch(recording, folder, True).artifact
+        loaded: LoadedModule = host.load(artifact)
+        if not isinstance(loaded, RecordedKernels):
+            raise UserError(f"programs for {target.name} record no times")
+        addresses = stack.enter_context(argument_addresses(artifact.manifest, {}, arrays))
+        yield host, loaded, loaded.bind(addresses)
+
+
+def _operators(
+    compilation: Compilation, kernels: Sequence[tuple[str, str]], times: Sequence[float]
+) -> tuple[OperatorTime, ...]:
+    """The kernels by graph node; what is fused into one belongs to it."""
+    graph = compilation.graph
+    seconds: dict[str, float] = {}
+    names: dict[str, list[str]] = {}
+    for (node, kernel), time in zip(kernels, times, strict=True):
+        seconds[node] = seconds.get(node, 0.0) + float(time)
+        names.setdefault(node, []).append(kernel)
+    members = fused_nodes(graph, seconds)
+    schedules = {**default_schedules(compilation), **compilation.schedules}
+    return tuple(
+        _operator(graph, members.get(name, []), name, names[name], seconds[name], schedules)
+        for name in seconds
+    )
+
+
+def fused_nodes(graph: Graph, kernels: Mapping[str, object]) -> dict[str, list[Node]]:
+    """The nodes that each kernel computes: its own, and those that only it needs.
+
+    A node without a kernel is computed where its result is read, or, where nobody has a kernel
+    that reads it, where its operands are.
+    """
+    home: dict[str, str] = {}
+    readers: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        for tensor in node.inputs:
+            if tensor.producer is not None:
+                readers.setdefault(tensor.producer.name, []).append(node)
+    for node in reversed(graph.nodes):
+        own = [home[reader.name] for reader in readers.get(node.name, []) if reader.name in home]
+        if node.name in kernels or own:
+            home[node.name] = node.name if node.name in kernels else own[-1]
+    members: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if node.name not in home:
+            before = [t.producer.name for t in node.inputs if t.producer is not None]
+            found = [home[name] for name in before if name in home]
+            if found:
+                home[node.name] = found[-1]
+        if node.name in home:
+            members.setdefault(home[node.name], []).append(node)
+    return members
+
+
+def _operator(
+    graph: Graph,
+    nodes: Sequence[Node],
+    name: str,
+    kernels: Sequence[str],
+    seconds: float,
+    schedules: Mapping[str, str],
+) -> OperatorTime:
+    results = {node.output for node in nodes}
+    outside = {t for node in nodes for t in node.inputs if t not in results}
+    read_later = {t for node in graph.nodes if node not in nodes for t in node.inputs}
+    written = {t for t in results if t in read_later or t in graph.outputs}
+    return OperatorTime(
+        name,
+        tuple(node.op.name for node in nodes) or (name,),
+        tuple(dict.fromkeys(kernels)),
+        seconds,
+        sum(node.flops for node in nodes),
+        sum(tensor.type.nbytes for tensor in outside | written),
+        tuple(f"{n.name}: {schedules[n.name]}" for n in nodes if n.name in schedules),
+    )

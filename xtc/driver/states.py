@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The states of a module: arrays that stay between calls, which update them in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import ArtifactError, UserError, did_you_mean
+from xtc.driver.arguments import aligned_empty
+from xtc.driver.device_arguments import check_type
+from xtc.interfaces.artifact import Argument, Manifest
+
+FILE = "states.npz"
+Array = np.ndarray[Any, Any]
+
+
+class States(Mapping[str, Array]):
+    """States by name: `module.state["cache"]` is the array itself, which the next call updates.
+
+    `module.state["cache"] = array` sets a state; `reset` makes all of them what they were at first.
+    """
+
+    def __init__(self, manifest: Manifest, initial: Mapping[str, Array]) -> None:
+        """`initial` has those that do not begin as zeros."""
+        self._arguments = {argument.name: argument for argument in manifest.states}
+        self._arrays = {
+            name: aligned_empty(argument.shape, argument.dtype)
+            for name, argument in self._arguments.items()
+        }
+        self._initial = dict(initial)
+        self.reset()
+        if any(argument.symbol for argument in self._arguments.values()):
+            raise UserError(f"'{manifest.entry}' has states, which no program on a board keeps")
+
+    def reset(self) -> None:
+        """Make every state what it was before the first call."""
+        for name, array in self._arrays.items():
+            array[...] = self._initial.get(name, 0)
+
+    def begin_as_they_are(self) -> None:
+        """Let `reset` come back to what the states are now."""
+        self._initial = {name: array.copy() for name, array in self._arrays.items()}
+
+    def save(self, path: str | Path) -> None:
+        """Write all states to a file of NumPy's, named with .npz at its end."""
+        arrays: dict[str, Any] = self._raw()
+        np.savez(Path(path), **arrays)
+
+    def load(self, path: str | Path) -> None:
+        """Read what `save` wrote. Raises ArtifactError where it is not of these states."""
+        try:
+            with np.load(Path(path), allow_pickle=False) as file:
+                found = {name: file[name] for name in file.files}
+        except (OSError, ValueError) as error:
+            raise ArtifactError(f"no states can be read: {error}", where=Path(path)) from None
+        raw = self._raw()
+        sizes = {name: array.size for name, array in found.items()}
+        if sizes != {name: array.size for name, array in raw.items()}:
+            raise ArtifactError("these are states of another module", where=Path(path))
+        for name, array in raw.items():
+            array[...] = found[name]
+
+    def _raw(self) -> dict[str, Array]:
+        """The states as bytes: NumPy's files do not have all element types."""
+        return {name: a.reshape(-1).view(np.uint8) for name, a in self._arrays.items()}
+
+    def __getitem__(self, name: str) -> Array:
+        self._argument(name)
+        return self._arrays[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        array = np.asarray(value)
+        check_type(array, self._argument(name))
+        self._arrays[name][...] = array
+
+    def _argument(self, name: str) -> Argument:
+        if name not in self._arguments:
+            raise UserError(f"there is no state '{name}'", hints=did_you_mean(name, self._arrays))
+        return self._arguments[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arguments
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        shapes = [
+            f"{a.name}: {'x'.join(map(str, (*a.shape, a.dtype)))}" for a in self._arguments.values()
+        ]
+        return f"<states {', '.join(shapes)}>"

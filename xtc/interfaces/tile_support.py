@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an accelerator offers that runs tile kernels: an optional part of its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from xtc.ir.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Operation
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a kernel needs of a machine, as the machine's assembler says.
+
+    Attributes:
+        registers: of a thread.
+        spilled_bytes: of a thread, stored and loaded for want of registers.
+        local_bytes: of a thread's memory outside of registers.
+        shared_bytes: of a block.
+        blocks: how many fit on a multiprocessor.
+        warnings: of the assembler.
+    """
+
+    registers: int
+    spilled_bytes: int
+    local_bytes: int
+    shared_bytes: int
+    blocks: int
+    warnings: tuple[str, ...] = ()
+
+
+class MachineCode(Protocol):
+    """The code of a real machine, which needs no such machine to be looked at."""
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Stages of a module of tile kernels for the machine itself."""
+
+    def text(self, lowered: Operation) -> str:
+        """The code of a lowered module, such as PTX."""
+
+    def disassembly(self, text: str) -> str:
+        """The machine's instructions. Raises ToolError where a vendor's program is missing."""
+
+    def resources(self, text: str, threads: int, shared_bytes: int) -> Resources:
+        """What a kernel of this code needs. Raises ToolError likewise."""
+
+
+@dataclass(frozen=True)
+class TileSupport:
+    """A machine for thread blocks.
+
+    Attributes:
+        pipeline: stages of a module of tile kernels, from the dialect `tile` to `lowered`.
+        machine_code: of the machine itself, where the pipeline is a simulator's.
+        warp_threads: threads of a warp.
+        max_warps: of a block.
+        shared_bytes: shared memory that a block may have.
+        groups: names of the instruction groups beside the generic instructions.
+        multiprocessors: on which blocks run.
+        rates: for the static model: "bytes_per_second" of the main memory, and "macs_per_second" of
+            dot by element type.
+    """
+
+    pipeline: Pipeline
+    machine_code: MachineCode
+    warp_threads: int
+    max_warps: int
+    shared_bytes: int
+    groups: tuple[str, ...] = ()
+    multiprocessors: int = 1
+    rates: Mapping[str, float] = field(default_factory=dict)

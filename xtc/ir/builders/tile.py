@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations of the dialect `tile`, at the current insertion point and location."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.mlir import (
+    Attribute,
+    BoolAttr,
+    DenseI64ArrayAttr,
+    IntegerAttr,
+    IntegerType,
+    Location,
+    Operation,
+    RankedTensorType,
+    StringAttr,
+    Type,
+    Value,
+)
+from xtc.ir.tile_dialect import DIALECT, layout_of, with_layout
+
+
+def tile_type(shape: Sequence[int], element: Type) -> RankedTensorType:
+    """The type of a tile in registers whose layout is not known yet."""
+    return RankedTensorType.get(list(shape), element)
+
+
+def grid(sizes: Sequence[Value]) -> None:
+    """State the blocks in x, y and z that a launch has, as three i32."""
+    _make("grid", sizes)
+
+
+def block_id(dim: int) -> Value:
+    """The position of the block in dimension 0, 1 or 2 of the grid, an i32."""
+    return _i32("block_id", dim)
+
+
+def grid_dim(dim: int) -> Value:
+    """The blocks of the grid in dimension 0, 1 or 2, an i32."""
+    return _i32("grid_dim", dim)
+
+
+def assume(condition: Value) -> None:
+    """State that an i1 holds."""
+    _make("assume", [condition])
+
+
+def load_global(source: Value, offsets: Sequence[Value], dims: Sequence[int], type: Type) -> Value:
+    """A tile of global memory; dimension i of it runs along `dims[i]`; 0 outside of the tensor."""
+    return _result("load_global", [source, *offsets], type, dims=_numbers(dims))
+
+
+def store_global(
+    value: Value, destination: Value, offsets: Sequence[Value], dims: Sequence[int]
+) -> None:
+    """Write a tile to global memory; what lies outside of the tensor is dropped."""
+    _make("store_global", [value, destination, *offsets], dims=_numbers(dims))
+
+
+def load_shared(source: Value, type: Type) -> Value:
+    """A whole tensor of shared memory."""
+    return _result("load_shared", [source], type)
+
+
+def store_shared(value: Value, destination: Value) -> None:
+    """Write a whole tensor of shared memory."""
+    _make("store_shared", [value, destination])
+
+
+def copy_async(
+    source: Value,
+    destination: Value,
+    offsets: Sequence[Value],
+    dims: Sequence[int],
+    check_bounds: bool,
+) -> None:
+    """Begin to copy a tile of global memory to shared memory; 0 outside of the tensor."""
+    operands = [source, destination, *offsets]
+    checked = BoolAttr.get(check_bounds)
+    _make("copy_async", operands, dims=_numbers(dims), check_bounds=checked)
+
+
+def commit_group() -> None:
+    """Close the group of copies begun since the last one was closed."""
+    _make("commit_group")
+
+
+def wait_group(groups: int) -> None:
+    """Wait until at most the last `groups` groups of copies are in flight."""
+    _make("wait_group", n=_number(groups))
+
+
+def wait_all() -> None:
+    """Wait for all copies, in a group or not."""
+    _make("wait_all")
+
+
+def sync() -> None:
+    """All threads of the block wait for each other."""
+    _make("sync")
+
+
+def dot(a: Value, b: Value, c: Value) -> Value:
+    """`a @ b + c`, accumulated in the type of `c`."""
+    return _result("dot", [a, b, c], RankedTensorType.get(c.type.shape, c.type.element_type))
+
+
+def indices(dim: int, type: Type) -> Value:
+    """The index of each element in a dimension."""
+    return _result("indices", [], type, dim=_number(dim))
+
+
+def reduce(source: Value, dim: int, kind: str, type: Type) -> Value:
+    """The "sum", "max" or "min" along a dimension, of which size 1 is left."""
+    return _result("reduce", [source], type, dim=_number(dim), kind=StringAttr.get(kind))
+
+
+def broadcast(source: Value, type: Type) -> Value:
+    """The tile with dimensions of size 1 repeated."""
+    return _result("broadcast", [source], type)
+
+
+def transpose(source: Value, dims: Sequence[int], type: Type) -> Value:
+    """Dimension i of the result is dimension `dims[i]` of the source."""
+    return _result("transpose", [source], type, dims=_numbers(dims))
+
+
+def reshape(source: Value, type: Type) -> Value:
+    """The same elements, in order, in another shape."""
+    return _result("reshape", [source], type)
+
+
+def convert_layout(source: Value, layout: RegisterLayout) -> Value:
+    """The same tile, held by other threads."""
+    return _result("convert_layout", [source], with_layout(source.type, layout))
+
+
+def annotate_layout(source: Value, layout: RegisterLayout) -> Value:
+    """The same tile, whose layout the user has given."""
+    type = RankedTensorType(source.type)
+    plain = RankedTensorType.get(type.shape, type.element_type)
+    return _result("annotate_layout", [source], plain, layout=StringAttr.get(str(layout)))
+
+
+def item(source: Value) -> Value:
+    """The element of a tile that has one, a scalar that all threads have."""
+    return _result("item", [source], RankedTensorType(source.type).element_type)
+
+
+def current_location() -> str:
+    """`file:line:column` of the user's code that is being transcribed."""
+    return location_text(Location.current)
+
+
+def location_text(location: Location) -> str:
+    """`file:line:column` of a location."""
+    if isinstance(location, Location) and location.is_a_file():
+        return f"{location.filename}:{location.start_line}:{location.start_col}"
+    return str(location)
+
+
+def retyped(buffer: Value, type: Type) -> Value:
+    """The same memory, seen as elements of another type."""
+    return Operation.create("builtin.unrealized_conversion_cast", [type], [buffer]).results[0]
+
+
+def dims_of(op: Operation, name: str = "dims") -> list[int]:
+    """The array of integers that an operation has."""
+    return list(DenseI64ArrayAttr(op.attributes[name]))
+
+
+def number_of(op: Operation, name: str) -> int:
+    """The integer that an operation has."""
+    return int(IntegerAttr(op.attributes[name]).value)
+
+
+def has_layout(value: Value) -> bool:
+    """Whether a value is a tile whose layout is known."""
+    return isinstance(value.type, RankedTensorType) and layout_of(value.type) is not None
+
+
+def _i32(name: str, dim: int) -> Value:
+    return _result(name, [], IntegerType.get_signless(32), dim=_number(dim))
+
+
+def _number(number: int) -> IntegerAttr:
+    return IntegerAttr.get(IntegerType.get_signless(64), number)
+
+
+def _numbers(numbers: Sequence[int]) -> Attribute:
+    return DenseI64ArrayAttr.get(list(numbers))
+
+
+def _result(name: str, operands: Sequence[Value], type: Type, **attributes: Attribute) -> Value:
+    return _make(name, operands, [type], **attributes).results[0]
+
+
+def _make(
+    name: str,
+    operands: Sequence[Value] = (),
+    results: Sequence[Type] = (),
+    **attributes: Attribute,
+) -> Operation:
+    return Operation.create(
+        f"{DIALECT}.{name}", list(results), list(operands), attributes=attributes
+    )

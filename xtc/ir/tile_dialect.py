@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dialect `tile`: what a thread block does with tiles that no upstream dialect has.
+
+A tile in registers is a `tensor`, whose encoding `#tile.layout<"...">` is its register layout once
+it is known; a tile in shared memory is a `memref` in space 2, and global memory a strided `memref`
+in space 1. Arithmetic on tiles is `arith` and `math`, control flow is `scf`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtc.core.errors import CompileError
+from xtc.core.tile_layout import RegisterLayout, parse_layout
+from xtc.ir.mlir import Attribute, Context, RankedTensorType, Type
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Value
+
+DIALECT = "tile"
+
+_OPERATIONS = {
+    # name: operands (a star: any number), results, attributes
+    "grid": ("x y z", "", ""),
+    "block_id": ("", "result", "dim"),
+    "grid_dim": ("", "result", "dim"),
+    "assume": ("condition", "", ""),
+    "load_global": ("source offsets*", "result", "dims"),
+    "store_global": ("value destination offsets*", "", "dims"),
+    "load_shared": ("source", "result", ""),
+    "store_shared": ("value destination", "", ""),
+    "copy_async": ("source destination offsets*", "", "dims check_bounds"),
+    "commit_group": ("", "", ""),
+    "wait_group": ("", "", "n"),
+    "wait_all": ("", "", ""),
+    "sync": ("", "", ""),
+    "dot": ("a b c", "result", ""),
+    "indices": ("", "result", "dim"),
+    "reduce": ("source", "result", "dim kind"),
+    "broadcast": ("source", "result", ""),
+    "transpose": ("source", "result", "dims"),
+    "reshape": ("source", "result", ""),
+    "convert_layout": ("source", "result", ""),
+    "annotate_layout": ("source", "result", "layout"),
+    "item": ("source", "result", ""),
+}
+
+
+def load_tile_dialect(context: Context) -> None:
+    """Register the dialect in a context, once."""
+    from xtc.ir.mlir_irdl import is_loaded, load_dialect
+
+    if not is_loaded(context, f"{DIALECT}.sync"):
+        load_dialect(context, _definition())
+
+
+def layout_of(type: Type | Value) -> RegisterLayout | None:
+    """The layout of a tile's type, or of a tile; None while it is not known."""
+    tensor = RankedTensorType(type if isinstance(type, Type) else type.type)
+    if tensor.encoding is None:
+        return None
+    text = str(tensor.encoding)
+    return parse_layout(text[text.index('"') + 1 : text.rindex('"')])
+
+
+def known_layout(type: Type | Value) -> RegisterLayout:
+    """The layout of a tile. Raises CompileError while it is not known."""
+    found = layout_of(type)
+    if found is None:
+        raise CompileError("a tile has no layout", hints=["run infer-tile-layouts first"])
+    return found
+
+
+def with_layout(type: Type, layout: RegisterLayout | None) -> RankedTensorType:
+    """The type of a tile with this layout."""
+    tensor = RankedTensorType(type)
+    encoding = None if layout is None else Attribute.parse(f'#{DIALECT}.layout<"{layout}">')
+    return RankedTensorType.get(tensor.shape, tensor.element_type, encoding)
+
+
+def _definition() -> str:
+    operations = "\n".join(_operation(name, *parts) for name, parts in _OPERATIONS.items())
+    return f"""irdl.dialect @{DIALECT} {{
+  irdl.attribute @layout {{
+    %any = irdl.any
+    irdl.parameters(text: %any)
+  }}
+  {operations}
+}}"""
+
+
+def _operation(name: str, operands: str, results: str, attributes: str) -> str:
+    lines, count = [], 0
+    for keyword, text in (("operands", operands), ("results", results), ("attributes", attributes)):
+        parts = []
+        for word in text.split():
+            lines.append(f"%v{count} = irdl.any")
+            field = word.rstrip("*")
+            if keyword == "attributes":
+                parts.append(f'"{field}" = %v{count}')
+            else:
+                parts.append(f"{field}: {'variadic ' if word.endswith('*') else ''}%v{count}")
+            count += 1
+        if parts:
+            joined = ", ".join(parts)
+            body = f" {{{joined}}}" if keyword == "attributes" else f"({joined})"
+            lines.append(f"irdl.{keyword}{body}")
+    return f"irdl.operation @{name} {{\n    " + "\n    ".join(lines) + "\n  }"

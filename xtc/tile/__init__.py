@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels: what a block of threads does with tiles, in Python. See docs/tile.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.tile import layout, testing, utils
+from xtc.tile.classes import Class
+from xtc.tile.config import use_device
+from xtc.tile.program import Program
+from xtc.tile.script import Script, autotune
+from xtc.tile.types import (
+    TYPES,
+    DataType,
+    PointerType,
+    bf16,
+    bfloat16,
+    boolean,
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i8,
+    i16,
+    i32,
+    i64,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_absent,
+    u8,
+    u16,
+    u32,
+    u64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    void_p,
+)
+from xtc.tile.utils import cdiv
+from xtc.tile.values import GlobalTensor, RegisterTensor, SharedTensor
+
+__all__ = [
+    "TYPES",
+    "Class",
+    "DataType",
+    "GlobalTensor",
+    "PointerType",
+    "Program",
+    "RegisterTensor",
+    "Script",
+    "SharedTensor",
+    "autotune",
+    "bf16",
+    "bfloat16",
+    "boolean",
+    "cdiv",
+    "f16",
+    "f32",
+    "f64",
+    "float16",
+    "float32",
+    "float64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "layout",
+    "testing",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "use_device",
+    "utils",
+    "void_p",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if is_absent(name):
+        raise UserError(f"the type '{name}' is not supported in tile kernels")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic on run-time scalars and register tiles, as operations of `arith` and `math`.
+
+Both are `Data`: an SSA value, an element type and a shape, which is empty for a scalar. Operands of
+two types are made the wider one, a number beside a value takes its type, and shapes are broadcast
+as NumPy does.
+"""
+
+from __future__ import annotations
+
+import math as numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.ir.mlir import (
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    RankedTensorType,
+    Type,
+    Value,
+    arith,
+    tensor,
+)
+from xtc.ir.mlir_math import math
+from xtc.tile.methods import method
+from xtc.tile.types import DataType, boolean, float32, int32, int64
+from xtc.tile.values import Data, RegisterTensor, Scalar
+
+Number = int | float | bool
+
+_FLOAT: dict[str, Callable[..., Value]] = {
+    "add": arith.addf,
+    "sub": arith.subf,
+    "mul": arith.mulf,
+    "truediv": arith.divf,
+    "mod": arith.remf,
+    "max": arith.maximumf,
+    "min": arith.minimumf,
+    "pow": math.powf,
+}
+_SIGNED: dict[str, Callable[..., Value]] = {
+    "add": arith.addi,
+    "sub": arith.subi,
+    "mul": arith.muli,
+    "floordiv": arith.divsi,
+    "mod": arith.remsi,
+    "max": arith.maxsi,
+    "min": arith.minsi,
+    "and": arith.andi,
+    "or": arith.ori,
+    "xor": arith.xori,
+    "lshift": arith.shli,
+    "rshift": arith.shrsi,
+}
+_UNSIGNED = {
+    **_SIGNED,
+    "floordiv": arith.divui,
+    "mod": arith.remui,
+    "max": arith.maxui,
+    "min": arith.minui,
+    "rshift": arith.shrui,
+}
+_COMPARISONS = {
+    # name: of floats, of signed and of unsigned integers
+    "lt": ("OLT", "slt", "ult"),
+    "le": ("OLE", "sle", "ule"),
+    "gt": ("OGT", "sgt", "ugt"),
+    "ge": ("OGE", "sge", "uge"),
+    "eq": ("OEQ", "eq", "eq"),
+    "ne": ("UNE", "ne", "ne"),
+}
+_UNARY: dict[str, Callable[..., Value]] = {
+    "exp": math.exp,
+    "exp2": math.exp2,
+    "log": math.log,
+    "log2": math.log2,
+    "sqrt": math.sqrt,
+    "rsqrt": math.rsqrt,
+    "round": math.roundeven,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "tanh": math.tanh,
+    "sin": math.sin,
+    "cos": math.cos,
+    "erf": math.erf,
+}
+
+
+@method("binary")
+def binary(name: str, a: Any, b: Any) -> Data:
+    """`a <name> b`, elementwise. Raises UserError for types or shapes that do not fit."""
+    left, right = together(a, b, name)
+    dtype = left.dtype
+    if name in _COMPARISONS:
+        return _compared(name, left, right)
+    if dtype.kind == "bool" and name in ("max", "min"):
+        name = "or" if name == "max" else "and"
+    if dtype.kind == "bool" and name not in ("and", "or", "xor"):
+        return binary(name, cast(left, int32), cast(right, int32))
+    table = _FLOAT if dtype.is_float else _SIGNED if dtype.signed else _UNSIGNED
+    if name == "floordiv" and dtype.is_float:
+        return unary("floor", binary("truediv", left, right))
+    if name not in table:
+        hint = ["write //, or cast an operand"] if name == "truediv" else []
+        raise UserError(f"{name} does not take values of type {dtype}", hints=hint)
+    return _like(left, table[name](left.value, right.value))
+
+
+@method("unary")
+def unary(name: str, a: Any) -> Data:
+    """A function of each element. Raises UserError for a type that it does not take."""
+    value = data(a)
+    if name == "neg":
+        return binary("sub", 0, value) if not value.dtype.is_float else _negated(value)
+    if name == "abs":
+        make = math.absf if value.dtype.is_float else math.absi
+        return _like(value, make(value.value))
+    if name == "not":
+        return binary("eq", value, 0)
+    if name == "invert":
+        return binary("xor", value, 1 if value.dtype.kind == "bool" else -1)
+    if not value.dtype.is_float:
+        raise UserError(
+            f"{name} does not take values of type {value.dtype}", hints=["cast to float32 first"]
+        )
+    return _like(value, _UNARY[name](value.value))
+
+
+def select(condition: Any, a: Any, b: Any) -> Data:
+    """`a` where the condition holds, else `b`."""
+    left, right = together(a, b, "where")
+    chosen = data(condition)
+    if chosen.dtype.kind != "bool":
+        chosen = binary("ne", chosen, 0)
+    shape = broadcast_shape("where", chosen.shape, left.shape)
+    if chosen.shape:
+        chosen = spread(chosen, shape)
+    left, right = spread(left, shape), spread(right, shape)
+    return _like(left, arith.select(chosen.value, left.value, right.value))
+
+
+@method("cast")
+def cast(a: Any, dtype: DataType) -> Any:
+    """The value in another type, as C converts; a constant for a number."""
+    if not isinstance(a, Data):
+        return Scalar(_constant(a, dtype), dtype)
+    if a.dtype == dtype:
+        return a
+    if dtype.kind == "bool":
+        return binary("ne", a, 0)
+    if a.dtype.is_float and dtype.is_float and a.dtype.bits == dtype.bits:
+        a = cast(a, float32)  # float16 and bfloat16
+    return _made(_converted(a, dtype), dtype, a.shape)
+
+
+def data(a: Any, like: DataType | None = None) -> Data:
+    """A value for a number too: of type `like` where it fits, else int32 or float32."""
+    if isinstance(a, Data):
+        return a
+    if not isinstance(a, int | float | bool):
+        raise UserError(f"{a!r} is no value of a kernel", hints=["numbers and tiles are"])
+    own = boolean if isinstance(a, bool) else float32 if isinstance(a, float) else _integer(a)
+    if like is None or (own.is_float and not like.is_float) or like.kind == "bool":
+        return Scalar(_constant(a, own), own)
+    return Scalar(_constant(a, like), like)
+
+
+def together(a: Any, b: Any, name: str) -> tuple[Data, Data]:
+    """Two operands in one type and one shape."""
+    left = data(a, b.dtype if isinstance(b, Data) else None)
+    right = data(b, left.dtype)
+    dtype = _wider(left.dtype, right.dtype)
+    shape = broadcast_shape(name, left.shape, right.shape)
+    return spread(cast(left, dtype), shape), spread(cast(right, dtype), shape)
+
+
+def broadcast_shape(name: str, a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """The shape of both operands after broadcasting. Raises UserError."""
+    rank = max(len(a), len(b))
+    left, right = (1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b)
+    if any(m != n and 1 not in (m, n) for m, n in zip(left, right, strict=True)):
+        raise UserError(
+            f"{name} takes tiles of shapes {list(a)} and {list(b)}, which do not fit",
+            notes=["sizes are equal, or one of them is 1"],
+        )
+    return tuple(max(m, n) for m, n in zip(left, right, strict=True))
+
+
+def spread(value: Data, shape: Sequence[int]) -> Data:
+    """The value in a larger shape; a scalar fills it."""
+    if tuple(value.shape) == tuple(shape):
+        return value
+    type = tile.tile_type(shape, value.dtype_mlir)
+    if not value.shape:
+        return _made(tensor.splat(type, value.value, []), value.dtype, shape)
+    if len(value.shape) < len(shape):
+        value = reshaped(value, (1,) * (len(shape) - len(value.shape)) + tuple(value.shape))
+        return spread(value, shape)
+    return _made(tile.broadcast(value.value, type), value.dtype, shape)
+
+
+def reshaped(value: Data, shape: Sequence[int]) -> Data:
+    """The same elements in another shape. Raises UserError where there are more or fewer."""
+    if numbers.prod(shape) != numbers.prod(value.shape):
+        raise UserError(f"a tile of shape {list(value.shape)} cannot have shape {list(shape)}")
+    if tuple(shape) == tuple(value.shape):
+        return value
+    type = tile.tile_type(shape, value.dtype_mlir)
+    return _made(tile.reshape(value.value, type), value.dtype, shape)
+
+
+def mlir_type(text: str) -> Type:
+    """MLIR's type of an element."""
+    return Type.parse(text)
+
+
+def _compared(name: str, left: Data, right: Data) -> Data:
+    predicate = _COMPARISONS[name]
+    if left.dtype.is_float:
+        made = arith.cmpf(arith.CmpFPredicate[predicate[0]], left.value, right.value)
+    else:
+        which = predicate[1 if left.dtype.signed else 2]
+        made = arith.cmpi(arith.CmpIPredicate[which], left.value, right.value)
+    return _made(made, boolean, left.shape)
+
+
+def _negated(value: Data) -> Data:
+    return _like(value, arith.negf(value.value))
+
+
+def _converted(a: Data, dtype: DataType) -> Value:
+    type, source = _shaped(dtype, a), a.dtype
+    if source.is_float and dtype.is_float:
+        return (arith.extf if dtype.bits > source.bits else arith.truncf)(type, a.value)
+    if source.is_float:
+        return (arith.fptosi if dtype.signed else arith.fptoui)(type, a.value)
+    if dtype.is_float:
+        return (arith.sitofp if source.signed else arith.uitofp)(type, a.value)
+    if dtype.bits == source.bits:
+        return a.value
+    if dtype.bits < source.bits:
+        return arith.trunci(type, a.value)
+    return (arith.extsi if source.signed else arith.extui)(type, a.value)
+
+
+def _shaped(dtype: DataType, like: Data) -> Type:
+    element = Type.parse(dtype.mlir)
+    return RankedTensorType.get(list(like.shape), element) if like.shape else element
+
+
+def _constant(number: Any, dtype: DataType) -> Value:
+    if not isinstance(number, int | float):
+        raise UserError(f"{number!r} is no number of type {dtype}")
+    type = Type.parse(dtype.mlir)
+    if dtype.is_float:
+        return arith.constant(type, FloatAttr.get(type, float(number)))
+    if float(number) != int(number):
+        raise UserError(f"{number} is no number of type {dtype}")
+    value = int(bool(number)) if dtype.kind == "bool" else int(number)
+    if not -(1 << (dtype.bits - 1)) <= value < 1 << dtype.bits:
+        raise UserError(f"{number} does not fit in {dtype}")
+    signed = value - (1 << dtype.bits) if value >= 1 << (dtype.bits - 1) else value
+    return arith.constant(type, IntegerAttr.get(IntegerType(type), signed))
+
+
+def _integer(number: int) -> DataType:
+    return int32 if -(1 << 31) <= number < 1 << 31 else int64
+
+
+def _wider(a: DataType, b: DataType) -> DataType:
+    """The type that both operands get: a float before an integer, then the wider one."""
+    if a == b:
+        return a
+    if {a.name, b.name} == {"float16", "bfloat16"}:
+        return float32
+    rank = {"bool": 0, "int": 1, "float": 2}
+    return max((a, b), key=lambda dtype: (rank[dtype.kind], dtype.bits, not dtype.signed))
+
+
+def _like(value: Data, made: Value) -> Data:
+    return _made(made, value.dtype, value.shape)
+
+
+def _made(made: Value, dtype: DataType, shape: Sequence[int]) -> Data:
+    return RegisterTensor(made, dtype, tuple(shape)) if shape else Scalar(made, dtype)

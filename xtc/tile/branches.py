@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches and loops of run time: what they change becomes results of `scf` operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.mlir import Block, InsertionPoint, Value, scf
+from xtc.tile.arithmetic import cast, data
+from xtc.tile.slots import AnySlot, Names, Unset, changed, contents, require_same, slots
+from xtc.tile.types import DataType
+from xtc.tile.values import Data, RegisterTensor, Scalar
+
+Frames = Sequence[Names]
+
+
+def loop_slots(frames: Frames, assigned: set[str]) -> list[AnySlot]:
+    """What a loop carries that assigns these names."""
+    return slots(frames, assigned)
+
+
+def for_loop(
+    frames: Frames,
+    assigned: set[str],
+    bounds: Sequence[Data],
+    body: Callable[[Data], None],
+) -> None:
+    """A loop over run-time numbers, `bounds` being start, stop and step."""
+    carried = slots(frames, assigned)
+    kinds = [(slot.read().dtype, slot.read().shape) for slot in carried]
+    start, stop, step = (bound.value for bound in bounds)
+    loop = scf.ForOp(start, stop, step, [slot.read().value for slot in carried])
+    before = contents(frames)
+    with InsertionPoint(loop.body):
+        _give(carried, kinds, list(loop.body.arguments)[1:])
+        body(Scalar(loop.body.arguments[0], bounds[0].dtype))
+        scf.yield_(_taken(carried, kinds))
+    _give(carried, kinds, list(loop.results))
+    require_same(before)
+
+
+def while_loop(
+    frames: Frames,
+    assigned: set[str],
+    condition: Callable[[], Value],
+    body: Callable[[], None],
+) -> None:
+    """A loop that runs while a condition of run time holds."""
+    carried = slots(frames, assigned)
+    kinds = [(slot.read().dtype, slot.read().shape) for slot in carried]
+    initial = [slot.read().value for slot in carried]
+    types = [value.type for value in initial]
+    loop = scf.WhileOp(types, initial)
+    before, after = (Block.create_at_start(region, types) for region in loop.regions)
+    held = contents(frames)
+    with InsertionPoint(before):
+        _give(carried, kinds, list(before.arguments))
+        holds = condition()
+        scf.condition(holds, _taken(carried, kinds))
+    with InsertionPoint(after):
+        _give(carried, kinds, list(after.arguments))
+        body()
+        scf.yield_(_taken(carried, kinds))
+    _give(carried, kinds, list(loop.results))
+    require_same(held)
+
+
+def branch(
+    frames: Frames, condition: Value, bodies: tuple[Callable[[], None], Callable[[], None]]
+) -> None:
+    """Two branches of run time; what they change has the value of the one that ran."""
+    made = scf.IfOp(condition, has_else=True)
+    before, held = _state(frames), contents(frames)
+    after: list[_State] = []
+    for block, body in zip((made.then_block, made.else_block), bodies, strict=True):
+        with InsertionPoint(block):
+            body()
+        require_same(held)
+        after.append(_state(frames))
+        _restore(before, after[-1])
+    merged = _Merge(made.then_block, made.else_block)
+    places = dict.fromkeys([*after[0].names, *after[1].names])
+    owners = {**after[0].owners, **after[1].owners}
+    decided = [(owners[place], merged.value(*_both(after, place))) for place in places]
+    tiles = [
+        (tile, merged.tile(*(state.tiles.get(id(tile), (tile, old))[1] for state in after)))
+        for tile, old in before.tiles.values()
+    ]
+    results = merged.finish(made)
+    for (names, key), value in decided:
+        names[key] = value.of(results) if isinstance(value, _Handed) else value
+    for tile, number in tiles:
+        if number is not None:
+            tile.value = results[number]
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """A result of the branch, by its number."""
+
+    number: int
+    dtype: DataType
+    shape: tuple[int, ...]
+
+    def of(self, results: Sequence[Value]) -> Data:
+        value = results[self.number]
+        if self.shape:
+            return RegisterTensor(value, self.dtype, self.shape)
+        return Scalar(value, self.dtype)
+
+
+@dataclass
+class _State:
+    """Every name and what it stands for, and every tile and its value."""
+
+    names: dict[tuple[int, str], Any]
+    owners: dict[tuple[int, str], tuple[Names, str]]
+    tiles: dict[int, tuple[RegisterTensor, Value]]
+
+
+def _state(frames: Frames) -> _State:
+    names, owners = {}, {}
+    for holder, key, value in changed(frames):
+        names[id(holder), key] = value
+        owners[id(holder), key] = (holder, key)
+    found = [slot.tile for slot in slots(frames, set()) if hasattr(slot, "tile")]
+    return _State(names, owners, {id(tile): (tile, tile.value) for tile in found})
+
+
+def _restore(before: _State, after: _State) -> None:
+    for place, (names, key) in after.owners.items():
+        if place in before.names:
+            names[key] = before.names[place]
+        else:
+            del names[key]
+    for tile, value in before.tiles.values():
+        tile.value = value
+
+
+def _both(states: Sequence[_State], place: tuple[int, str]) -> list[Any]:
+    return [state.names.get(place, _MISSING) for state in states]
+
+
+_MISSING = Unset()
+
+
+class _Merge:
+    """Collects what two branches hand on."""
+
+    def __init__(self, then_block: Block, else_block: Block) -> None:
+        self.blocks = (then_block, else_block)
+        self.yields: list[tuple[Value, Value]] = []
+
+    def value(self, left: Any, right: Any) -> Any:
+        """What a name stands for after both: what it is, or the number of a result."""
+        if left is right or _are_equal_constants(left, right):
+            return left
+        numbers = (Data, bool, int, float)
+        if not isinstance(left, numbers) or not isinstance(right, numbers):
+            return _MISSING
+        like = left if isinstance(left, Data) else right if isinstance(right, Data) else None
+        sides = [self._as_data(value, like, n) for n, value in enumerate((left, right))]
+        if sides[0].dtype != sides[1].dtype or sides[0].shape != sides[1].shape:
+            return _MISSING
+        self.yields.append((sides[0].value, sides[1].value))
+        return _Handed(len(self.yields) - 1, sides[0].dtype, sides[0].shape)
+
+    def tile(self, left: Value, right: Value) -> int | None:
+        """The number of the result that a tile has; None where neither branch changes it."""
+        if left == right:
+            return None
+        self.yields.append((left, right))
+        return len(self.yields) - 1
+
+    def _as_data(self, value: Any, like: Data | None, side: int) -> Data:
+        with InsertionPoint(self.blocks[side]):
+            found = data(value, None if like is None else like.dtype)
+            return found if like is None or like.shape or found.shape else cast(found, like.dtype)
+
+    def finish(self, made: Any) -> list[Value]:
+        """Make the operation anew, with results; returns these."""
+        types = [left.type for left, _ in self.yields]
+        whole = scf.IfOp(made.operation.operands[0], types, has_else=True)
+        for side, block in enumerate((whole.then_block, whole.else_block)):
+            with InsertionPoint(block):
+                end = scf.YieldOp([pair[side] for pair in self.yields]).operation
+            for op in list(self.blocks[side].operations):
+                op.operation.move_before(end)
+        made.operation.erase()
+        return list(whole.results)
+
+
+def _are_equal_constants(left: Any, right: Any) -> bool:
+    if isinstance(left, Data) or isinstance(right, Data) or type(left) is not type(right):
+        return False
+    return bool(left == right)
+
+
+def _give(carried: Sequence[AnySlot], kinds: Sequence[Any], values: Sequence[Value]) -> None:
+    for slot, (dtype, shape), value in zip(carried, kinds, values, strict=True):
+        slot.write(value, dtype, shape)
+
+
+def _taken(carried: Sequence[AnySlot], kinds: Sequence[Any]) -> list[Value]:
+    """What the end of an iteration hands on. Raises UserError where a type has changed."""
+    values = []
+    for slot, (dtype, shape) in zip(carried, kinds, strict=True):
+        found = slot.read()
+        if not shape and not found.shape:
+            found = cast(found, dtype) if _keeps(found, dtype) else found
+        if (found.dtype, found.shape) != (dtype, shape):
+            was = (
+                Scalar(found.value, dtype)
+                if not shape
+                else RegisterTensor(found.value, dtype, shape)
+            )
+            raise UserError(
+                f"'{getattr(slot, 'key', 'a tile')}' is {was!r} before the loop, and {found!r} "
+                "after an iteration",
+                hints=["cast it, or annotate the variable: x: float32 = 0"],
+            )
+        values.append(found.value)
+    return values
+
+
+def _keeps(found: Data, dtype: DataType) -> bool:
+    """Whether a scalar may silently become the type that the variable has."""
+    return found.dtype.kind == dtype.kind == "int"

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled kernel: its IR at each stage, its code, what it needs, and its launch."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.interfaces.target import kernel_symbol
+from xtc.interfaces.tile_support import Resources
+from xtc.ir.attributes import LOCAL_BYTES, WARPS
+from xtc.ir.builders.tile import number_of
+from xtc.ir.mlir import Module, Operation, all_operations
+from xtc.ir.partition import symbol_of
+from xtc.ir.pipeline import PassRunner, Pipeline
+from xtc.runtime.device_array import DeviceArray
+from xtc.tile.config import support_of
+from xtc.tile.drawing import drawn, layouts_in
+from xtc.tile.errors import KernelError
+from xtc.tile.host_numbers import Scalars
+from xtc.tile.script import Script
+from xtc.tile.source import parameters, transcribed
+from xtc.tile.types import DataType, PointerType
+
+if TYPE_CHECKING:
+    from xtc.tile.interpreter.report import Report
+
+_WORDS: dict[str, Any] = {
+    "int32": np.int32,
+    "uint32": np.uint32,
+    "float32": np.float32,
+    "float64": np.float64,
+    "int64": int,
+    "uint64": int,
+}
+
+
+class Kernel:
+    """A kernel for one schedule, the values of its constants, and a kind of device."""
+
+    def __init__(
+        self,
+        cls: type[Script],
+        schedule: tuple[Sequence[Any], Mapping[str, Any]],
+        constants: Mapping[str, Any],
+        device: Any,
+    ) -> None:
+        self.name = cls.__name__
+        self.schedule = dict(schedule[1])
+        self._target, self._options, self._support = support_of(device)
+        self._parameters = parameters(cls)
+        self._module = transcribed(cls, schedule, constants, self._support.max_warps)
+        with self._module.context:
+            self._run(self._module, self._support.pipeline.until("source"))
+        self._images: dict[int, tuple[Any, Any]] = {}
+
+    @cached_property
+    def function(self) -> Operation:
+        """The kernel in the dialect `tile`."""
+        found: Operation = self._module.body.operations[0].operation
+        return found
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return number_of(self.function, WARPS)
+
+    @cached_property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, in bytes."""
+        placed = self._lowered("bufferized")  # the module owns what is in it
+        return number_of(placed.body.operations[0].operation, LOCAL_BYTES)
+
+    @property
+    def symbol(self) -> str:
+        """What the device's code calls the kernel."""
+        return kernel_symbol(symbol_of(self.function))
+
+    def ir(self, stage: str = "source") -> str:
+        """The module at a stage: source, scheduled, bufferized, offloaded, lowered."""
+        return str(self._lowered(stage))
+
+    def _lowered(self, stage: str) -> Module:
+        return self._through(self._support.pipeline.until(stage))
+
+    def _through(self, pipeline: Pipeline) -> Module:
+        """A copy of the module on which a pipeline has run."""
+        text = self._module.operation.get_asm(enable_debug_info=True)
+        with self._module.context:
+            module = Module.parse(text)
+            self._run(module, pipeline)
+        return module
+
+    def _run(self, module: Module, pipeline: Pipeline) -> None:
+        try:
+            PassRunner().run(module.operation, pipeline)
+        except UserError as error:
+            raise KernelError(
+                error.what, where=error.where, notes=error.notes, hints=error.hints
+            ) from None
+
+    @cached_property
+    def image(self) -> bytes:
+        """What a device loads."""
+        lowered = self._lowered("lowered")
+        with tempfile.TemporaryDirectory(prefix="xtc-tile-") as folder, lowered.context:
+            name = self._target.build_image(
+                lowered.operation, self._options, Path(folder), self.symbol
+            )
+            return (Path(folder) / name).read_bytes()
+
+    @property
+    def code(self) -> str:
+        """The device's code as text."""
+        lowered = self._lowered("lowered")
+        with lowered.context:
+            return str(self._target.image_text(lowered.operation, self._options))
+
+    @cached_property
+    def ptx(self) -> str:
+        """The code for the machine itself, whatever the kernel runs on here."""
+        machine = self._support.machine_code
+        lowered = self._through(machine.pipeline)
+        with lowered.context:
+            return machine.text(lowered.operation)
+
+    @property
+    def sass(self) -> str:
+        """The machine's instructions. Raises ToolError where a vendor's program is missing."""
+        return self._support.machine_code.disassembly(self.ptx)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Registers, spills, shared memory and occupancy. Raises ToolError likewise."""
+        threads = self.warps * self._support.warp_threads
+        return self._support.machine_code.resources(self.ptx, threads, self.shared_bytes)
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts of the kernel's tiles, drawn, each once."""
+        kernel = self._scheduled.body.operations[0].operation
+        return tuple(map(drawn, layouts_in(kernel)))
+
+    def _words(self, values: Mapping[str, Any]) -> list[Any]:
+        """What the function's arguments are, arrays among them."""
+        return [values[p.name] for p in self._parameters if not p.is_constant]
+
+    def scalars(self, values: Mapping[str, Any]) -> Scalars:
+        """Numbers that the arguments determine."""
+        block = self.function.regions[0].blocks[0]
+        words = zip(block.arguments, self._words(values), self._kinds(), strict=True)
+        return Scalars(
+            {a: kind.numpy.type(w) for a, w, kind in words if isinstance(kind, DataType)}
+        )
+
+    def _kinds(self) -> list[Any]:
+        return [p.kind for p in self._parameters if not p.is_constant]
+
+    def grid(self, values: Mapping[str, Any]) -> list[int]:
+        """The blocks of a launch in x, y and z."""
+        scalars = self.scalars(values)
+        (op,) = (op for op in all_operations(self.function) if op.name == "tile.grid")
+        sizes = [scalars.number(value) for value in op.operands]
+        if any(size is None for size in sizes):
+            raise UserError(f"the grid of {self.name} depends on more than its arguments")
+        return sizes
+
+    @cached_property
+    def written(self) -> list[bool]:
+        """Of each argument of the function, whether the kernel writes the memory behind it."""
+        stored = {
+            _argument(op.operands[1])
+            for op in all_operations(self.function)
+            if op.name == "tile.store_global"
+        }
+        return [number in stored for number in range(len(self._kinds()))]
+
+    def launch(self, device: Any, values: Mapping[str, Any]) -> None:
+        """Run the kernel and wait for it; NumPy arrays are copied to the device and back."""
+        grid = self.grid(values)
+        if any(size < 0 for size in grid):
+            raise UserError(f"the grid of {self.name} is {grid}")
+        if 0 in grid:
+            return
+        function = self._function_on(device)
+        arguments: list[Any] = []
+        copies: list[tuple[DeviceArray, Any]] = []
+        try:
+            for word, kind, written in zip(
+                self._words(values), self._kinds(), self.written, strict=True
+            ):
+                arguments.append(self._argument(device, word, kind, written, copies))
+            device.launch(function, arguments, grid=grid)
+            for array, original in copies:
+                original[...] = array.numpy()
+        finally:
+            for argument, word in zip(arguments, self._words(values), strict=False):
+                if isinstance(argument, DeviceArray) and argument is not word:
+                    argument.free()
+
+    def _argument(
+        self, device: Any, word: Any, kind: Any, written: bool, copies: list[tuple[Any, Any]]
+    ) -> Any:
+        if isinstance(kind, DataType):
+            return _WORDS[kind.name](word)
+        if not isinstance(word, np.ndarray):
+            return word
+        array = device.array(word)
+        if written:
+            if not word.flags.writeable:
+                raise UserError(f"{self.name} writes an array that is read-only")
+            copies.append((array, word))
+        return array
+
+    def _function_on(self, device: Any) -> Any:
+        kept = self._images.get(id(device))
+        if kept is not None and kept[0] is device.opened():
+            return kept[1]
+        function = device.get_module_function(device.load_module(self.image), self.symbol)
+        self._images[id(device)] = (device.opened(), function)
+        return function
+
+    def check(self, values: Mapping[str, Any]) -> Report:
+        """Run the kernel in the interpreter; see `Program.check`."""
+        from xtc.tile.interpreter.run import interpret
+
+        buffers = [
+            w if isinstance(k, PointerType) else k.numpy.type(w)
+            for w, k in zip(self._words(values), self._kinds(), strict=True)
+        ]
+        kernel = self._scheduled.body.operations[0].operation
+        return interpret(kernel, buffers, self.grid(values))
+
+    @cached_property
+    def _scheduled(self) -> Module:
+        """The module with layouts."""
+        return self._lowered("scheduled")
+
+
+def _argument(value: Any) -> int:
+    """The number of the function's argument that a view of global memory looks at."""
+    while not hasattr(value, "arg_number"):
+        value = value.owner.operands[0]
+    return int(value.arg_number)

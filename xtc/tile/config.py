@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device that kernels run on where no argument says it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from xtc.core import discover
+from xtc.core.errors import UserError
+from xtc.interfaces.runtime import AcceleratorDevice
+from xtc.interfaces.target import AcceleratorTarget
+from xtc.interfaces.tile_support import TileSupport
+
+_used: AcceleratorDevice | None = None
+
+
+def use_device(device: AcceleratorDevice | None) -> None:
+    """Run kernels on this device; None returns to the default, a simulator of the first target.
+
+    Raises UserError for a device whose target has no tile kernels.
+    """
+    global _used
+    if device is not None:
+        support_of(device)
+    _used = device
+
+
+def device_for(arguments: Any) -> AcceleratorDevice:
+    """The device on which arguments live, else the one in use."""
+    owners = {id(owner): owner for a in arguments if (owner := getattr(a, "device", None))}
+    devices = [owner for owner in owners.values() if isinstance(owner, AcceleratorDevice)]
+    if len(devices) > 1:
+        raise UserError("the arguments of a kernel are on several devices")
+    return devices[0] if devices else _used or _default()
+
+
+@cache
+def tile_target() -> AcceleratorTarget:
+    """The target of tile kernels. Raises UserError where no target has any."""
+    for name in discover.targets():
+        target = discover.target(name)
+        if isinstance(target, AcceleratorTarget) and target.tiles(target.options()) is not None:
+            return target
+    raise UserError("no target runs tile kernels")
+
+
+@cache
+def _default() -> AcceleratorDevice:
+    target = tile_target()
+    return target.runtime(target.options())
+
+
+def support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, TileSupport]:
+    """A device's target, the options of code for it, and what it offers. Raises UserError."""
+    target = discover.target(device.target_name)
+    options = target.options_for(device, {})
+    support = target.tiles(options) if isinstance(target, AcceleratorTarget) else None
+    if support is None:
+        raise UserError(f"{device.device_name} runs no tile kernels")
+    return target, options, support

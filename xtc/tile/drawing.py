@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of register layouts, in text."""
+
+from __future__ import annotations
+
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.mlir import Operation, RankedTensorType, all_operations
+from xtc.ir.tile_dialect import layout_of
+
+_MOST_ROWS, _MOST_COLUMNS = 16, 16
+
+
+def layouts_in(kernel: Operation) -> list[RegisterLayout]:
+    """The layouts of a kernel's tiles, in the order of the code, each once."""
+    found: dict[RegisterLayout, None] = {}
+    for op in all_operations(kernel):
+        for result in op.results:
+            if isinstance(result.type, RankedTensorType):
+                layout = layout_of(result)
+                if layout is not None:
+                    found[layout] = None
+    return list(found)
+
+
+def drawn(layout: RegisterLayout) -> str:
+    """The first rows and columns of a layout, with thread and position of each element.
+
+    `5.2` is the element 2 of thread 5; a star stands behind the thread where others hold it too.
+    """
+    shape = (1,) * (2 - len(layout.shape)) + layout.shape
+    cells: dict[tuple[int, ...], str] = {}
+    for thread in range(layout.spatial_size):
+        for position in range(layout.local_size):
+            index = layout.element(thread, position)
+            if all(number < _MOST_COLUMNS for number in index):
+                cell = cells.get(index)
+                cells[index] = f"{thread}.{position}" if cell is None else cell.rstrip("*") + "*"
+    rows = min(_MOST_ROWS, shape[-2])
+    columns = min(_MOST_COLUMNS, shape[-1])
+    lead = (0,) * max(0, len(layout.shape) - 2)
+    lines = []
+    for row in range(rows):
+        place = (*lead, row) if len(layout.shape) > 1 else ()
+        places = [(*place, column) for column in range(columns)]
+        line = [cells[index] for index in places]
+        lines.append(" ".join(f"{cell:>7}" for cell in line))
+    more = "" if (rows, columns) == shape[-2:] else f" (the first {rows} x {columns})"
+    return "\n".join([f"{layout}{more}", *lines])

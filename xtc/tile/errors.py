@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes in a kernel's source, shown with the line and a caret."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError, XtcError
+from xtc.core.location import SourceLocation
+
+
+class KernelError(UserError):
+    """A mistake in a kernel; `excerpt` is the line of source with a caret below it."""
+
+    excerpt = ""
+
+    def __str__(self) -> str:
+        first, *rest = super().__str__().split("\n")
+        return "\n".join([first, *([self.excerpt] if self.excerpt else []), *rest])
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file that a function was written in, and its lines."""
+
+    file: str
+    lines: tuple[str, ...]
+
+    def location(self, node: ast.AST) -> SourceLocation:
+        """Where a piece of syntax begins."""
+        return SourceLocation(self.file, node.lineno, node.col_offset + 1)  # type: ignore[attr-defined]
+
+    def excerpt(self, node: ast.AST) -> str:
+        """The line of a piece of syntax, with a caret under its beginning."""
+        number, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
+        if number > len(self.lines):
+            return ""
+        return f"  {self.lines[number - 1].rstrip()}\n  {' ' * column}^"
+
+
+@contextmanager
+def shown_at(source: Source, node: ast.AST) -> Iterator[None]:
+    """Give errors that leave the block this place in the kernel, unless they have one."""
+    try:
+        yield
+    except KernelError:
+        raise
+    except XtcError as error:
+        raise _kernel_error(source, node, error.what, error) from None
+    except (
+        TypeError,
+        ValueError,
+        IndexError,
+        KeyError,
+        ZeroDivisionError,
+        AttributeError,
+    ) as error:
+        raise _kernel_error(source, node, f"{error}", None) from error
+
+
+def _kernel_error(source: Source, node: ast.AST, what: str, error: XtcError | None) -> KernelError:
+    found = KernelError(
+        what,
+        where=source.location(node),
+        notes=error.notes if error else (),
+        hints=error.hints if error else (),
+    )
+    found.excerpt = source.excerpt(node)
+    return found

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions of a kernel: what is constant is computed, what is not becomes operations."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from xtc.core.errors import UserError, did_you_mean
+from xtc.ir.mlir import Location
+from xtc.tile import arithmetic
+from xtc.tile.classes import Class
+from xtc.tile.errors import Source, shown_at
+from xtc.tile.instructions import Instructions
+from xtc.tile.ranges import Range
+from xtc.tile.slots import Names, Unset
+from xtc.tile.values import BINARY, Data, Scalar
+
+_OWN = "xtc.tile."
+
+
+class Frame:
+    """A function that is being transcribed: its names, its globals and its source."""
+
+    def __init__(self, function: FunctionType, source: Source, names: Names) -> None:
+        self.function, self.source, self.names = function, source, names
+        self.returned: Any = None
+        outer = inspect.getclosurevars(function)
+        self.outer = {**vars(builtins), **function.__globals__, **outer.nonlocals}
+
+
+class Expressions:
+    """Evaluates expressions in the innermost frame."""
+
+    frames: list[Frame]
+
+    @property
+    def frame(self) -> Frame:
+        """The function that is being transcribed."""
+        return self.frames[-1]
+
+    def call_function(self, function: FunctionType, arguments: tuple[Any, ...], named: Any) -> Any:
+        """Transcribe a function of the user's where it is called."""
+        raise NotImplementedError
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of an expression. Raises KernelError that shows it."""
+        with self.at(node):
+            method: Callable[[Any], Any] | None = getattr(self, f"_{type(node).__name__}", None)
+            if method is None:
+                raise UserError(f"{type(node).__name__} is no expression of a kernel")
+            return method(node)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Operations made in the context come from this syntax, and so do errors."""
+        source = self.frame.source
+        place = source.location(node)
+        with (
+            shown_at(source, node),
+            Location.file(place.file, place.line, place.column or 1, Location.current.context),
+        ):
+            yield
+
+    def _Constant(self, node: ast.Constant) -> Any:  # noqa: N802
+        return node.value
+
+    def _Name(self, node: ast.Name) -> Any:  # noqa: N802
+        names, outer = self.frame.names, self.frame.outer
+        if node.id in names:
+            found = names[node.id]
+            if isinstance(found, Unset):
+                raise UserError(f"'{node.id}' is set in only one branch of run time above")
+            return found
+        if node.id in outer:
+            return outer[node.id]
+        raise UserError(
+            f"'{node.id}' is not defined here", hints=did_you_mean(node.id, {**names})[:1]
+        )
+
+    def _Tuple(self, node: ast.Tuple) -> Any:  # noqa: N802
+        return tuple(self._elements(node.elts))
+
+    def _List(self, node: ast.List) -> Any:  # noqa: N802
+        return self._elements(node.elts)
+
+    def _Set(self, node: ast.Set) -> Any:  # noqa: N802
+        return set(self._elements(node.elts))
+
+    def _Dict(self, node: ast.Dict) -> Any:  # noqa: N802
+        result: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            found = self.evaluate(value)
+            result.update(found if key is None else {self.evaluate(key): found})
+        return result
+
+    def _elements(self, nodes: list[ast.expr]) -> list[Any]:
+        found: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found.extend(self.evaluate(node.value))
+            else:
+                found.append(self.evaluate(node))
+        return found
+
+    def _BinOp(self, node: ast.BinOp) -> Any:  # noqa: N802
+        name = type(node.op).__name__
+        if name not in BINARY:
+            raise UserError(f"a kernel has no operator {name}")
+        return BINARY[name](self.evaluate(node.left), self.evaluate(node.right))
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802
+        value = self.evaluate(node.operand)
+        if isinstance(node.op, ast.Not):
+            return arithmetic.unary("not", value) if isinstance(value, Data) else not value
+        if isinstance(node.op, ast.USub):
+            return -value
+        return ~value if isinstance(node.op, ast.Invert) else value
+
+    def _BoolOp(self, node: ast.BoolOp) -> Any:  # noqa: N802
+        """As Python, where operands are constants; all are computed where they are not."""
+        is_and = isinstance(node.op, ast.And)
+        found: Any = is_and
+        for part in node.values:
+            if not isinstance(found, Data) and bool(found) != is_and:
+                return found
+            value = self.evaluate(part)
+            both = isinstance(found, Data) and isinstance(value, Data | bool | int)
+            found = arithmetic.binary("and" if is_and else "or", found, value) if both else value
+        return found
+
+    def _Compare(self, node: ast.Compare) -> Any:  # noqa: N802
+        left, found = self.evaluate(node.left), None
+        for operation, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node)
+            result = _compared(operation, left, right)
+            if found is None or not isinstance(found, Data):
+                found = result if found is None or found else found
+            elif isinstance(result, Data):
+                found = arithmetic.binary("and", found, result)
+            elif not result:
+                found = result
+            left = right
+        return found
+
+    def _IfExp(self, node: ast.IfExp) -> Any:  # noqa: N802
+        condition = self.evaluate(node.test)
+        if not isinstance(condition, Data):
+            return self.evaluate(node.body if condition else node.orelse)
+        return arithmetic.select(condition, self.evaluate(node.body), self.evaluate(node.orelse))
+
+    def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
+        return getattr(self.evaluate(node.value), node.attr)
+
+    def _Subscript(self, node: ast.Subscript) -> Any:  # noqa: N802
+        return self.evaluate(node.value)[self.evaluate(node.slice)]
+
+    def _Slice(self, node: ast.Slice) -> Any:  # noqa: N802
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if part is None else self.evaluate(part) for part in parts))
+
+    def _JoinedStr(self, node: ast.JoinedStr) -> Any:  # noqa: N802
+        return "".join(str(self.evaluate(part)) for part in node.values)
+
+    def _FormattedValue(self, node: ast.FormattedValue) -> Any:  # noqa: N802
+        return format(self.evaluate(node.value))
+
+    def _Lambda(self, node: ast.Lambda) -> Any:  # noqa: N802
+        frame = self.frame
+        names = [argument.arg for argument in node.args.args]
+
+        def function(*arguments: Any) -> Any:
+            inner = {**frame.names, **dict(zip(names, arguments, strict=True))}
+            return self._in_scope(frame, inner, node.body)
+
+        return function
+
+    def _in_scope(self, frame: Frame, names: Names, body: ast.expr) -> Any:
+        self.frames.append(Frame(frame.function, frame.source, names))
+        try:
+            return self.evaluate(body)
+        finally:
+            self.frames.pop()
+
+    def _ListComp(self, node: ast.ListComp) -> Any:  # noqa: N802
+        return list(self._comprehended(node.generators, lambda: self.evaluate(node.elt)))
+
+    def _SetComp(self, node: ast.SetComp) -> Any:  # noqa: N802
+        return set(self._comprehended(node.generators, lambda: self.evaluate(node.elt)))
+
+    def _GeneratorExp(self, node: ast.GeneratorExp) -> Any:  # noqa: N802
+        return list(self._comprehended(node.generators, lambda: self.evaluate(node.elt)))
+
+    def _DictComp(self, node: ast.DictComp) -> Any:  # noqa: N802
+        pair = lambda: (self.evaluate(node.key), self.evaluate(node.value))  # noqa: E731
+        return dict(self._comprehended(node.generators, pair))
+
+    def _comprehended(
+        self, generators: list[ast.comprehension], element: Callable[[], Any]
+    ) -> Iterator[Any]:
+        if not generators:
+            yield element()
+            return
+        first, *rest = generators
+        outer = dict(self.frame.names)
+        for value in constant_items(self.evaluate(first.iter)):
+            self.bind(first.target, value)
+            if all(self.evaluate(condition) for condition in first.ifs):
+                yield from self._comprehended(rest, element)
+        for name in [n.id for n in ast.walk(first.target) if isinstance(n, ast.Name)]:
+            if name in outer:
+                self.frame.names[name] = outer[name]
+            else:
+                self.frame.names.pop(name, None)
+
+    def bind(self, target: ast.expr, value: Any) -> None:
+        """Let a name, or several in a tuple, stand for a value."""
+        raise NotImplementedError
+
+    def _Call(self, node: ast.Call) -> Any:  # noqa: N802
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return super(self._class(), self.frame.names[self._self_name()])
+        function = self.evaluate(node.func)
+        arguments = tuple(self._elements(node.args))
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self.evaluate(keyword.value)
+            named.update(value if keyword.arg is None else {keyword.arg: value})
+        return self._called(function, arguments, named)
+
+    def _called(self, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if isinstance(function, MethodType) and is_user_method(function):
+            inner: Any = function.__func__
+            return self.call_function(inner, (function.__self__, *arguments), named)
+        if isinstance(function, type) and issubclass(function, Class):
+            made = function.__new__(function)
+            if isinstance(function.__init__, FunctionType):
+                self.call_function(function.__init__, (made, *arguments), named)
+            return made
+        if function in (min, max) and any(isinstance(value, Data) for value in arguments):
+            return _folded("min" if function is min else "max", arguments)
+        if function is range:
+            return Range.of(*arguments)
+        return function(*arguments, **named)
+
+    def _class(self) -> type:
+        """The class in which the function of the innermost frame is written."""
+        cell = dict(
+            zip(
+                self.frame.function.__code__.co_freevars,
+                self.frame.function.__closure__ or (),
+                strict=True,
+            )
+        )
+        found: type = cell["__class__"].cell_contents
+        return found
+
+    def _self_name(self) -> str:
+        return self.frame.function.__code__.co_varnames[0]
+
+
+def is_user_method(method: MethodType) -> bool:
+    """Whether a method is written by the user, on a kernel or a class of device objects."""
+    return isinstance(method.__self__, Instructions) and not (
+        method.__func__.__module__.startswith(_OWN)
+    )
+
+
+def constant_items(items: Any) -> list[Any]:
+    """What a loop over constants runs over. Raises UserError for numbers of run time."""
+    if isinstance(items, Range) and not items.is_known:
+        raise UserError("a comprehension runs over constants")
+    if isinstance(items, Data):
+        raise UserError(f"{items!r} cannot be iterated over")
+    return list(items)
+
+
+def _folded(name: str, arguments: tuple[Any, ...]) -> Any:
+    return arguments[0] if len(arguments) == 1 else _two(name, arguments)
+
+
+def _two(name: str, arguments: tuple[Any, ...]) -> Any:
+    take = partial(arithmetic.binary, name)
+    found = arguments[0]
+    for value in arguments[1:]:
+        found = take(found, value)
+    return found
+
+
+def _compared(operation: ast.cmpop, left: Any, right: Any) -> Any:
+    if isinstance(operation, ast.In):
+        return left in right
+    if isinstance(operation, ast.NotIn):
+        return left not in right
+    if isinstance(operation, ast.Is):
+        return left is right
+    if isinstance(operation, ast.IsNot):
+        return left is not right
+    return BINARY[type(operation).__name__](left, right)
+
+
+__all__ = ["Expressions", "Frame", "Scalar", "constant_items", "is_user_method"]

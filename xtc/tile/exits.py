@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`break`, `continue` and early `return`, made into conditions of the statements that follow.
+
+if done:                  if done:
+    break          ->         .left = True
+work()                    if not .left:
+                              work()
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+LEFT, SKIPPED, RETURNED = ".left", ".skipped", ".returned"
+"""Names, of a loop that ends, an iteration that does, and a function: no user can write them."""
+
+_FLAGS: dict[type[ast.stmt], str] = {
+    ast.Break: LEFT,
+    ast.Continue: SKIPPED,
+    ast.Return: RETURNED,
+}
+
+
+def exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> set[type[ast.stmt]]:
+    """The kinds of exits that these statements have; those of inner loops are the loops' own."""
+    found: set[type[ast.stmt]] = set()
+    for statement in body:
+        if isinstance(statement, kinds):
+            found.add(type(statement))
+        inner = kinds
+        if isinstance(statement, ast.For | ast.While):
+            inner = tuple(kind for kind in kinds if kind is ast.Return)
+        if isinstance(statement, ast.If | ast.With | ast.For | ast.While) and inner:
+            found |= exits([*statement.body, *getattr(statement, "orelse", [])], *inner)
+    return found
+
+
+def without_exits(body: Sequence[ast.stmt], *kinds: type[ast.stmt]) -> list[ast.stmt]:
+    """The statements with flags set instead, and what follows an exit made conditional."""
+    result: list[ast.stmt] = []
+    for number, statement in enumerate(body):
+        if isinstance(statement, kinds):
+            result.append(_set(_FLAGS[type(statement)], statement))
+            return result
+        found = exits([statement], *kinds) if isinstance(statement, ast.If) else set()
+        if not found:
+            result.append(statement)
+            continue
+        result.append(_rewritten(statement, kinds))
+        rest = without_exits(body[number + 1 :], *kinds)
+        if rest:
+            result.append(_unless([_FLAGS[kind] for kind in sorted(found, key=str)], rest))
+        return result
+    return result
+
+
+def flag_names(kinds: set[type[ast.stmt]]) -> list[str]:
+    """The flags of these kinds of exits."""
+    return sorted(_FLAGS[kind] for kind in kinds)
+
+
+def _rewritten(statement: ast.stmt, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt:
+    assert isinstance(statement, ast.If)  # noqa: S101
+    made = ast.If(
+        statement.test,
+        without_exits(statement.body, *kinds),
+        without_exits(statement.orelse, *kinds),
+    )
+    return ast.copy_location(made, statement)
+
+
+def _set(name: str, at: ast.stmt) -> ast.stmt:
+    target = ast.copy_location(ast.Name(name, ast.Store()), at)
+    made = ast.Assign([target], ast.copy_location(ast.Constant(True), at))
+    return ast.copy_location(made, at)
+
+
+def _unless(names: Sequence[str], body: list[ast.stmt]) -> ast.stmt:
+    at = body[0]
+    flags: list[ast.expr] = [ast.copy_location(ast.Name(n, ast.Load()), at) for n in names]
+    any_of = flags[0] if len(flags) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), flags), at)
+    test = ast.copy_location(ast.UnaryOp(ast.Not(), any_of), at)
+    return ast.copy_location(ast.If(test, body, []), at)

@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instructions of a thread block, as methods of a kernel's class; names as in Tilus 0.2.
+
+They are called while a kernel is transcribed, and write operations. Each raises UserError for
+operands that do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NoReturn
+
+from xtc.core.errors import UserError
+from xtc.core.tile_layout import RegisterLayout
+from xtc.ir.builders import tile
+from xtc.tile import arithmetic, memory, shapes
+from xtc.tile.dot_operands import dot_result
+from xtc.tile.ranges import Range
+from xtc.tile.types import DataType, boolean, int32, uint8
+from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
+
+_LATER = (
+    *("atomic", "mbarrier", "tma", "wgmma", "fence", "cluster", "tcgen05", "clc"),
+    *("global_tensor", "lock_semaphore", "release_semaphore", "printf", "print_tensor", "scan"),
+    *("thread_group", "single_thread", "single_warp", "warp_group", "randint", "rand", "flatten"),
+    *("fast_divmod", "cuda"),
+)
+"""What Tilus has beside these and is not here."""
+
+
+class Dim3:
+    """Three run-time numbers, of x, y and z."""
+
+    def __init__(self, make: Callable[[int], Any]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Scalar:
+        if name not in ("x", "y", "z"):
+            raise UserError(f"there is no dimension {name!r}", hints=["x, y and z"])
+        return Scalar(self._make("xyz".index(name)), int32)
+
+
+class Instructions:
+    """What a thread block does; see the module."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _LATER:
+            raise UserError(f"'{name}' is not supported")
+        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+
+    # --- where it runs ----------------------------------------------------------------------
+
+    @property
+    def blockIdx(self) -> Dim3:  # noqa: N802
+        """The position of this block in the grid."""
+        return Dim3(tile.block_id)
+
+    @property
+    def gridDim(self) -> Dim3:  # noqa: N802
+        """The blocks of the grid."""
+        return Dim3(tile.grid_dim)
+
+    def range(
+        self,
+        start: Any,
+        end: Any = None,
+        step: Any = None,
+        /,
+        *,
+        unroll: Literal["all"] | int | None = None,
+    ) -> Range:
+        """Numbers for a loop; `unroll="all"` writes out every iteration, of constant bounds."""
+        return Range.of(start, end, step, unroll)
+
+    def assume(self, cond: Any) -> None:
+        """State what the compiler cannot know, as `m % 8 == 0`: accesses may become wider."""
+        if isinstance(cond, Data):
+            tile.assume(arithmetic.cast(cond, boolean).value)
+        elif not cond:
+            raise UserError("assume: what is assumed is known to be false")
+
+    @staticmethod
+    def static_assert(cond: Any, msg: str) -> None:
+        """Refuse to compile unless a constant condition holds."""
+        if isinstance(cond, Data):
+            raise UserError("static_assert takes a condition that is known when compiling")
+        if not cond:
+            raise UserError(f"static_assert: {msg}")
+
+    def sync(self) -> None:
+        """All threads of the block wait for each other, and see what each has written."""
+        tile.sync()
+
+    # --- tensors -----------------------------------------------------------------------------
+
+    def register_tensor(
+        self, *, dtype: DataType, shape: Sequence[int], init: Any = None
+    ) -> RegisterTensor:
+        """A tile in registers: filled with a number, or a function of the indices; 0 without."""
+        sizes = memory.sizes_of(shape, "register_tensor")
+        if callable(init):
+            indices = [self._indices(dim, sizes) for dim in range(len(sizes))]
+            init = init(*indices)
+        value = arithmetic.cast(0 if init is None else init, dtype)
+        made = shapes.fitted(value, sizes, "register_tensor")
+        return RegisterTensor(made.value, dtype, sizes)
+
+    @staticmethod
+    def _indices(dim: int, sizes: tuple[int, ...]) -> RegisterTensor:
+        made = tile.indices(dim, tile.tile_type(sizes, arithmetic.mlir_type(int32.mlir)))
+        return RegisterTensor(made, int32, sizes)
+
+    def global_view(
+        self,
+        ptr: Any,
+        *,
+        dtype: DataType,
+        shape: Sequence[Any],
+        strides: Sequence[Any] | None = None,
+    ) -> GlobalTensor:
+        """A tensor over global memory; sizes and strides, in elements, may be run-time."""
+        return memory.global_view(ptr, dtype, shape, strides)
+
+    def shared_tensor(self, *, dtype: DataType, shape: Sequence[int]) -> SharedTensor:
+        """A tensor in shared memory; its contents are undefined."""
+        return memory.shared_tensor(dtype, shape)
+
+    def free_shared(self, tensor: SharedTensor) -> None:
+        """End a shared tensor's life: others may get its memory."""
+        memory.free_shared(_shared(tensor, "free_shared"), str(tile.current_location()))
+
+    def reshape_shared(self, tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
+        """A shared tensor seen in another shape."""
+        return memory.reshaped(_shared(tensor, "reshape_shared"), shape)
+
+    def annotate_layout(self, tensor: RegisterTensor, layout: RegisterLayout) -> None:
+        """Give a register tensor this layout."""
+        if not isinstance(tensor, RegisterTensor) or not isinstance(layout, RegisterLayout):
+            raise UserError("annotate_layout takes a register tensor and a register layout")
+        if layout.shape != tensor.shape:
+            raise UserError(
+                f"annotate_layout: {tensor!r} gets a layout of shape {list(layout.shape)}"
+            )
+        tensor.value = tile.annotate_layout(tensor.value, layout)
+
+    # --- data movement -----------------------------------------------------------------------
+
+    def load_global(
+        self,
+        src: GlobalTensor,
+        /,
+        *,
+        offsets: Sequence[Any],
+        shape: Sequence[int],
+        dims: Sequence[int] | None = None,
+        out: RegisterTensor | None = None,
+    ) -> RegisterTensor:
+        """A tile of global memory; elements outside of the tensor are 0."""
+        source = _global(src, "load_global")
+        sizes = memory.sizes_of(shape, "load_global")
+        values = memory.offset_values(offsets, len(source.shape), "load_global")
+        along = _dims(dims, len(sizes), len(source.shape), "load_global")
+        element = _memory_type(source.dtype)
+        made = tile.load_global(source.value, values, along, tile.tile_type(sizes, element))
+        tile_read: RegisterTensor = _out(_from_memory(made, source.dtype, sizes), out)
+        return tile_read
+
+    def store_global(
+        self,
+        dst: GlobalTensor,
+        src: RegisterTensor,
+        /,
+        *,
+        offsets: Sequence[Any],
+        dims: Sequence[int] | None = None,
+    ) -> None:
+        """Write a tile to global memory; elements outside of the tensor are dropped."""
+        target = _global(dst, "store_global")
+        value = _to_memory(_same(shapes.tensor_of(src, "store_global"), target, "store_global"))
+        values = memory.offset_values(offsets, len(target.shape), "store_global")
+        along = _dims(dims, len(value.shape), len(target.shape), "store_global")
+        tile.store_global(value.value, target.value, values, along)
+
+    def load_shared(
+        self, src: SharedTensor, /, *, out: RegisterTensor | None = None
+    ) -> RegisterTensor:
+        """A whole shared tensor, or the part that indices name, as a tile in registers."""
+        source = _shared(src, "load_shared")
+        made = tile.load_shared(
+            source.value, tile.tile_type(source.shape, _memory_type(source.dtype))
+        )
+        tile_read: RegisterTensor = _out(_from_memory(made, source.dtype, source.shape), out)
+        return tile_read
+
+    def store_shared(self, dst: SharedTensor, src: RegisterTensor) -> None:
+        """Write a tile to a shared tensor, or to the part that indices name."""
+        target = _shared(dst, "store_shared")
+        value = _to_memory(_same(shapes.tensor_of(src, "store_shared"), target, "store_shared"))
+        if value.shape != target.shape:
+            raise UserError(f"store_shared writes {src!r} to {target!r}")
+        tile.store_shared(value.value, target.value)
+
+    def copy_async(
+        self,
+        src: GlobalTensor,
+        dst: SharedTensor,
+        offsets: Sequence[Any],
+        dims: Sequence[int] | None = None,
+        evict: str | None = None,
+        check_bounds: bool = True,
+    ) -> None:
+        """Begin to copy a tile from global to shared memory, 0 outside of the tensor.
+
+        It may be read after `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`.
+        """
+        source, target = _global(src, "copy_async"), _shared(dst, "copy_async")
+        if evict is not None:
+            raise UserError(f"copy_async: evict={evict!r} is not supported")
+        if source.dtype != target.dtype:
+            raise UserError(f"copy_async from {source!r} to {target!r}: types differ")
+        values = memory.offset_values(offsets, len(source.shape), "copy_async")
+        along = _dims(dims, len(target.shape), len(source.shape), "copy_async")
+        tile.copy_async(source.value, target.value, values, along, bool(check_bounds))
+
+    def copy_async_commit_group(self) -> None:
+        """Close the group of copies that were begun since the last was closed."""
+        tile.commit_group()
+
+    def copy_async_wait_group(self, n: int) -> None:
+        """Wait until at most the last `n` groups are in flight."""
+        if not isinstance(n, int) or n < 0:
+            raise UserError(f"copy_async_wait_group takes a constant number of groups, not {n!r}")
+        tile.wait_group(n)
+
+    def copy_async_wait_all(self) -> None:
+        """Wait for all asynchronous copies that this block has begun."""
+        tile.wait_all()
+
+    # --- arithmetic --------------------------------------------------------------------------
+
+    def dot(
+        self,
+        a: RegisterTensor,
+        b: RegisterTensor,
+        c: RegisterTensor | None = None,
+        /,
+        *,
+        acc_dtype: DataType | None = None,
+        out: RegisterTensor | None = None,
+    ) -> RegisterTensor:
+        """`a @ b + c`, accumulated in the type of `c`, or in `acc_dtype` where there is none."""
+        result: RegisterTensor = _out(dot_result(a, b, c, acc_dtype), out)
+        return result
+
+    def cast(self, x: Any, dtype: DataType) -> Any:
+        """The tile in another element type."""
+        return arithmetic.cast(x, dtype)
+
+    def assign(self, dst: RegisterTensor, src: RegisterTensor) -> None:
+        """Make `dst` hold what `src` does."""
+        _out(src, dst)
+
+    def squeeze(self, x: Any, *, dim: int | Sequence[int], out: Any = None) -> Any:
+        """The tile without these dimensions of size 1."""
+        return _out(shapes.squeezed(x, dim), out)
+
+    def unsqueeze(self, x: Any, *, dim: int | Sequence[int], out: Any = None) -> Any:
+        """The tile with further dimensions of size 1."""
+        return _out(shapes.unsqueezed(x, dim), out)
+
+    def transpose(self, x: Any) -> RegisterTensor:
+        """The tile with its two dimensions exchanged."""
+        return shapes.transposed(x)
+
+    def repeat(self, x: Any, repeats: Sequence[int], *, out: Any = None) -> Any:
+        """The tile several times along each dimension."""
+        return _out(shapes.repeated(x, repeats, interleaved=False), out)
+
+    def repeat_interleave(self, x: Any, repeats: Sequence[int], *, out: Any = None) -> Any:
+        """Each element of the tile several times along each dimension."""
+        return _out(shapes.repeated(x, repeats, interleaved=True), out)
+
+    def sum(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
+        """The sum along dimensions."""
+        return _out(shapes.reduced(x, dim, keepdim, "sum"), out)
+
+    def max(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
+        """The maximum along dimensions."""
+        return _out(shapes.reduced(x, dim, keepdim, "max"), out)
+
+    def min(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
+        """The minimum along dimensions."""
+        return _out(shapes.reduced(x, dim, keepdim, "min"), out)
+
+    def any(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
+        """Whether any element along dimensions is not 0."""
+        return _out(shapes.reduced(x, dim, keepdim, "any"), out)
+
+    def all(self, x: Any, *, dim: Any = None, keepdim: bool = False, out: Any = None) -> Any:
+        """Whether no element along dimensions is 0."""
+        return _out(shapes.reduced(x, dim, keepdim, "all"), out)
+
+    def add(self, lhs: Any, rhs: Any, out: Any = None) -> Any:
+        """`lhs + rhs`."""
+        return _out(arithmetic.binary("add", lhs, rhs), out)
+
+    def maximum(self, lhs: Any, rhs: Any, out: Any = None) -> Any:
+        """The larger of both, element by element."""
+        return _out(arithmetic.binary("max", lhs, rhs), out)
+
+    def where(self, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+        """`x` where the condition holds, else `y`."""
+        return _out(arithmetic.select(condition, x, y), out)
+
+    def clip(self, x: Any, min: Any, max: Any, *, out: Any = None) -> Any:
+        """Each element, but at least `min` and at most `max`."""
+        limited = arithmetic.binary("max", x, min)
+        return _out(arithmetic.binary("min", limited, max), out)
+
+    def square(self, x: Any, *, out: Any = None) -> Any:
+        """Each element times itself."""
+        return _out(arithmetic.binary("mul", x, x), out)
+
+
+def _unary_instruction(name: str) -> Callable[..., Any]:
+    def method(self: Instructions, x: Any, *, out: Any = None) -> Any:
+        return _out(arithmetic.unary(name, x), out)
+
+    method.__name__ = name
+    method.__doc__ = f"The function `{name}` of each element."
+    return method
+
+
+for _name in ("abs", "exp", "exp2", "log", "round", "sqrt", "rsqrt"):
+    setattr(Instructions, _name, _unary_instruction(_name))
+
+
+def _out(value: Any, out: Any) -> Any:
+    """The result, which becomes the contents of `out` where that is given."""
+    if out is None:
+        return value
+    if not isinstance(out, RegisterTensor) or not isinstance(value, Data):
+        raise UserError(f"out= takes a register tensor, not {out!r}")
+    if out.shape != value.shape or out.dtype != value.dtype:
+        raise UserError(f"out={out!r} cannot hold {value!r}")
+    out.value = value.value
+    return out
+
+
+def _global(value: Any, name: str) -> GlobalTensor:
+    if not isinstance(value, GlobalTensor):
+        raise UserError(f"{name} takes a global tensor, not {value!r}")
+    return value
+
+
+def _shared(value: Any, name: str) -> SharedTensor:
+    if not isinstance(value, SharedTensor):
+        raise UserError(f"{name} takes a shared tensor, not {value!r}")
+    memory.require_live(value, name)
+    return value
+
+
+def _same(value: RegisterTensor, target: Any, name: str) -> RegisterTensor:
+    if value.dtype != target.dtype:
+        raise UserError(
+            f"{name} writes {value!r} to {target!r}",
+            hints=[f"cast it: self.cast(x, dtype={target.dtype})"],
+        )
+    return value
+
+
+def _dims(dims: Any, rank: int, of: int, name: str) -> list[int]:
+    """The dimension of the memory along which each dimension of a tile runs."""
+    if dims is None:
+        if rank != of:
+            raise UserError(
+                f"{name}: a tile of {rank} dimensions of a tensor of {of}",
+                hints=["say along which dimensions it runs: dims=[...]"],
+            )
+        return list(range(of))
+    found = shapes.dimensions(dims, of)
+    if len(found) != rank:
+        raise UserError(f"{name}: dims={list(dims)} for a tile of {rank} dimensions")
+    return found
+
+
+def _memory_type(dtype: DataType) -> Any:
+    return arithmetic.mlir_type("i8" if dtype == boolean else dtype.mlir)
+
+
+def _from_memory(value: Any, dtype: DataType, shape: Sequence[int]) -> RegisterTensor:
+    """A tile as it is computed with: a bool is a byte in memory."""
+    if dtype != boolean:
+        return RegisterTensor(value, dtype, tuple(shape))
+    made = arithmetic.binary("ne", RegisterTensor(value, uint8, tuple(shape)), 0)
+    return RegisterTensor(made.value, boolean, tuple(shape))
+
+
+def _to_memory(value: RegisterTensor) -> RegisterTensor:
+    found: RegisterTensor = arithmetic.cast(value, uint8) if value.dtype == boolean else value
+    return found

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Global memory with a shadow: which block wrote and read each element last.
+
+Nothing orders two blocks of a launch, so an element that a block writes is nobody else's. Within a
+block the same rules hold as for shared memory, but for two instructions that hold the same elements
+in the same registers of the same threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.tile.interpreter.report import RaceError
+from xtc.tile.interpreter.shared import elements, first
+
+Array = np.ndarray[Any, Any]
+_NOBODY = -1
+
+
+@dataclass
+class Buffer:
+    """The memory behind an argument, as bytes, with a shadow for each.
+
+    Attributes:
+        raw: the bytes.
+        write_block, write_time, writer: block, time in it, and operation of the last write.
+        read_block, read_time, reader: likewise of the last read.
+        held: a number for the positions of elements over threads in the last access.
+    """
+
+    raw: Array
+    write_block: Array
+    write_time: Array
+    writer: Array
+    read_block: Array
+    read_time: Array
+    reader: Array
+    held: Array
+
+    @staticmethod
+    def over(array: Array) -> Buffer:
+        """The memory of a NumPy array, which is contiguous."""
+        raw = array.reshape(-1).view(np.uint8)
+        return Buffer(raw, *(np.full(raw.size, _NOBODY, np.int64) for _ in range(7)))
+
+
+@dataclass
+class GlobalMemory:
+    """A strided view of a buffer; `begin`, sizes and strides in elements."""
+
+    buffer: Buffer
+    dtype: np.dtype[Any]
+    begin: int
+    sizes: Sequence[int]
+    strides: Sequence[int]
+
+    def places(
+        self, offsets: Sequence[int], dims: Sequence[int], shape: Sequence[int]
+    ) -> tuple[Array, Array]:
+        """For each element of a tile its first byte, and whether it is inside of the tensor.
+
+        Raises UserError where the tensor is larger than the array behind it.
+        """
+        place = np.full(tuple(shape), self.begin, np.int64)
+        inside = np.ones(tuple(shape), bool)
+        for dim, (size, stride) in enumerate(zip(self.sizes, self.strides, strict=True)):
+            index = np.full(tuple(shape), int(offsets[dim]), np.int64)
+            if dim in dims:
+                at = list(dims).index(dim)
+                along = np.arange(shape[at]).reshape(
+                    [-1 if n == at else 1 for n in range(len(shape))]
+                )
+                index = index + along
+            place = place + index * int(stride)
+            inside &= (index >= 0) & (index < int(size))
+        nbytes = place * self.dtype.itemsize
+        outside = inside & ((nbytes < 0) | (nbytes + self.dtype.itemsize > self.buffer.raw.size))
+        if outside.any():
+            raise UserError(
+                "a global tensor is larger than the array behind its pointer",
+                notes=[
+                    f"sizes {list(self.sizes)}, strides {list(self.strides)}",
+                    f"the array has {self.buffer.raw.size // self.dtype.itemsize} elements",
+                    f"elements {elements(outside)} of the tile are outside",
+                ],
+            )
+        return nbytes, inside
+
+    def gather(self, places: Array, inside: Array) -> Array:
+        """The elements at these bytes, 0 for those that are not inside."""
+        flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
+        values = flat.view(self.dtype)
+        result = np.zeros(places.shape, self.dtype)
+        result[inside] = values[places[inside] // self.dtype.itemsize]
+        return result
+
+    def scatter(self, places: Array, inside: Array, value: Array) -> None:
+        """Write the elements that are inside."""
+        flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
+        flat.view(self.dtype)[places[inside] // self.dtype.itemsize] = value[inside]
+
+
+class GlobalChecker:
+    """Checks accesses of blocks to global memory."""
+
+    def __init__(self, fail: Callable[[str, str, int, str, str], RaceError]) -> None:
+        self.fail = fail
+        self.block = 0
+        self._held: dict[Any, int] = {}
+
+    def read(
+        self, buffer: Buffer, places: Array, inside: Array, op: int, now: int, held: Any
+    ) -> None:
+        """A load, or a copy that begins."""
+        number, at = self._number(held, op), places[inside]
+        self._other_blocks(buffer.write_block[at], buffer.writer[at], inside, "reads", "writes")
+        same = (buffer.write_block[at] == self.block) & (buffer.write_time[at] == now)
+        self._own(same & (buffer.held[at] != number), buffer.writer[at], inside, "reads", "written")
+        buffer.read_block[at], buffer.read_time[at], buffer.reader[at] = self.block, now, op
+        buffer.held[at] = np.where(same, buffer.held[at], number)
+
+    def write(
+        self, buffer: Buffer, places: Array, inside: Array, op: int, now: int, held: Any
+    ) -> None:
+        """A store."""
+        number, at = self._number(held, op), places[inside]
+        self._other_blocks(buffer.write_block[at], buffer.writer[at], inside, "writes", "writes")
+        self._other_blocks(buffer.read_block[at], buffer.reader[at], inside, "writes", "reads")
+        own = (buffer.write_block[at] == self.block) & (buffer.write_time[at] == now)
+        self._own(own & (buffer.held[at] != number), buffer.writer[at], inside, "writes", "written")
+        own = (buffer.read_block[at] == self.block) & (buffer.read_time[at] == now)
+        self._own(own & (buffer.held[at] != number), buffer.reader[at], inside, "writes", "read")
+        buffer.write_block[at], buffer.write_time[at], buffer.writer[at] = self.block, now, op
+        buffer.held[at] = number
+
+    def _number(self, held: Any, op: int) -> int:
+        """A number for how threads hold a tile; an asynchronous copy's is its own."""
+        key = held if held is not None else ("copy", op)
+        return self._held.setdefault(key, len(self._held))
+
+    def _other_blocks(self, owners: Array, ops: Array, inside: Array, does: str, did: str) -> None:
+        wrong = (owners != _NOBODY) & (owners != self.block)
+        if wrong.any():
+            raise self.fail(
+                "two blocks",
+                f"a block {does} global memory that another block of the launch {did}",
+                int(ops[first(wrong)]),
+                elements(spread(wrong, inside)),
+                "let each block write elements of its own, or launch two kernels",
+            )
+
+    def _own(self, wrong: Array, ops: Array, inside: Array, does: str, did: str) -> None:
+        if wrong.any():
+            raise self.fail(
+                "missing sync",
+                f"a block {does} global memory that its threads have {did} since the last sync",
+                int(ops[first(wrong)]),
+                elements(spread(wrong, inside)),
+                "insert self.sync() between both",
+            )
+
+
+def spread(wrong: Array, inside: Array) -> Array:
+    """A mask of the inside elements as a mask of the tile."""
+    whole = np.zeros(inside.shape, bool)
+    whole[inside] = wrong
+    return whole

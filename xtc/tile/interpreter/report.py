@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the interpreter finds: races, and counts of what a kernel did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xtc.tile.errors import KernelError
+
+
+class RaceError(KernelError):
+    """Two accesses that nothing orders, or one of what is not there yet.
+
+    Attributes:
+        kind: "read before wait", "missing sync", "two blocks", ...
+        first, second: the lines of both, `file:line:column`; `first` is empty where there is one.
+    """
+
+    kind = ""
+    first = ""
+    second = ""
+
+
+@dataclass
+class Report:
+    """What a kernel did without a race.
+
+    Attributes:
+        blocks: of the grid.
+        counts: operations of all blocks by name.
+        copied_bytes: by asynchronous copies, from global memory.
+    """
+
+    blocks: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    copied_bytes: int = 0
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items()))
+        return f"no race in {self.blocks} blocks: {parts or 'nothing done'}"
+
+
+def race(
+    kind: str, what: str, where: str, first: str, elements: str, hint: str, block: tuple[int, ...]
+) -> RaceError:
+    """The error for a race."""
+    notes = [f"elements {elements} of the tensor", f"in block {block}"]
+    if first:
+        notes.insert(0, f"the other access is at {first}")
+    error = RaceError(what, where=where, notes=notes, hints=[hint])
+    error.kind, error.first, error.second = kind, first, where
+    return error

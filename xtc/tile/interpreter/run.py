@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpreter: one block after another, a block's threads as one, on NumPy arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError, XtcError
+from xtc.ir.builders.tile import dims_of, location_text, number_of
+from xtc.ir.mlir import (
+    DenseI32ArrayAttr,
+    DenseI64ArrayAttr,
+    MemRefType,
+    Operation,
+    RankedTensorType,
+    ShapedType,
+    Value,
+    all_operations,
+)
+from xtc.ir.tile_dialect import layout_of
+from xtc.tile.errors import KernelError
+from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
+from xtc.tile.interpreter.report import RaceError, Report, race
+from xtc.tile.interpreter.shared import Array, Checker, SharedMemory
+from xtc.tile.interpreter.values import compute, is_computed, numpy_type
+
+_UNKNOWN = ShapedType.get_dynamic_size()
+_MOST_STEPS = 1 << 24  # operations of a block
+
+
+def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) -> Report:
+    """Run a kernel in the dialect `tile` on arrays and numbers.
+
+    Raises RaceError for the first race, and UserError for arrays that it cannot use.
+    """
+    whole = _Launch(kernel, arguments)
+    for place in itertools.product(*(range(size) for size in reversed(grid))):
+        whole.run_block(place[::-1], grid)
+    return whole.report()
+
+
+@dataclass
+class _Copy:
+    """An asynchronous copy in flight."""
+
+    number: int
+    op: Operation
+    memory: SharedMemory
+    source: GlobalMemory
+    places: Array
+    inside: Array
+    group: int
+
+
+class _Launch:
+    """A grid of blocks."""
+
+    def __init__(self, kernel: Operation, arguments: Sequence[Any]) -> None:
+        self.kernel = kernel
+        self.ops = all_operations(kernel)
+        self.numbers = {op: number for number, op in enumerate(self.ops)}
+        self.block_of = kernel.regions[0].blocks[0]
+        self.arguments = dict(zip(self.block_of.arguments, map(_argument, arguments), strict=True))
+        self.counts: Counter[str] = Counter()
+        self.copied = self.blocks = 0
+        self.global_checker = GlobalChecker(self.fail)
+        self.current = kernel
+        self.place: tuple[int, ...] = ()
+
+    def report(self) -> Report:
+        counts = {name: count for name, count in self.counts.items() if name.startswith("tile.")}
+        short = {name.removeprefix("tile."): count for name, count in counts.items()}
+        return Report(self.blocks, short, self.copied)
+
+    def fail(self, kind: str, what: str, other: int, where: str, hint: str) -> RaceError:
+        first = "" if other < 0 else location_text(self.ops[other].location)
+        here = location_text(self.current.location)
+        return race(kind, what, here, first, where, hint, self.place)
+
+    def run_block(self, place: tuple[int, ...], grid: Sequence[int]) -> None:
+        self.place = place
+        self.global_checker.block = self.blocks
+        self.blocks += 1
+        _Block(self, place, grid).run()
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return Buffer.over(value)
+    if isinstance(value, np.generic):
+        return value
+    raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
+
+
+class _Block:
+    """One block."""
+
+    def __init__(self, launch: _Launch, place: tuple[int, ...], grid: Sequence[int]) -> None:
+        self.launch, self.place, self.grid = launch, place, grid
+        self.values: dict[Value, Any] = dict(launch.arguments)
+        self.checker = Checker(launch.fail)
+        self.copies: list[_Copy] = []
+        self.group = self.begun = self.steps = 0
+        self.freed: list[tuple[int, int]] = []
+
+    def run(self) -> None:
+        self.sequence(self.launch.block_of)
+
+    def sequence(self, block: Any) -> list[Any]:
+        """Run a block of operations; the operands of its end."""
+        for op in _operations(block):
+            self.launch.current = op
+            self.steps += 1
+            if self.steps > _MOST_STEPS:
+                raise UserError(
+                    "a block has run 16 million operations and has not ended",
+                    where=location_text(op.location),
+                )
+            if op.name in ("scf.yield", "scf.condition", "func.return"):
+                return [self.values[value] for value in op.operands]
+            self.operation(op)
+        return []
+
+    def operation(self, op: Operation) -> None:
+        """Run an operation."""
+        if is_computed(op):
+            self.set(op, compute(op, [self.values[value] for value in op.operands]))
+            return
+        if op.name not in _OPERATIONS:
+            raise UserError(f"the interpreter has no {op.name}", where=location_text(op.location))
+        self.launch.counts[op.name] += 1
+        try:
+            _OPERATIONS[op.name](self, op)
+        except KernelError:
+            raise
+        except XtcError as error:
+            where = error.where or location_text(op.location)
+            raise KernelError(
+                error.what, where=where, notes=error.notes, hints=error.hints
+            ) from None
+
+    def set(self, op: Operation, value: Any) -> None:
+        """Give an operation's result its value."""
+        self.values[op.results[0]] = value
+
+    def get(self, op: Operation, number: int) -> Any:
+        """The value of an operand."""
+        return self.values[op.operands[number]]
+
+    def number(self, op: Operation) -> int:
+        """The number of an operation in the kernel."""
+        return self.launch.numbers[op]
+
+    # --- control flow --------------------------------------------------------------------------
+
+    def for_loop(self, op: Operation) -> None:
+        lower, upper, step = (self.values[value] for value in list(op.operands)[:3])
+        carried = [self.values[value] for value in list(op.operands)[3:]]
+        body = op.regions[0].blocks[0]
+        if step <= 0:
+            raise UserError(f"a loop has the step {step}")
+        for number in range(int(lower), int(upper), int(step)):
+            arguments = [np.asarray(number, np.asarray(lower).dtype)[()], *carried]
+            self.values.update(zip(body.arguments, arguments, strict=True))
+            carried = self.sequence(body)
+        self.values.update(zip(op.results, carried, strict=True))
+
+    def while_loop(self, op: Operation) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        carried = [self.values[value] for value in op.operands]
+        while True:
+            self.values.update(zip(before.arguments, carried, strict=True))
+            goes_on, *carried = self.sequence(before)
+            if not goes_on:
+                break
+            self.values.update(zip(after.arguments, carried, strict=True))
+            carried = self.sequence(after)
+        self.values.update(zip(op.results, carried, strict=True))
+
+    def branch(self, op: Operation) -> None:
+        region = op.regions[0 if self.get(op, 0) else 1]
+        results = self.sequence(region.blocks[0]) if region.blocks else []
+        self.values.update(zip(op.results, results, strict=True))
+
+    # --- memory ----------------------------------------------------------------------------------
+
+    def reinterpret(self, op: Operation) -> None:
+        source = self.get(op, 0)
+        type = MemRefType(op.results[0].type)
+        if isinstance(source, SharedMemory):
+            self.set(op, source.view(lambda array: array.reshape(tuple(type.shape))))
+            return
+        strides, offset = type.get_strides_and_offset()
+        segments = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        dynamic = [int(self.values[value]) for value in list(op.operands)[segments[0] :]]
+        offsets = dynamic[: segments[1]]
+        sizes = iter(dynamic[segments[1] : segments[1] + segments[2]])
+        steps = iter(dynamic[segments[1] + segments[2] :])
+        self.set(
+            op,
+            GlobalMemory(
+                source,
+                numpy_type(type.element_type),
+                offsets[0] if offsets else offset,
+                [next(sizes) if size == _UNKNOWN else size for size in type.shape],
+                [next(steps) if stride == _UNKNOWN else stride for stride in strides],
+            ),
+        )
+
+    def retyped(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0))
+
+    def alloc(self, op: Operation) -> None:
+        type = MemRefType(op.results[0].type)
+        memory = SharedMemory.new(tuple(type.shape), numpy_type(type.element_type), [*self.freed])
+        self.set(op, memory)
+
+    def dealloc(self, op: Operation) -> None:
+        self.freed.append(self.checker.free(self.get(op, 0)))
+
+    def part(self, op: Operation) -> None:
+        memory: SharedMemory = self.get(op, 0)
+        given = iter(int(self.values[value]) for value in list(op.operands)[1:])
+        static = DenseI64ArrayAttr(op.attributes["static_offsets"])
+        rank = len(MemRefType(op.results[0].type).shape)
+        places = [next(given) if number == _UNKNOWN else number for number in static]
+        kept = places[: memory.data.ndim - rank]
+        for dim, number in enumerate(kept):
+            if not 0 <= number < memory.data.shape[dim]:
+                raise UserError(
+                    f"index {number} is outside of dimension {dim} of a shared tensor of shape "
+                    f"{list(memory.data.shape)}"
+                )
+        self.set(op, memory.view(lambda array: array[tuple(kept)]))
+
+    def permuted(self, op: Operation) -> None:
+        memory: SharedMemory = self.get(op, 0)
+        source = MemRefType(op.operands[0].type).get_strides_and_offset()[0]
+        result = MemRefType(op.results[0].type).get_strides_and_offset()[0]
+        order = _order(source, result, memory.data.shape, MemRefType(op.results[0].type).shape)
+        self.set(op, memory.view(lambda array: array.transpose(order)))
+
+    def _tile_places(
+        self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
+    ) -> tuple[Array, Array]:
+        offsets = [int(self.values[v]) for v in list(op.operands)[-len(memory.sizes) :]]
+        return memory.places(offsets, dims_of(op), shape)
+
+    def load_global(self, op: Operation) -> None:
+        memory: GlobalMemory = self.get(op, 0)
+        shape = RankedTensorType(op.results[0].type).shape
+        places, inside = self._tile_places(op, memory, shape)
+        held = (
+            str(layout_of(op.results[0])),
+            *(int(self.values[v]) for v in list(op.operands)[1:]),
+        )
+        self.launch.global_checker.read(
+            memory.buffer, places, inside, self.number(op), self.checker.now, held
+        )
+        self.set(op, memory.gather(places, inside))
+
+    def store_global(self, op: Operation) -> None:
+        memory: GlobalMemory = self.get(op, 1)
+        value = self.get(op, 0)
+        places, inside = self._tile_places(op, memory, value.shape)
+        held = (
+            str(layout_of(op.operands[0])),
+            *(int(self.values[v]) for v in list(op.operands)[2:]),
+        )
+        self.launch.global_checker.write(
+            memory.buffer, places, inside, self.number(op), self.checker.now, held
+        )
+        memory.scatter(places, inside, value)
+
+    def load_shared(self, op: Operation) -> None:
+        self.set(op, self.checker.read(self.get(op, 0), self.number(op)))
+
+    def store_shared(self, op: Operation) -> None:
+        self.checker.write(self.get(op, 1), self.number(op), self.get(op, 0))
+
+    def copy_async(self, op: Operation) -> None:
+        memory: SharedMemory = self.get(op, 1)
+        source: GlobalMemory = self.get(op, 0)
+        places, inside = self._tile_places(op, source, memory.data.shape)
+        self.launch.global_checker.read(
+            source.buffer, places, inside, self.number(op), self.checker.now, None
+        )
+        self.checker.begin_copy(memory, self.number(op), self.begun)
+        self.copies.append(_Copy(self.begun, op, memory, source, places, inside, self.group))
+        self.begun += 1
+        self.launch.copied += int(inside.sum()) * source.dtype.itemsize
+
+    def commit_group(self, op: Operation) -> None:
+        self.group += 1
+
+    def wait_group(self, op: Operation) -> None:
+        self._finish(self.group - number_of(op, "n"))
+
+    def wait_all(self, op: Operation) -> None:
+        self._finish(self.group + 1)
+
+    def _finish(self, group: int) -> None:
+        for copy in [copy for copy in self.copies if copy.group < group]:
+            value = copy.source.gather(copy.places, copy.inside)
+            self.checker.end_copy(copy.memory, self.number(copy.op), value)
+            self.copies.remove(copy)
+
+    def sync(self, op: Operation) -> None:
+        self.checker.now += 1
+
+    # --- tiles -----------------------------------------------------------------------------------
+
+    def dot(self, op: Operation) -> None:
+        a, b, c = (self.get(op, number) for number in range(3))
+        wide = np.float32 if c.dtype.itemsize < 8 and c.dtype.kind not in "i" else c.dtype
+        with np.errstate(all="ignore"):
+            made = a.astype(wide) @ b.astype(wide) + c.astype(wide)
+        self.set(op, made.astype(c.dtype))
+
+    def indices(self, op: Operation) -> None:
+        shape = tuple(RankedTensorType(op.results[0].type).shape)
+        self.set(op, np.indices(shape, np.int32)[number_of(op, "dim")])
+
+    def reduce(self, op: Operation) -> None:
+        kind, value = str(op.attributes["kind"]).strip('"'), self.get(op, 0)
+        axis = number_of(op, "dim")
+        if kind.startswith("u"):
+            seen = value.view(f"u{value.dtype}")
+            found = (np.max if kind == "umax" else np.min)(seen, axis=axis, keepdims=True)
+            self.set(op, found.view(value.dtype))
+            return
+        function: Any = {"sum": np.sum, "max": np.max, "min": np.min}[kind]
+        wide = (
+            value.astype(np.float32)
+            if value.dtype.itemsize < 4 and kind == "sum" and (value.dtype.kind not in "iu")
+            else value
+        )
+        self.set(op, function(wide, axis=axis, keepdims=True).astype(value.dtype))
+
+    def broadcast(self, op: Operation) -> None:
+        shape = tuple(RankedTensorType(op.results[0].type).shape)
+        self.set(op, np.broadcast_to(self.get(op, 0), shape).copy())
+
+    def transpose(self, op: Operation) -> None:
+        self.set(op, np.ascontiguousarray(self.get(op, 0).transpose(dims_of(op))))
+
+    def reshape(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0).reshape(tuple(RankedTensorType(op.results[0].type).shape)))
+
+    def same(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0))
+
+    def item(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0).reshape(-1)[0])
+
+    def block_id(self, op: Operation) -> None:
+        self.set(op, np.int32(self.place[number_of(op, "dim")]))
+
+    def grid_dim(self, op: Operation) -> None:
+        self.set(op, np.int32(self.grid[number_of(op, "dim")]))
+
+    def nothing(self, op: Operation) -> None:
+        """What is for the compiler."""
+
+    def assume(self, op: Operation) -> None:
+        if not self.get(op, 0):
+            raise UserError("what the kernel assumes does not hold")
+
+
+def _order(
+    source: Sequence[int], result: Sequence[int], before: Sequence[int], after: Sequence[int]
+) -> list[int]:
+    """Which dimension of the source each dimension of a permuted view is."""
+    left = list(zip(source, before, range(len(source)), strict=True))
+    order = []
+    for stride, size in zip(result, after, strict=True):
+        found = next(entry for entry in left if entry[:2] == (stride, size))
+        left.remove(found)
+        order.append(found[2])
+    return order
+
+
+def _operations(block: Any) -> list[Operation]:
+    return [view.operation for view in block.operations]
+
+
+_OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyType(
+    {
+        "scf.for": _Block.for_loop,
+        "scf.while": _Block.while_loop,
+        "scf.if": _Block.branch,
+        "memref.reinterpret_cast": _Block.reinterpret,
+        "builtin.unrealized_conversion_cast": _Block.retyped,
+        "memref.alloc": _Block.alloc,
+        "memref.dealloc": _Block.dealloc,
+        "memref.subview": _Block.part,
+        "memref.transpose": _Block.permuted,
+        "tile.grid": _Block.nothing,
+        "tile.assume": _Block.assume,
+        "tile.convert_layout": _Block.same,
+        "tile.annotate_layout": _Block.same,
+        **{
+            f"tile.{name}": getattr(_Block, name)
+            for name in (
+                *("load_global", "store_global", "load_shared", "store_shared", "copy_async"),
+                *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices", "reduce"),
+                *("broadcast", "transpose", "reshape", "item", "block_id", "grid_dim"),
+            )
+        },
+    }
+)

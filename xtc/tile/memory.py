@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in global and shared memory: how views of them are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.ir.mlir import (
+    AffineMap,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ShapedType,
+    StridedLayoutAttr,
+    Type,
+    Value,
+    arith,
+    memref,
+)
+from xtc.tile.arithmetic import cast, data
+from xtc.tile.methods import method
+from xtc.tile.types import DataType, int32
+from xtc.tile.values import GlobalTensor, Pointer, Scalar, SharedTensor
+
+GLOBAL, SHARED = 1, 2
+"""Memory spaces: a device's main memory, and memory on the chip."""
+
+_UNKNOWN = ShapedType.get_dynamic_size()
+_UNKNOWN_STRIDE = ShapedType.get_dynamic_stride_or_offset()
+
+
+def sizes_of(given: Any, name: str) -> tuple[int, ...]:
+    """A shape known when compiling. Raises UserError for any other."""
+    if isinstance(given, int):
+        given = (given,)
+    if not isinstance(given, list | tuple) or not given:
+        raise UserError(f"{name} takes a shape, not {given!r}")
+    for size in given:
+        if isinstance(size, Scalar):
+            raise UserError(
+                f"{name}: the shape has {size!r}", hints=["tiles have sizes known when compiling"]
+            )
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise UserError(f"{name}: {size!r} is no size; it is an integer, 1 or more")
+    return tuple(given)
+
+
+def pointer_type(dtype: DataType | None) -> MemRefType:
+    """How a kernel takes a pointer: a buffer of one element of the type."""
+    element = Type.parse(dtype.mlir if dtype and dtype.kind != "bool" else "i8")
+    return MemRefType.get([], element, None, _space(GLOBAL))
+
+
+def index(value: Any) -> Value:
+    """A number as a value of type index."""
+    if isinstance(value, int):
+        return arith.constant(IndexType.get(), value)
+    return arith.index_cast(IndexType.get(), value.value)
+
+
+def offset_values(offsets: Sequence[Any], rank: int, name: str) -> list[Value]:
+    """Offsets as values of type i32. Raises UserError."""
+    if not isinstance(offsets, list | tuple) or len(offsets) != rank:
+        raise UserError(
+            f"{name} takes {rank} offsets, one for each dimension of the global tensor",
+            notes=[f"it has {offsets!r}"],
+        )
+    return [cast(data(offset, int32), int32).value for offset in offsets]
+
+
+def global_view(
+    pointer: Any, dtype: DataType, shape: Sequence[Any], strides: Sequence[Any] | None
+) -> GlobalTensor:
+    """A tensor over the memory behind a pointer; dense, the last dimension fastest, by default."""
+    if not isinstance(pointer, Pointer):
+        raise UserError(f"global_view takes a pointer, not {pointer!r}")
+    if pointer.dtype is not None and pointer.dtype != dtype:
+        raise UserError(
+            f"global_view: a {pointer.dtype} pointer is viewed as {dtype}",
+            hints=["annotate the parameter with void_p to view it as any type"],
+        )
+    if not isinstance(shape, list | tuple) or not shape:
+        raise UserError(f"global_view takes a shape, not {shape!r}")
+    given = _dense(shape) if strides is None else list(strides)
+    if len(given) != len(shape):
+        raise UserError(f"global_view: {len(shape)} sizes and {len(given)} strides")
+    for number in (*shape, *given, pointer.offset):
+        if not isinstance(number, int | Scalar) or isinstance(number, bool):
+            raise UserError(f"global_view: {number!r} is no size or stride")
+    base = pointer.base
+    element = Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
+    if MemRefType(base.type).element_type != element:
+        base = tile.retyped(base, MemRefType.get([], element, None, _space(GLOBAL)))
+    static = [_known(size, _UNKNOWN) for size in shape]
+    layout = StridedLayoutAttr.get(
+        _known(pointer.offset, _UNKNOWN_STRIDE), [_known(s, _UNKNOWN_STRIDE) for s in given]
+    )
+    made = memref.ReinterpretCastOp(
+        MemRefType.get(static, element, layout, _space(GLOBAL)),
+        base,
+        [index(pointer.offset)] if not isinstance(pointer.offset, int) else [],
+        [index(size) for size in shape if not isinstance(size, int)],
+        [index(stride) for stride in given if not isinstance(stride, int)],
+        [_known(pointer.offset, _UNKNOWN_STRIDE)],
+        static,
+        [_known(stride, _UNKNOWN_STRIDE) for stride in given],
+    ).result
+    return GlobalTensor(made, dtype, shape)
+
+
+def shared_tensor(dtype: DataType, shape: Sequence[int]) -> SharedTensor:
+    """A new tensor in shared memory."""
+    sizes = sizes_of(shape, "shared_tensor")
+    element = Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
+    type = MemRefType.get(list(sizes), element, None, _space(SHARED))
+    return SharedTensor(memref.alloc(type, [], []), dtype, sizes)
+
+
+def free_shared(tensor: SharedTensor, where: str) -> None:
+    """Give a tensor's shared memory back. Raises UserError where it is a part, or was freed."""
+    if tensor.root is not tensor:
+        raise UserError("free_shared takes the tensor that was allocated, not a part of it")
+    require_live(tensor, "free_shared")
+    tensor.freed = where
+    memref.dealloc(tensor.value)
+
+
+def require_live(tensor: SharedTensor, name: str) -> None:
+    """Raise UserError where the tensor's memory was given back."""
+    if tensor.root.freed is not None:
+        raise UserError(
+            f"{name} uses {tensor!r} after free_shared",
+            notes=[f"it was freed at {tensor.root.freed}"],
+        )
+
+
+@method("shared_part")
+def shared_part(tensor: SharedTensor, place: Any) -> SharedTensor:
+    """The part of a tensor that an index in its first dimensions names."""
+    indices = place if isinstance(place, tuple) else (place,)
+    if len(indices) >= len(tensor.shape):
+        raise UserError(
+            f"{tensor!r} is indexed in {len(indices)} of its dimensions",
+            hints=["an index leaves the last dimension, at least"],
+        )
+    for at, number in enumerate(indices):
+        if isinstance(number, int) and not 0 <= number < tensor.shape[at]:
+            raise UserError(f"index {number} is outside of dimension {at} of {tensor!r}")
+        if not isinstance(number, int | Scalar) or isinstance(number, bool):
+            raise UserError(f"{number!r} is no index of a shared tensor")
+    kept = tensor.shape[len(indices) :]
+    whole = MemRefType(tensor.value.type)
+    strides, offset = whole.get_strides_and_offset()
+    fixed = [number if isinstance(number, int) else _UNKNOWN_STRIDE for number in indices]
+    known = offset != _UNKNOWN_STRIDE and _UNKNOWN_STRIDE not in fixed
+    begin = (
+        offset + sum(a * b for a, b in zip(fixed, strides, strict=False))
+        if known
+        else _UNKNOWN_STRIDE
+    )
+    layout = StridedLayoutAttr.get(begin, strides[len(indices) :])
+    rest = len(kept)
+    made = memref.SubViewOp(
+        MemRefType.get(list(kept), whole.element_type, layout, _space(SHARED)),
+        tensor.value,
+        [index(number) for number in indices if not isinstance(number, int)],
+        [],
+        [],
+        [*fixed, *[0] * rest],
+        [*[1] * len(indices), *kept],
+        [1] * len(tensor.shape),
+    ).result
+    return SharedTensor(made, tensor.dtype, kept, tensor.root)
+
+
+@method("permuted")
+def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
+    """A view with dimensions in another order."""
+    if sorted(dims) != list(range(len(tensor.shape))):
+        raise UserError(f"permute takes the dimensions of {tensor!r} in an order, not {dims!r}")
+    whole = MemRefType(tensor.value.type)
+    strides, offset = whole.get_strides_and_offset()
+    shape = [tensor.shape[dim] for dim in dims]
+    layout = StridedLayoutAttr.get(offset, [strides[dim] for dim in dims])
+    type = MemRefType.get(shape, whole.element_type, layout, _space(SHARED))
+    made = memref.transpose(type, tensor.value, AffineMap.get_permutation(list(dims)))
+    return SharedTensor(made, tensor.dtype, shape, tensor.root)
+
+
+def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
+    """A view of a whole tensor in another shape, the last dimension the same or a part of it."""
+    sizes = sizes_of(shape, "reshape_shared")
+    if math.prod(sizes) != math.prod(tensor.shape) or sizes[-1] != tensor.shape[-1]:
+        raise UserError(
+            f"reshape_shared: {tensor!r} cannot have shape {list(sizes)}",
+            notes=["the last dimension keeps its size: rows are stored whole"],
+        )
+    whole = MemRefType(tensor.value.type)
+    strides, offset = whole.get_strides_and_offset()
+    if strides != _dense(tensor.shape) or offset == _UNKNOWN_STRIDE:
+        raise UserError("reshape_shared takes a whole tensor, not a part or a permuted one")
+    layout = StridedLayoutAttr.get(offset, _dense(sizes))
+    made = memref.ReinterpretCastOp(
+        MemRefType.get(list(sizes), whole.element_type, layout, _space(SHARED)),
+        tensor.value,
+        [],
+        [],
+        [],
+        [offset],
+        list(sizes),
+        _dense(sizes),
+    ).result
+    return SharedTensor(made, tensor.dtype, sizes, tensor.root)
+
+
+def _dense(shape: Sequence[Any]) -> list[Any]:
+    strides: list[Any] = [1]
+    for size in reversed(shape[1:]):
+        strides.insert(0, strides[0] * size)
+    return strides
+
+
+def _known(number: Any, unknown: int) -> int:
+    return number if isinstance(number, int) else unknown
+
+
+def _space(number: int) -> IntegerAttr:
+    return IntegerAttr.get(IntegerType.get_signless(64), number)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that a loop of a kernel runs over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.tile.values import Scalar
+
+
+@dataclass(frozen=True)
+class Range:
+    """As Python's range, of constants or run-time integers.
+
+    Attributes:
+        unroll: "all" to write out every iteration, or None.
+    """
+
+    start: Any
+    stop: Any
+    step: Any
+    unroll: str | None = None
+
+    @staticmethod
+    def of(start: Any, end: Any = None, step: Any = None, unroll: Any = None) -> Range:
+        """With the arguments that `range` takes. Raises UserError."""
+        bounds = (0, start) if end is None else (start, end)
+        stride = 1 if step is None else step
+        for number in (*bounds, stride):
+            if isinstance(number, bool) or not isinstance(number, int | Scalar):
+                raise UserError(f"range takes integers, not {number!r}")
+        if isinstance(stride, int) and stride == 0:
+            raise UserError("range takes a step other than 0")
+        if unroll not in (None, "all"):
+            raise UserError(f"range(unroll={unroll!r}) is not supported", hints=["unroll='all'"])
+        if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
+            raise UserError("range(unroll='all') takes numbers that are known when compiling")
+        return Range(bounds[0], bounds[1], stride, unroll)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is of constants."""
+        return all(isinstance(number, int) for number in (self.start, self.stop, self.step))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.start, self.stop, self.step))
+
+    def __len__(self) -> int:
+        return len(range(self.start, self.stop, self.step))

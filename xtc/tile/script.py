@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels as classes: `__init__` takes tuning parameters, `__call__` is the kernel."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile import arithmetic, utils
+from xtc.tile.instructions import Instructions
+from xtc.tile.methods import call
+from xtc.tile.types import int32
+from xtc.tile.values import Data, Scalar
+
+
+class Attributes:
+    """What a kernel says about its launch: `blocks` of the grid and `warps` of a block."""
+
+    def __init__(self) -> None:
+        self.warps: int | None = None
+        self.blocks: tuple[Any, ...] | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "warps" and value is not None:
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UserError(f"attrs.warps is a constant of 1 or more, not {value!r}")
+        elif name == "blocks" and value is not None:
+            value = _grid(value)
+        elif name == "cluster_blocks" and value not in (1, (1,), [1], (1, 1, 1), [1, 1, 1]):
+            raise UserError("attrs.cluster_blocks: clusters of blocks are not supported")
+        elif name not in ("warps", "blocks", "cluster_blocks"):
+            raise UserError(f"attrs has no '{name}'", hints=["blocks and warps"])
+        object.__setattr__(self, name, value)
+
+
+class Script(Instructions):
+    """The base of a kernel's class.
+
+    Making an object gives a `Program`, which compiles the kernel for what it is called with.
+    """
+
+    utils = utils
+    _tuning: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = ()
+    debug_schedule: Mapping[str, Any] | None = None
+    attrs: Attributes
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return call("program", cls, args, kwargs)
+
+    @classmethod
+    def instance(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Script:
+        """An object whose `__init__` has run, to be transcribed."""
+        made = object.__new__(cls)
+        made.attrs = Attributes()
+        made.__init__(*args, **kwargs)  # type: ignore[misc]
+        return made
+
+
+def autotune(names: str, values: Sequence[Any]) -> Callable[[type[Script]], type[Script]]:
+    """Try values of tuning parameters: `autotune("m, n", [(64, 64), (128, 64)])`.
+
+    Several decorators on a class try every combination. Raises UserError for values that do not fit
+    the names, and for names that `__init__` does not take.
+    """
+    parsed = tuple(name.strip() for name in names.split(","))
+    rows = tuple(values)
+    for row in rows:
+        if len(parsed) > 1 and (not isinstance(row, list | tuple) or len(row) != len(parsed)):
+            raise UserError(f"autotune({names!r}): {row!r} is no value for each name")
+    if not rows:
+        raise UserError(f"autotune({names!r}) gives no values")
+
+    def decorate(cls: type[Script]) -> type[Script]:
+        if not isinstance(cls, type) or not issubclass(cls, Script):
+            raise UserError(f"autotune decorates a class of kernels, not {cls!r}")
+        known = inspect.signature(cls.__init__).parameters
+        for name in parsed:
+            if name not in known:
+                raise UserError(f"autotune: {cls.__name__}.__init__ takes no '{name}'")
+            if any(name in others for others, _ in cls._tuning):
+                raise UserError(f"autotune: '{name}' of {cls.__name__} is tuned twice")
+        tidy = tuple(row if len(parsed) > 1 else (row,) for row in rows)
+        cls._tuning = (*cls._tuning, (parsed, tuple(map(tuple, tidy))))
+        return cls
+
+    return decorate
+
+
+def _grid(value: Any) -> tuple[Any, ...]:
+    given = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not 1 <= len(given) <= 3:
+        raise UserError(f"attrs.blocks has 1 to 3 sizes, not {len(given)}")
+    for size in given:
+        if isinstance(size, bool) or not isinstance(size, int | Scalar):
+            raise UserError(f"attrs.blocks: {size!r} is no number of blocks")
+        if isinstance(size, int) and size < 0:
+            raise UserError(f"attrs.blocks: {size} is no number of blocks")
+    sizes = [arithmetic.cast(size, int32) for size in (*given, 1, 1)[:3]]
+    tile.grid([size.value for size in sizes if isinstance(size, Data)])
+    return given

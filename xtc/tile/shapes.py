@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiles in other shapes: transposed, squeezed, repeated; and reductions along a dimension."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile.arithmetic import binary, broadcast_shape, cast, reshaped, spread
+from xtc.tile.methods import method
+from xtc.tile.types import boolean, int32
+from xtc.tile.values import Data, RegisterTensor, Scalar
+
+
+def tensor_of(value: Any, name: str) -> RegisterTensor:
+    """The register tensor that an instruction takes. Raises UserError for anything else."""
+    if not isinstance(value, RegisterTensor):
+        raise UserError(f"{name} takes a register tensor, not {value!r}")
+    return value
+
+
+@method("transposed")
+def transposed(x: RegisterTensor) -> RegisterTensor:
+    """A tile of two dimensions with these exchanged."""
+    tensor_of(x, "transpose")
+    if len(x.shape) != 2:
+        raise UserError(f"transpose takes a tile of 2 dimensions, not {x!r}")
+    shape = x.shape[::-1]
+    type = tile.tile_type(shape, x.dtype_mlir)
+    return RegisterTensor(tile.transpose(x.value, (1, 0), type), x.dtype, shape)
+
+
+@method("squeezed")
+def squeezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
+    """The tile without these dimensions, which have size 1."""
+    tensor_of(x, "squeeze")
+    gone = dimensions(dim, len(x.shape))
+    if any(x.shape[number] != 1 for number in gone):
+        raise UserError(f"{x!r} has no size 1 in dimensions {gone}")
+    return reshaped(x, tuple(size for at, size in enumerate(x.shape) if at not in gone))
+
+
+@method("unsqueezed")
+def unsqueezed(x: RegisterTensor, dim: int | Sequence[int]) -> Data:
+    """The tile with dimensions of size 1 more, at these numbers of the result."""
+    tensor_of(x, "unsqueeze")
+    count = 1 if isinstance(dim, int) else len(dim)
+    shape = list(x.shape)
+    for number in sorted(dimensions(dim, len(x.shape) + count)):
+        shape.insert(number, 1)
+    return reshaped(x, tuple(shape))
+
+
+def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) -> Data:
+    """The tile several times along each dimension, as `numpy.tile` or `numpy.repeat` do."""
+    tensor_of(x, "repeat")
+    if len(repeats) != len(x.shape):
+        raise UserError(f"{x!r} is repeated {list(repeats)} times: a number for each dimension")
+    shape: list[int] = []
+    target: list[int] = []
+    for size, times in zip(x.shape, repeats, strict=True):
+        shape += [size, 1] if interleaved else [1, size]
+        target += [size, times] if interleaved else [times, size]
+    whole = spread(reshaped(x, tuple(shape)), tuple(target))
+    return reshaped(whole, tuple(a * b for a, b in zip(x.shape, repeats, strict=True)))
+
+
+@method("item")
+def item(x: RegisterTensor) -> Scalar:
+    """The only element of a tile."""
+    tensor_of(x, "item")
+    if any(size != 1 for size in x.shape):
+        raise UserError(f"{x!r} has more than one element")
+    return Scalar(tile.item(x.value), x.dtype)
+
+
+def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, kind: str) -> Data:
+    """The sum, maximum or minimum along dimensions; all of them where none are given.
+
+    Without `keepdim` the dimensions are gone, and a tile of all of them becomes a scalar.
+    """
+    tensor_of(x, kind)
+    if kind in ("any", "all"):
+        bits = cast(binary("ne", x, 0) if x.dtype != boolean else x, int32)
+        found = reduced(bits, dim, keepdim, "max" if kind == "any" else "min")
+        return binary("ne", found, 0)
+    if x.dtype.kind == "int" and not x.dtype.signed and kind != "sum":
+        kind = f"u{kind}"
+    dims = list(range(len(x.shape))) if dim is None else dimensions(dim, len(x.shape))
+    result = x
+    for number in dims:
+        shape = tuple(1 if at == number else size for at, size in enumerate(result.shape))
+        type = tile.tile_type(shape, x.dtype_mlir)
+        result = RegisterTensor(tile.reduce(result.value, number, kind, type), x.dtype, shape)
+    if keepdim:
+        return result
+    return item(result) if len(dims) == len(x.shape) else squeezed(result, dims)
+
+
+def dimensions(dim: int | Sequence[int], rank: int) -> list[int]:
+    """Numbers of dimensions, negative ones counted from the end. Raises UserError."""
+    given = [dim] if isinstance(dim, int) else [operator.index(number) for number in dim]
+    if any(not -rank <= number < rank for number in given):
+        raise UserError(f"there are no dimensions {given} in a tile of {rank}")
+    found = [number % rank for number in given]
+    if len(set(found)) != len(found):
+        raise UserError(f"dimensions {given} name one twice")
+    return found
+
+
+def fitted(x: Data, shape: Sequence[int], name: str) -> Data:
+    """The tile spread over `shape`. Raises UserError where it does not fit."""
+    if broadcast_shape(name, x.shape, shape) != tuple(shape):
+        raise UserError(f"{name}: {x!r} does not fit shape {list(shape)}")
+    return spread(x, shape)

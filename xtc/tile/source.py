@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel's module in the dialect `tile`, from its class, tuning parameters and constants."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.attributes import WARPS
+from xtc.ir.mlir import (
+    Context,
+    InsertionPoint,
+    IntegerAttr,
+    IntegerType,
+    Location,
+    Module,
+    Type,
+    all_operations,
+    func,
+)
+from xtc.ir.tile_dialect import load_tile_dialect
+from xtc.tile.errors import shown_at
+from xtc.tile.memory import pointer_type
+from xtc.tile.script import Script
+from xtc.tile.transcriber import Transcriber, syntax_of
+from xtc.tile.types import DataType, PointerType
+from xtc.tile.values import Pointer, Scalar
+
+_CONSTANTS = (int, float, bool, str)
+_WORDS = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel.
+
+    Attributes:
+        kind: a Python type for what is known when compiling, an element type for a number of run
+            time, a pointer type.
+    """
+
+    name: str
+    kind: type | DataType | PointerType
+    default: Any
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its value is known when compiling."""
+        return isinstance(self.kind, type)
+
+
+def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
+    """The parameters of a kernel's `__call__`. Raises UserError for an annotation that is none."""
+    function = _call_of(cls)
+    node, source = syntax_of(function)
+    signature = inspect.signature(function, eval_str=True)
+    found: list[Parameter] = []
+    for syntax, parameter in zip(
+        [*node.args.args, *node.args.kwonlyargs], signature.parameters.values(), strict=False
+    ):
+        if not found and parameter.name == "self":
+            found.append(Parameter("self", object, None))
+            continue
+        with shown_at(source, syntax):
+            found.append(_parameter(parameter))
+    return tuple(found[1:])
+
+
+def _call_of(cls: type[Script]) -> FunctionType:
+    function = vars(cls).get("__call__") or getattr(cls, "__call__")  # noqa: B004, B009
+    if not isinstance(function, FunctionType):
+        raise UserError(f"kernel {cls.__name__} has no __call__")
+    return function
+
+
+def _parameter(parameter: inspect.Parameter) -> Parameter:
+    kind = parameter.annotation
+    if kind is inspect.Parameter.empty:
+        raise UserError(
+            f"parameter '{parameter.name}' has no annotation",
+            hints=["int: known when compiling; int32: of run time; ~float16: a pointer"],
+        )
+    known = isinstance(kind, PointerType) or kind in _CONSTANTS
+    if not known and not (isinstance(kind, DataType) and kind.name in _WORDS):
+        raise UserError(
+            f"parameter '{parameter.name}' cannot be {kind!r}",
+            notes=[f"numbers of run time are {', '.join(_WORDS)}"],
+        )
+    default = parameter.default
+    return Parameter(parameter.name, kind, None if default is inspect.Parameter.empty else default)
+
+
+def transcribed(
+    cls: type[Script],
+    schedule: tuple[Sequence[Any], Mapping[str, Any]],
+    constants: Mapping[str, Any],
+    max_warps: int,
+) -> Module:
+    """The module of a kernel, in a context of its own. Raises UserError, as KernelError mostly."""
+    context = Context()
+    load_tile_dialect(context)
+    given = parameters(cls)
+    with context, Location.unknown():
+        module = Module.create()
+        types = [_mlir_type(p) for p in given if not p.is_constant]
+        with InsertionPoint(module.body):
+            function = func.FuncOp(f"{cls.__name__}.tile", (types, []))
+        block = function.add_entry_block()
+        values = iter(block.arguments)
+        arguments = [constants[p.name] if p.is_constant else _value(p, next(values)) for p in given]
+        made = Script.instance.__func__(cls, *schedule)  # type: ignore[attr-defined]
+        with InsertionPoint(block):
+            call = _call_of(cls)
+            Transcriber().call_function(call, (made, *arguments), {})
+            func.ReturnOp([])
+        _finish(cls, made, function, max_warps)
+        module.operation.verify()
+    return module
+
+
+def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> None:
+    node, source = syntax_of(_call_of(cls))
+    with shown_at(source, node):
+        if made.attrs.blocks is None:
+            raise UserError("the kernel does not set self.attrs.blocks")
+        warps = made.attrs.warps
+        if warps is None:
+            raise UserError("the kernel does not set self.attrs.warps")
+        if warps > max_warps or warps & (warps - 1):
+            raise UserError(
+                f"attrs.warps = {warps}", notes=[f"a block has 1 to {max_warps}, a power of two"]
+            )
+        top = [op.operation.name for op in function.entry_block.operations]
+        grids = [op.name for op in all_operations(function.operation) if op.name == "tile.grid"]
+        if len(grids) != 1 or "tile.grid" not in top:
+            raise UserError("attrs.blocks is set once, outside of loops and branches of run time")
+        i64 = IntegerType.get_signless(64)
+        function.operation.attributes[WARPS] = IntegerAttr.get(i64, warps)
+
+
+def _mlir_type(parameter: Parameter) -> Type:
+    if isinstance(parameter.kind, PointerType):
+        return pointer_type(parameter.kind.element)
+    assert isinstance(parameter.kind, DataType)  # noqa: S101
+    return Type.parse(parameter.kind.mlir)
+
+
+def _value(parameter: Parameter, value: Any) -> Any:
+    if isinstance(parameter.kind, PointerType):
+        return Pointer(value, parameter.kind.element)
+    return Scalar(value, parameter.kind)  # type: ignore[arg-type]
+
+
+__all__ = ["Parameter", "parameters", "transcribed"]

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the syntax of a kernel's method to the tile dialect."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from types import FunctionType
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.core.location import shortened
+from xtc.ir.mlir import Value
+from xtc.tile import arithmetic, branches
+from xtc.tile.errors import Source
+from xtc.tile.evaluation import Expressions, Frame, constant_items
+from xtc.tile.exits import LEFT, RETURNED, SKIPPED, exits, flag_names, without_exits
+from xtc.tile.ranges import Range
+from xtc.tile.slots import Unset
+from xtc.tile.types import DataType, int32
+from xtc.tile.values import BINARY, Data, RegisterTensor, Scalar, SharedTensor
+
+_DEEPEST = 64
+_MOST_ITERATIONS = 4096
+
+
+class Transcriber(Expressions):
+    """Transcribes a method at the current insertion point."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+    def call_function(
+        self, function: FunctionType, arguments: Sequence[Any], named: dict[str, Any]
+    ) -> Any:
+        """Transcribe a function; what it returns. Raises KernelError that shows its source."""
+        if len(self.frames) >= _DEEPEST:
+            raise UserError(f"calls are nested {_DEEPEST} deep: a kernel cannot recurse")
+        node, source = syntax_of(function)
+        bound = inspect.signature(function).bind(*arguments, **named)
+        bound.apply_defaults()
+        self.frames.append(Frame(function, source, dict(bound.arguments)))
+        try:
+            self._function(node)
+            return self.frame.returned
+        finally:
+            self.frames.pop()
+
+    def _function(self, node: ast.FunctionDef) -> None:
+        body = node.body
+        conditional = exits([s for s in body if not isinstance(s, ast.Return)], ast.Return)
+        if conditional:
+            for statement in body:
+                if isinstance(statement, ast.For | ast.While) and exits([statement], ast.Return):
+                    with self.at(statement):
+                        raise UserError("a loop of a kernel has no return", hints=["use break"])
+            self.frame.names[RETURNED] = False
+            body = without_exits(body, ast.Return)
+        self.block(body)
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        """Transcribe statements, up to a return."""
+        for statement in statements:
+            with self.at(statement):
+                method: Callable[[Any], None] | None = getattr(
+                    self, f"_{type(statement).__name__.lower()}_statement", None
+                )
+                if method is None:
+                    raise UserError(f"a kernel has no {type(statement).__name__} statement")
+                method(statement)
+            if isinstance(statement, ast.Return):
+                return
+
+    def bind(self, target: ast.expr, value: Any) -> None:
+        with self.at(target):
+            if isinstance(target, ast.Name):
+                self._bind_name(target.id, value)
+            elif isinstance(target, ast.Tuple | ast.List):
+                parts = list(value)
+                if len(parts) != len(target.elts):
+                    raise UserError(f"{len(target.elts)} names for {len(parts)} values")
+                for inner, part in zip(target.elts, parts, strict=True):
+                    self.bind(inner, part)
+            elif isinstance(target, ast.Attribute):
+                setattr(self.evaluate(target.value), target.attr, value)
+            elif isinstance(target, ast.Subscript):
+                self._bind_item(self.evaluate(target.value), self.evaluate(target.slice), value)
+            else:
+                raise UserError(f"nothing can be assigned to {type(target).__name__}")
+
+    def _bind_name(self, name: str, value: Any) -> None:
+        before = self.frame.names.get(name)
+        if isinstance(before, Scalar) and isinstance(value, int | float):
+            value = arithmetic.cast(value, before.dtype) if _fits(value, before.dtype) else value
+        self.frame.names[name] = value
+
+    def _bind_item(self, holder: Any, key: Any, value: Any) -> None:
+        if isinstance(holder, SharedTensor | RegisterTensor):
+            raise UserError(
+                f"an element of {holder!r} cannot be assigned", hints=["use store_shared, or where"]
+            )
+        holder[key] = value
+
+    def _expr_statement(self, node: ast.Expr) -> None:
+        self.evaluate(node.value)
+
+    def _pass_statement(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+    def _return_statement(self, node: ast.Return) -> None:
+        self.frame.returned = None if node.value is None else self.evaluate(node.value)
+
+    def _assign_statement(self, node: ast.Assign) -> None:
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.bind(target, value)
+
+    def _annassign_statement(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            raise UserError("a variable is declared with its value: x: int32 = 0")
+        value = self.evaluate(node.value)
+        kind = self.evaluate(node.annotation)
+        if isinstance(kind, DataType):
+            value = arithmetic.cast(value, kind)
+        if isinstance(node.target, ast.Name):
+            self.frame.names[node.target.id] = value
+        else:
+            self.bind(node.target, value)
+
+    def _augassign_statement(self, node: ast.AugAssign) -> None:
+        place = ast.copy_location(_loaded(node.target), node.target)
+        before = self.evaluate(place)
+        value = BINARY[type(node.op).__name__](before, self.evaluate(node.value))
+        if isinstance(before, RegisterTensor) and isinstance(value, RegisterTensor):
+            value = arithmetic.cast(value, before.dtype)
+        self.bind(node.target, value)
+
+    def _assert_statement(self, node: ast.Assert) -> None:
+        condition = self.evaluate(node.test)
+        if isinstance(condition, Data):
+            raise UserError("assert takes a condition that is known when compiling")
+        if not condition:
+            said = "" if node.msg is None else f": {self.evaluate(node.msg)}"
+            raise UserError(f"assertion failed{said}")
+
+    def _if_statement(self, node: ast.If) -> None:
+        condition = self.evaluate(node.test)
+        if isinstance(condition, Unset):
+            raise UserError(f"the condition is {condition!r}")
+        if not isinstance(condition, Data):
+            self.block(node.body if condition else node.orelse)
+            return
+        bodies = (partial(self.block, node.body), partial(self.block, node.orelse))
+        branches.branch(self._names(), _truth(condition), bodies)
+
+    def _while_statement(self, node: ast.While) -> None:
+        if node.orelse:
+            raise UserError("a loop of a kernel has no else")
+        if not exits(node.body, ast.Break, ast.Continue) and self._while_constant(node):
+            return
+        body, flags = self._exits_of(node)
+        left = LEFT in flags
+        test = (
+            (lambda: self._unless_left(node.test))
+            if left
+            else (lambda: _truth(self.evaluate(node.test)))
+        )
+        branches.while_loop(
+            self._names(), stored([node, *body]) | flags, test, lambda: self._body(body, flags)
+        )
+
+    def _unless_left(self, test: ast.expr) -> Value:
+        holds = arithmetic.data(self.evaluate(test))
+        going = arithmetic.unary("not", self.frame.names[LEFT])
+        return _truth(arithmetic.binary("and", arithmetic.cast(holds, going.dtype), going))
+
+    def _while_constant(self, node: ast.While) -> bool:
+        """Write out the iterations while the condition is constant; False where it is not."""
+        for number in range(_MOST_ITERATIONS):
+            condition = self.evaluate(node.test)
+            if isinstance(condition, Data):
+                if number:
+                    raise UserError("the condition is known when compiling at first, and then not")
+                return False
+            if not condition:
+                return True
+            self.block(node.body)
+        raise UserError(
+            f"a loop over constants has more than {_MOST_ITERATIONS} iterations",
+            hints=["declare what it counts with as a run-time number: i: int32 = 0"],
+        )
+
+    def _exits_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
+        """The body of a loop without break and continue, and the flags that it sets."""
+        kinds = exits(node.body, ast.Break, ast.Continue)
+        flags = set(flag_names(kinds))
+        for name in sorted(flags):
+            self.frame.names[name] = False
+        if not kinds:
+            return node.body, flags
+        return without_exits(node.body, ast.Break, ast.Continue), flags
+
+    def _body(self, body: list[ast.stmt], flags: set[str]) -> None:
+        """An iteration of a loop of run time."""
+        if SKIPPED in flags:
+            self.frame.names[SKIPPED] = False
+        outside = set(self.frame.names)
+        self.block(body)
+        for name in set(self.frame.names) - outside:
+            self.frame.names[name] = Unset()
+
+    def _for_statement(self, node: ast.For) -> None:
+        if node.orelse:
+            raise UserError("a loop of a kernel has no else")
+        items = self.evaluate(node.iter)
+        if not isinstance(items, Range) or items.unroll == "all":
+            self._unrolled(node, constant_items(items))
+            return
+        body, flags = self._exits_of(node)
+        if not isinstance(node.target, ast.Name):
+            raise UserError("a loop of run time has one variable")
+        variable = node.target.id
+        self.frame.names.pop(variable, None)
+        if LEFT in flags:
+            self._left_early(node, items, body, flags)
+            return
+        bounds, position = self._counted(items)
+        names = stored(body) | flags
+
+        def iteration(number: Data) -> None:
+            self.bind(node.target, position(number))
+            self._body(body, flags)
+            self.frame.names.pop(variable, None)
+
+        branches.for_loop(self._names(), names, bounds, iteration)
+
+    def _unrolled(self, node: ast.For, items: list[Any]) -> None:
+        if exits(node.body, ast.Break, ast.Continue):
+            raise UserError(
+                "a loop over constants has no break or continue",
+                hints=["loop over a range, or make the statements conditional"],
+            )
+        for item in items:
+            self.bind(node.target, item)
+            self.block(node.body)
+
+    def _left_early(
+        self, node: ast.For, items: Range, body: list[ast.stmt], flags: set[str]
+    ) -> None:
+        """A loop with break: it counts, and runs while nothing has ended it."""
+        (start, stop, step), position = self._counted(items)
+        counter = ".counter"
+        self.frame.names[counter] = start
+
+        def holds() -> Value:
+            inside = arithmetic.binary("lt", self.frame.names[counter], stop)
+            going = arithmetic.unary("not", self.frame.names[LEFT])
+            return _truth(arithmetic.binary("and", inside, going))
+
+        def iteration() -> None:
+            self.bind(node.target, position(self.frame.names[counter]))
+            self._body(body, flags)
+            self.frame.names.pop(node.target.id, None)  # type: ignore[attr-defined]
+            self.frame.names[counter] = arithmetic.binary("add", self.frame.names[counter], step)
+
+        branches.while_loop(self._names(), stored(body) | flags | {counter}, holds, iteration)
+        del self.frame.names[counter]
+
+    def _counted(self, items: Range) -> tuple[list[Data], Callable[[Data], Data]]:
+        """Bounds with a step above 0, and what the loop's variable is for each number."""
+        step = items.step
+        if isinstance(step, Data) or step > 0:
+            kind = _integer_type(items)
+            bounds = [arithmetic.cast(n, kind) for n in (items.start, items.stop, step)]
+            return bounds, lambda number: number
+        count = (items.start - items.stop - step - 1) // -step
+        kind = _integer_type(items)
+        bounds = [arithmetic.cast(n, kind) for n in (0, count, 1)]
+        return bounds, lambda number: arithmetic.binary(
+            "add", arithmetic.binary("mul", number, step), items.start
+        )
+
+    def _with_statement(self, node: ast.With) -> None:
+        for entry in node.items:
+            self.evaluate(entry.context_expr)
+        raise UserError("'with' is not supported")
+
+    def _names(self) -> list[dict[str, Any]]:
+        return [frame.names for frame in self.frames]  # type: ignore[misc]
+
+
+def stored(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that pieces of syntax assign, but for the variables of their loops."""
+    walked = list(itertools.chain.from_iterable(map(ast.walk, nodes)))
+    loops = [node.target for node in walked if isinstance(node, ast.For | ast.comprehension)]
+    variables = {id(name) for target in loops for name in ast.walk(target)}
+    return {
+        node.id
+        for node in walked
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if id(node) not in variables
+    }
+
+
+@cache
+def syntax_of(function: FunctionType) -> tuple[ast.FunctionDef, Source]:
+    """The syntax tree of a function, with the line numbers of its file.
+
+    Raises UserError where the source cannot be read.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+        whole, _ = inspect.findsource(function)
+    except (OSError, TypeError):
+        raise UserError(
+            f"the source of '{function.__qualname__}' cannot be read",
+            hints=["a kernel is transcribed from its source: write it in a file"],
+        ) from None
+    text = textwrap.dedent("".join(lines))
+    tree = ast.parse(text)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno += first - 1
+            node.col_offset += indent  # type: ignore[attr-defined]
+    (found,) = tree.body
+    if not isinstance(found, ast.FunctionDef):
+        raise UserError(f"'{function.__qualname__}' is no method")
+    file = shortened(function.__code__.co_filename)
+    return found, Source(file, tuple(line.rstrip("\n") for line in whole))
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """The same place, to read it."""
+    copy: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
+    for node in ast.walk(copy):
+        if hasattr(node, "lineno"):
+            ast.copy_location(node, target)
+    return copy
+
+
+def _truth(condition: Any) -> Value:
+    """A condition as a value of type i1. Raises UserError for a tile."""
+    found = arithmetic.data(condition)
+    if found.shape:
+        raise UserError(
+            f"a condition is {found!r}", hints=["use where, or any(...) and all(...) of it"]
+        )
+    return found.value if found.dtype.kind == "bool" else arithmetic.binary("ne", found, 0).value
+
+
+def _fits(value: Any, dtype: DataType) -> bool:
+    return dtype.is_float or isinstance(value, int)
+
+
+def _integer_type(items: Range) -> DataType:
+    kinds = [n.dtype for n in (items.start, items.stop, items.step) if isinstance(n, Data)]
+    return max(kinds, key=lambda dtype: dtype.bits) if kinds else int32
+
+
+__all__ = ["Transcriber", "stored", "syntax_of"]

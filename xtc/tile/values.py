@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What names in a kernel stand for at run time: scalars, tiles in registers, tensors in memory."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xtc.core.errors import UserError
+from xtc.ir.mlir import Type
+from xtc.tile.methods import call
+from xtc.tile.types import DataType
+
+if TYPE_CHECKING:
+    from xtc.ir.mlir import Value
+
+
+class Data:
+    """A value in registers: of `dtype`, with a shape that is empty for a scalar.
+
+    `value` is what it is now: instructions with `out=` and loops give it another one.
+    """
+
+    def __init__(self, value: Value, dtype: DataType, shape: tuple[int, ...] = ()) -> None:
+        self.value, self.dtype, self.shape = value, dtype, shape
+
+    @property
+    def dtype_mlir(self) -> Type:
+        """MLIR's type of an element."""
+        return Type.parse(self.dtype.mlir)
+
+    def __bool__(self) -> bool:
+        raise UserError(
+            f"{self!r} is known only at run time, and cannot decide what is compiled",
+            hints=["annotate the parameter with int or bool to have it known when compiling"],
+        )
+
+    def __index__(self) -> int:
+        raise UserError(
+            f"{self!r} is known only at run time, where a constant is needed",
+            hints=["annotate the parameter with int to have it known when compiling"],
+        )
+
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Any:
+        return _unary("neg", self)
+
+    def __invert__(self) -> Any:
+        return _unary("invert", self)
+
+    def __abs__(self) -> Any:
+        return _unary("abs", self)
+
+
+class Scalar(Data):
+    """A number that all threads of a block have."""
+
+    def __repr__(self) -> str:
+        return f"a run-time {self.dtype}"
+
+
+class RegisterTensor(Data):
+    """A tile in registers."""
+
+    def __repr__(self) -> str:
+        return f"a register tensor {self.dtype}{list(self.shape)}"
+
+    def to(self, dtype: DataType) -> Any:
+        """The tile in another type."""
+        return call("cast", self, dtype)
+
+    def transpose(self) -> Any:
+        """The tile with its two dimensions exchanged."""
+        return call("transposed", self)
+
+    def squeeze(self, dim: int | Sequence[int]) -> Any:
+        """The tile without dimensions of size 1."""
+        return call("squeezed", self, dim)
+
+    def unsqueeze(self, dim: int | Sequence[int]) -> Any:
+        """The tile with further dimensions of size 1."""
+        return call("unsqueezed", self, dim)
+
+    def item(self) -> Any:
+        """The only element of the tile."""
+        return call("item", self)
+
+
+class Pointer:
+    """An address in global memory: a buffer that an argument names, and an offset in elements."""
+
+    def __init__(self, base: Value, dtype: DataType | None, offset: Any = 0) -> None:
+        self.base, self.dtype, self.offset = base, dtype, offset
+
+    def __add__(self, elements: Any) -> Pointer:
+        return Pointer(self.base, self.dtype, self.offset + elements)
+
+    def __repr__(self) -> str:
+        return f"a pointer to {self.dtype or 'void'}"
+
+
+class Memory:
+    """A tensor in memory; `value` is a memref."""
+
+    where = "memory"
+
+    def __init__(self, value: Value, dtype: DataType, shape: Sequence[Any]) -> None:
+        self.value, self.dtype, self.shape = value, dtype, tuple(shape)
+
+    def __repr__(self) -> str:
+        sizes = [size if isinstance(size, int) else "?" for size in self.shape]
+        return f"a {self.where} tensor {self.dtype}[{', '.join(map(str, sizes))}]"
+
+
+class GlobalTensor(Memory):
+    """A view of global memory; sizes are integers or run-time scalars."""
+
+    where = "global"
+
+
+class SharedTensor(Memory):
+    """A tensor in the shared memory of a block.
+
+    Attributes:
+        root: the tensor that was allocated, of which this is a part.
+    """
+
+    where = "shared"
+
+    def __init__(
+        self,
+        value: Value,
+        dtype: DataType,
+        shape: Sequence[int],
+        root: SharedTensor | None = None,
+    ) -> None:
+        super().__init__(value, dtype, shape)
+        self.root = root or self
+        self.freed: str | None = None
+
+    def __getitem__(self, index: Any) -> Any:
+        return call("shared_part", self, index)
+
+    def transpose(self) -> Any:
+        """The tensor with its two dimensions exchanged."""
+        return self.permute((1, 0))
+
+    def permute(self, dims: Sequence[int]) -> Any:
+        """Dimension i of the result is dimension `dims[i]` of this."""
+        return call("permuted", self, dims)
+
+
+def _unary(name: str, value: Data) -> Any:
+    return call("unary", name, value)
+
+
+def _binary(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Data, other: Any) -> Any:
+        if not isinstance(other, Data | int | float):
+            return NotImplemented
+        return call("binary", name, other, self) if swapped else call("binary", name, self, other)
+
+    return method
+
+
+for _name in (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
+    *("and", "or", "xor", "lshift", "rshift"),
+):
+    setattr(Data, f"__{_name}__", _binary(_name, swapped=False))
+    setattr(Data, f"__r{_name}__", _binary(_name, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Data, f"__{_name}__", _binary(_name, swapped=False))
+
+BINARY = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+}
+"""Python's operators by the names of their syntax nodes."""
