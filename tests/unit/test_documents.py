@@ -180,6 +180,7 @@ def test_blocks_are_renewed(tmp_path: Path) -> None:
     assert stale_documents(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_lines_are_chosen_by_what_is_in_them(tmp_path: Path) -> None:
     (tmp_path / "m.mlir").write_text("func.func private @f()\nfunc.func private @g()\n")
     text = SHOWN.format(file="m.mlir", lines=" | sed -n '/^  func.*@g/,/^}/p'")
