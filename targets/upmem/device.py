@@ -77,11 +77,11 @@ class UpmemDevice(DriverDevice):
     def counters(self) -> Mapping[str, float]:
         """Counts of this device; those that begin with `modelled.` are computed from a model."""
         found = dict(super().counters())
-        cycles = found["modelled.upmem.CYCLES"]
-        return {**found, "modelled.upmem.SECONDS": cycles / self.machine.frequency}
+        seconds = found.pop("modelled.upmem.NANOSECONDS") * 1e-9
+        return {**found, "modelled.upmem.SECONDS": seconds}
 
     def modelled_figures(self) -> Mapping[str, float]:
-        """Of all launches, one after another: cycles and seconds."""
+        """Cycles of all launches; seconds of these and of transfers, one after another."""
         counters = self.counters()
         return {name: counters[f"modelled.{name}"] for name in ("upmem.CYCLES", "upmem.SECONDS")}
 

@@ -77,7 +77,8 @@ class DpuSet:
     def _attach(self, handle: Set, owner: DpuSet, log: TextIO | None, async_mode: bool) -> None:
         self.handle, self._owner, self._log, self._async = handle, owner, log, async_mode
         self._program: ctypes.c_void_p | None = None
-        self._kept: list[object] = []
+        self._kept: list[object] = []  # buffers that jobs may still use
+        self._callbacks: list[object] = []
         self._free = False
 
     def _part(self, handle: Set) -> DpuSet:
@@ -184,7 +185,7 @@ class DpuSet:
         try:
             lib.call("dpu_push_xfer_symbol", self.handle, direction, symbol, offset, nbytes, flags)
         finally:
-            if waits:
+            if waits and not parallel:  # a parallel copy waits for no other job
                 self._kept.clear()
 
     def _address(self, buffer: Any, nbytes: int, direction: int) -> int:
@@ -212,6 +213,7 @@ class DpuSet:
         """Wait for everything that was given. Raises DpuError for what failed meanwhile."""
         lib.call("dpu_sync", self.handle)
         self._kept.clear()
+        self._callbacks.clear()  # no other call waits for those that do not block
 
     def log(self, stream: TextIO | None = None) -> None:
         """Write what DPUs printed."""
@@ -251,7 +253,7 @@ class DpuSet:
         )
         flags |= (lib.CALL_SINGLE if single_call else 0) | (lib.CALL_PARALLEL if parallel else 0)
         wrapped = lib.CALLBACK(called)
-        self._owner._kept.append(wrapped)
+        self._owner._callbacks.append(wrapped)
         lib.call("dpu_callback", self.handle, wrapped, None, flags)
 
     def fifo(self, name: str) -> Fifo:

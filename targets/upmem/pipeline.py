@@ -13,6 +13,7 @@ from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_targets.upmem.options import UpmemOptions
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes.copy_by_dma import CopyByDma
+from xtc_targets.upmem.passes.join_fills import JoinFills
 from xtc_targets.upmem.passes.split_long_reductions import SplitLongReductions
 from xtc_targets.upmem.passes.tile_for_tasklets import TileForTasklets
 
@@ -29,6 +30,8 @@ def scheduled(options: UpmemOptions) -> Stage:
             SplitLongReductions(options.nr_dpus * options.tasklets),
             "canonicalize",
             "cse",
+            # Last: the mark is of operations that stay.
+            JoinFills(),
         ),
     )
 

@@ -245,3 +245,43 @@ def test_an_input_is_the_state_that_an_output_updates() -> None:
         assert list(module.state["past"][:, 0]) == [3, 4, 5]
     with pytest.raises(UserError, match="the model has no output 'presents'"):
         xtc.from_onnx(proto, states={"past": "presents"})
+
+
+def contributed(rng: np.random.Generator) -> Any:
+    """Operators that ONNX Runtime's optimiser writes, one after the other."""
+    constants = [
+        constant("bias", rng.standard_normal(16)),
+        constant("gamma", rng.standard_normal(16)),
+        constant("beta", rng.standard_normal(16)),
+        constant("square", rng.standard_normal((16, 16))),
+        constant("packed", rng.integers(0, 256, (6, 1, 8)), "uint8"),
+        constant("scales", rng.random((6, 1))),
+        constant("zeros", rng.integers(0, 256, (6, 1)), "uint8"),
+    ]
+    steps = [
+        ("BiasGelu", ["x", "bias"], ["a"], {}),
+        ("FastGelu", ["a", "bias"], ["b"], {}),
+        ("QuickGelu", ["b"], ["c"], {"alpha": 1.5}),
+        ("Gelu", ["c"], ["d"], {}),
+        ("FusedMatMul", ["d", "square"], ["e"], {"transB": 1, "alpha": 0.5}),
+        ("SkipLayerNormalization", ["e", "x", "gamma", "beta", "bias"], ["f", "", "", "s"], {}),
+        ("SkipSimplifiedLayerNormalization", ["f", "s", "gamma"], ["g"], {"epsilon": 1e-4}),
+        ("MatMulNBits", ["g", "packed", "scales", "zeros"], ["y"], {"K": 16, "N": 6, "bits": 4}),
+    ]
+    nodes = [
+        helper.make_node(operator, inputs, outputs, domain="com.microsoft", **attributes)
+        for operator, inputs, outputs, attributes in steps
+    ]
+    nodes[-1].attribute.append(helper.make_attribute("block_size", 16))
+    proto = model(nodes, [info("x", [2, 3, 16])], [info("y", None)], initializer=constants)
+    proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return proto
+
+
+def test_contributed_operators_mean_what_onnx_runtime_computes() -> None:
+    pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    rng = np.random.default_rng(0)
+    read = xtc.from_onnx(contributed(rng))
+    x = rng.standard_normal((2, 3, 16)).astype(np.float32)
+    wanted, _ = read.expected({"x": x})
+    np.testing.assert_allclose(read.graph.evaluate(x), wanted["y"], rtol=1e-3, atol=1e-4)

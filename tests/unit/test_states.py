@@ -122,6 +122,19 @@ def test_states_begin_as_they_are_told(tmp_path: Path) -> None:
         assert list(module(step_array)) == [7, 9]
 
 
+def test_graphs_with_states_are_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from xtc.search import tune
+
+    state = O.tensor((32, 32), name="kept", state=True, const=np.ones((32, 32), np.float32))
+    with O.graph(name="step") as builder:
+        product = O.matmul(state, O.tensor((32, 32), name="x"), name="y")
+        O.update(state, O.relu(product))
+        O.outputs(product)
+    monkeypatch.setenv("XTC_TUNING_DB", str(tmp_path / "tuning.db"))
+    found = tune(builder.graph, trials=1, budget=None, jobs=1)
+    assert isinstance(found, str)  # the schedule of a candidate that was right
+
+
 def test_mistakes_with_states_are_named() -> None:
     with pytest.raises(UserError, match="a state lives on the host"):
         O.tensor((2,), state=True, device="mppa")

@@ -196,7 +196,91 @@ class Fifos(RuleBasedStateMachine):
         self.dpu.free()
 
 
-TestFifos = Fifos.TestCase
-TestFifos.settings = settings(
+ADDER = """
+#include <defs.h>
+#include <mram.h>
+#include <stdint.h>
+
+__host uint64_t bias = 0;
+__mram_noinit uint64_t table[4];
+
+int main(void)
+{
+    __dma_aligned uint64_t cache[4];
+    if (me() != 0)
+        return 0;
+    mram_read(table, cache, sizeof cache);
+    for (int i = 0; i < 4; i++)
+        cache[i] += bias;
+    mram_write(cache, table, sizeof cache);
+    return 0;
+}
+"""
+RANKS = 2
+
+
+class Jobs(RuleBasedStateMachine):
+    """Jobs of two ranks, waited for or not, beside what they do one after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = 0
+        self.table = [0] * 4
+        self.given: list[tuple[int, bool]] = []
+        self.called: list[list[tuple[int, bool]]] = [[] for _ in range(RANKS)]
+
+    @initialize()
+    def allocate(self) -> None:
+        self.dpus = DpuSet(65, profile="v1B", c_source=ADDER, tasklets=2, async_mode=True)
+        self.dpus.copy("table", bytes(32))
+
+    @rule(bias=st.integers(0, 1 << 40), waits=st.booleans())
+    def write_wram(self, bias: int, waits: bool) -> None:
+        self.dpus.copy("bias", struct.pack("<Q", bias), async_mode=not waits)
+        self.bias = bias
+
+    @rule(values=st.lists(st.integers(0, 1 << 40), min_size=4, max_size=4), waits=st.booleans())
+    def write_mram(self, values: list[int], waits: bool) -> None:
+        self.dpus.copy("table", struct.pack("<4Q", *values), async_mode=not waits)
+        self.table = list(values)
+
+    @rule(waits=st.booleans())
+    def launch(self, waits: bool) -> None:
+        self.dpus.exec(async_mode=not waits)
+        self.table = [value + self.bias for value in self.table]
+
+    @rule(blocks=st.booleans())
+    def call_back(self, blocks: bool) -> None:
+        number = (len(self.given), blocks)
+        self.dpus.call(
+            lambda _, rank, arg: self.called[rank].append(arg), number, is_blocking=blocks
+        )
+        self.given.append(number)
+
+    @rule()
+    def read(self) -> None:
+        found = [bytearray(32) for _ in self.dpus]
+        self.dpus.copy(found, "table", async_mode=False)
+        expected = struct.pack("<4Q", *self.table)
+        assert all(data == expected for data in found)
+
+    @rule()
+    def wait(self) -> None:
+        self.dpus.sync()
+        for called in self.called:
+            assert sorted(called) == self.given
+            in_order = [number for number, blocks in called if blocks]
+            assert in_order == sorted(in_order)
+
+    def teardown(self) -> None:
+        if hasattr(self, "dpus"):
+            self.read()
+            self.wait()
+            self.dpus.free()
+
+
+STEPS = settings(
     max_examples=max(25, settings().max_examples // 10), stateful_step_count=40, deadline=None
 )
+TestFifos, TestJobs = Fifos.TestCase, Jobs.TestCase
+TestFifos.settings = TestJobs.settings = STEPS

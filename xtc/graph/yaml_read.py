@@ -31,7 +31,7 @@ from xtc.graph.yaml_write import FORMAT_KEY, FORMAT_VERSION
 
 LIMITS = Limits(text=64 << 20, depth=32, values=1 << 20, scalar=1 << 10)
 """What a graph file may have at most."""
-_LONG_KEYS = frozenset({"data"})
+_LONG_KEYS = frozenset({"data", "initial"})
 
 
 def read_document(text: str, file: str) -> Tree:

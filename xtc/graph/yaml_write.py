@@ -78,7 +78,7 @@ def graph_text(
     """YAML of `graph`; constants in `stored` are in `constants_file` (its name, its SHA-256)."""
     data: dict[str, Any] = {FORMAT_KEY: FORMAT_VERSION, "name": graph.name}
     if graph.inputs:
-        data["inputs"] = [_Inline(_declaration(tensor)) for tensor in graph.inputs]
+        data["inputs"] = [_input(tensor) for tensor in graph.inputs]
     if constants_file is not None:
         name, sha256 = constants_file
         data["constants_file"] = {"name": name, "sha256": sha256}
@@ -94,13 +94,18 @@ def graph_text(
     return str(text)
 
 
+def _input(tensor: Tensor) -> dict[str, Any]:
+    data = _declaration(tensor)
+    if tensor.initial is None:
+        return _Inline(data)
+    values = listed(tensor.initial, tensor.element)
+    return data | {"initial": _Block(to_base64(tensor.initial)) if values is None else values}
+
+
 def _declaration(tensor: Tensor) -> dict[str, Any]:
     data: dict[str, Any] = {"name": tensor.name, "shape": list(tensor.shape), "dtype": tensor.dtype}
     if tensor.state:
         data["state"] = True
-    if tensor.initial is not None:
-        values = listed(tensor.initial, tensor.element)
-        data["initial"] = to_base64(tensor.initial) if values is None else values
     return data | _device(tensor.placement)
 
 

@@ -105,6 +105,8 @@ class Bench:
             target, options = self._compilation.target, self._compilation.options
             host = resources.enter_context(target.runtime(options))
             with Module(None, artifact, host, {}, resources) as module:
+                for name, value in self._compilation.initial_states().items():
+                    module.state[name] = value
                 try:
                     first = self._check(module)
                 except MismatchError as error:
@@ -178,6 +180,7 @@ class Bench:
         return [
             sample(tensor.type.sizes, tensor.dtype, self._problem.seed + position)
             for position, tensor in enumerate(self._graph.inputs)
+            if not tensor.state
         ]
 
     @functools.cached_property

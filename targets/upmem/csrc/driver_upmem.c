@@ -16,13 +16,14 @@ enum {
     EXCHANGED,
     INSTRUCTIONS,
     CYCLES,
+    NANOSECONDS,
     COUNTERS
 };
 
 static const char *const counter_names[COUNTERS] = {
     "upmem.LAUNCHES",        "upmem.LOADS",        "upmem.BYTES_TO_DEVICE",
     "upmem.BYTES_FROM_DEVICE", "upmem.BYTES_EXCHANGED", "upmem.INSTRUCTIONS",
-    "modelled.upmem.CYCLES"};
+    "modelled.upmem.CYCLES", "modelled.upmem.NANOSECONDS"};
 
 typedef struct {
     uint64_t nbytes; // of this structure
@@ -44,13 +45,13 @@ struct xtc_device {
     const module *loaded; // on the DPUs, and which of its programs
     uint32_t loaded_program;
     uint64_t launches, loads;
-    uint64_t cycles, instructions; // as of the last look
+    uint64_t cycles, instructions, nanoseconds; // as of the last look
     bool is_closed;
 };
 
 // Of the simulator's library; the vendor's has none.
-void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions)
-    __attribute__((weak));
+void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
+                uint64_t *nanoseconds) __attribute__((weak));
 const char *lib_last_fault(struct dpu_set_t set) __attribute__((weak));
 
 static int32_t copy_to(xtc_device *device, const xtc_command *command, const void *from)
@@ -241,7 +242,7 @@ static int32_t open_device(const void *given, xtc_device **opened)
 static int32_t close_device(xtc_device *device)
 {
     if (lib_totals)
-        lib_totals(device->set, &device->cycles, &device->instructions);
+        lib_totals(device->set, &device->cycles, &device->instructions, &device->nanoseconds);
     device->is_closed = true;
     dpu_free(device->set);
     return XTC_OK;
@@ -342,10 +343,10 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
         return XTC_OK;
     const driver_memory *bytes = &device->memory;
     if (lib_totals && !device->is_closed)
-        lib_totals(device->set, &device->cycles, &device->instructions);
+        lib_totals(device->set, &device->cycles, &device->instructions, &device->nanoseconds);
     const uint64_t all[COUNTERS] = {device->launches,    device->loads,    bytes->to_device,
                                     bytes->from_device,  bytes->exchanged, device->instructions,
-                                    device->cycles};
+                                    device->cycles,      device->nanoseconds};
     memcpy(values, all, sizeof all);
     return XTC_OK;
 }

@@ -125,6 +125,14 @@ static void postpone(dpu *dpu, uint32_t number)
     dpu->ring[dpu->ring_head & 31] = (uint8_t)number;
 }
 
+// Every tasklet waits for another: the first of them stands for all.
+static void raise_deadlock(dpu *dpu)
+{
+    for (dpu->here = 0; dpu->tasklet[dpu->here].state != DPU_WAITS;)
+        dpu->here++;
+    dpu_raise(dpu, DPU_DEADLOCK, 0);
+}
+
 void dpu_run(dpu *dpu, uint64_t until, uint64_t most)
 {
     uint64_t last = dpu->counts.instructions + most;
@@ -132,7 +140,7 @@ void dpu_run(dpu *dpu, uint64_t until, uint64_t most)
         uint64_t ready;
         uint32_t number = dpu_next(dpu, &ready);
         if (number == DPU_MAX_TASKLETS) {
-            dpu_raise(dpu, DPU_DEADLOCK, 0);
+            raise_deadlock(dpu);
             break;
         }
         uint64_t now = ready > dpu->now ? ready : dpu->now;

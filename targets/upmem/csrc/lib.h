@@ -112,6 +112,7 @@ typedef struct lib_machine {
     double callback_time;   // modelled time of what a callback does
     uint32_t id;
     uint64_t cycles, instructions; // of all launches
+    double seconds; // modelled, of launches and of transfers, one after another
     bool is_quiet;                 // who uses the library tells of faults itself
     char fault[UPMEM_TEXT + 64];   // the last one, and where
 } lib_machine;

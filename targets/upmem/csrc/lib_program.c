@@ -137,8 +137,12 @@ static dpu_error_t run_load(lib_job *job)
         status = check_machine(machine, program);
     if (status != DPU_OK)
         return status;
-    if (sim_host_load(&machine->sim, program->bytes, program->elf.nbytes, &program->handle))
-        return refuse(program->name, xtc_message());
+    int32_t loaded =
+        sim_host_load(&machine->sim, program->bytes, program->elf.nbytes, &program->handle);
+    if (loaded) {
+        refuse(program->name, xtc_message());
+        return loaded == XTC_LOST ? DPU_ERR_DRIVER : DPU_ERR_ELF_INVALID_FILE;
+    }
     lib_select_none(machine);
     for (uint32_t i = 0; i < job->count; i++) {
         job->targets[i].dpu->program = program;

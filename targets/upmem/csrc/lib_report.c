@@ -145,6 +145,8 @@ void lib_report_launch(lib_machine *machine, struct dpu_rank_t *rank)
         return;
     warn_misaligned(launch->counts.misaligned);
     machine->cycles += launch->counts.cycles;
+    machine->seconds +=
+        cost_LAUNCH + (double)launch->counts.cycles / machine->block->profile.frequency;
     machine->instructions += launch->counts.instructions;
     if (is_wanted() && program)
         report(machine, launch, program);
@@ -193,13 +195,16 @@ void lib_report_lines(lib_machine *machine, const struct dpu_program_t *program)
     free(name);
 }
 
-void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions);
+void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
+                uint64_t *nanoseconds);
 
-void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions)
+void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
+                uint64_t *nanoseconds)
 {
     const lib_machine *machine = lib_machine_of(set);
     *cycles = machine->cycles;
     *instructions = machine->instructions;
+    *nanoseconds = (uint64_t)(machine->seconds * 1e9);
 }
 
 static void write_list(FILE *file, const char *name, const list *from, const char *after)

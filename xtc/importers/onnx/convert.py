@@ -133,7 +133,8 @@ class Converter:
         return fold(node, [v for v in inputs if not isinstance(v, Tensor)], self.opsets)
 
     def _entry(self, node: onnx.NodeProto) -> tuple[Entry | None, int]:
-        version = schema_version(node, self.opsets)
+        # Of others' operators there is no schema: their set has the version.
+        version = schema_version(node, self.opsets) or self.opsets.get(domain_of(node), 1)
         return TABLE.get((domain_of(node), node.op_type, version)), version
 
     def _name(

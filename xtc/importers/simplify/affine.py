@@ -98,7 +98,8 @@ def scale_weights(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) ->
     Through a summand as well: (conv(x, w) + b) * f is conv(x, w * f) + b * f.
     """
     if isinstance(op, Div) and inputs[1].const is not None and inputs[0].element.is_float:
-        x, factor = inputs[0], constant(np.reciprocal(inputs[1].const), inputs[1:])
+        with np.errstate(all="ignore"):
+            x, factor = inputs[0], constant(np.reciprocal(inputs[1].const), inputs[1:])
     elif isinstance(op, Mul) and (split := _split(inputs)) is not None:
         x, factor = split
     else:
@@ -119,7 +120,8 @@ def scale_weights(rewriter: Rewriter, op: Operator, inputs: Sequence[Tensor]) ->
     weights = node.inputs[1]
     by_row = isinstance(node.op, Matmul) and node.op.transpose_b
     flat = np.asarray(factor.const).reshape((-1, 1) if by_row else (1, -1))
-    scaled_weights = constant(np.asarray(weights.const) * flat, [weights])
+    with np.errstate(all="ignore"):
+        scaled_weights = constant(np.asarray(weights.const) * flat, [weights])
     return rewriter.write(node.op, node.inputs[0], scaled_weights)
 
 
