@@ -174,10 +174,11 @@ def initializers(graph: onnx.GraphProto) -> dict[str, Value]:
 
 def _array(entry: onnx.TensorProto) -> Array:
     try:
-        return onnx.numpy_helper.to_array(entry)
+        array: Array = onnx.numpy_helper.to_array(entry)
     except Exception as error:  # of many kinds, where sizes, type and data do not fit
         why = f"{type(error).__name__}: {error}"[:200]
         raise Unsupported(f"the constant '{entry.name}', which cannot be read: {why}") from None
+    return array
 
 
 def domain_of(node: onnx.NodeProto) -> str:
