@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile latency: every kind of operator as it is scheduled by default, one matmul by phase, and
-the cold start of a process.
+"""Compile latency: every kind of operator as it is scheduled by default, one matmul by phase, the
+cold start of a process, and whole networks.
 
-`make bench-compile`. Every time is also a ratio to `python -c pass`, measured in the same run. What
-must not take longer than it may is judged at the end, by the median.
+`make bench-compile`; `make bench-compile ARGS="--networks resnet50 vit_s"` for networks alone, all
+of them where none is named. Every time is also a ratio to `python -c pass`, measured in the same
+run. What must not take longer than it may is judged at the end, by the median.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -22,6 +24,8 @@ from rich.table import Table
 import xtc
 import xtc.ops as O
 from benchmarks.harness import Report, print_table, run_interleaved, save
+from benchmarks.networks import NETWORKS
+from benchmarks.networks.compiled import compile_cold, print_compiled, save_compiled
 from benchmarks.peers.graphs import graph_of, sample_inputs
 from benchmarks.peers.workloads import workloads
 from xtc.evaluate.units import seconds_text
@@ -119,8 +123,25 @@ def print_phases(title: str, phases: dict[str, list[float]]) -> None:
     Console().print(table)
 
 
+def networks(names: Sequence[str]) -> None:
+    """Print and save what compiling networks costs."""
+    found = compile_cold(names or NETWORKS)
+    print_compiled(found)
+    save_compiled(found, Path("out/bench-compile-networks.json"))
+
+
 def main() -> None:
-    """Print the tables and save the report."""
+    """Print the tables and save the reports."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", nargs="*", choices=list(NETWORKS), help="these alone")
+    chosen = parser.parse_args().networks
+    if chosen is None:
+        operators_and_processes()
+    networks(chosen or [])
+
+
+def operators_and_processes() -> None:
+    """Print and save what compiling operators and starting processes costs."""
     graph = matmul()
     linked: dict[str, list[float]] = {}
     loaded: dict[str, list[float]] = {}

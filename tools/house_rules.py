@@ -37,6 +37,7 @@ OPS_INFRASTRUCTURE = {
     "pooling.py",
     "prefix.py",
     "python_operators.py",
+    "quantised.py",
     "reduction.py",
     "scattering.py",
     "selection.py",

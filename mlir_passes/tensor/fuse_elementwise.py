@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xtc.ir.analysis.function_view import FunctionView, functions
 from xtc.ir.analysis.indices import Index
-from xtc.ir.analysis.structured import Structured, body_operations, is_id, labels
+from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_id, labels
 from xtc.ir.builders.generic import generic
 from xtc.ir.mlir import (
     Attribute,
@@ -41,18 +41,27 @@ class FuseElementwise(Pass):
         %b = linalg.generic ins(%a, %y) { arith.addf }
     After:
         %b = linalg.generic ins(%x, %y) { math.exp; arith.addf }
+
+    Attributes:
+        narrowing: whether to inline operations whose result has narrower elements than an operand,
+            too. Where memory is scarce, the narrow result is what is kept.
     """
 
     name: ClassVar[str] = "fuse-elementwise"
+    narrowing: bool = True
 
     def run(self, module: Operation) -> None:
         with module.context:
             for view in functions(module):
-                _fuse(view)
+                _fuse(view, narrowing=self.narrowing)
 
 
-def _fuse(view: FunctionView) -> None:
-    inlined = {nest.op for nest in view.nests.values() if _is_inlined(view, nest)}
+def _fuse(view: FunctionView, *, narrowing: bool) -> None:
+    inlined = {
+        nest.op
+        for nest in view.nests.values()
+        if _is_inlined(view, nest) and (narrowing or not _narrows(nest))
+    }
     clusters = []
     for op, nest in view.nests.items():
         if op not in inlined:
@@ -63,6 +72,12 @@ def _fuse(view: FunctionView) -> None:
     for cluster in clusters:  # from here on the view is out of date
         if cluster.parts or cluster.splats:
             _build(cluster)
+
+
+def _narrows(nest: Structured) -> bool:
+    """Whether an operand has wider elements than the result."""
+    read = [nest.op.operands[n] for n in range(nest.destination) if nest.indices[n]]
+    return any(element_bits(value) > element_bits(nest.result) for value in read)
 
 
 def _is_inlined(view: FunctionView, nest: Structured) -> bool:

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xtc.codegen.llvm import compile_ir, data_object
+from xtc.codegen.llvm import Machine, compile_ir, data_object
 from xtc.core.errors import DeviceMemoryError
 from xtc.interfaces.artifact import MANIFEST_FILE, Argument, Artifact, Manifest, file_hash
 from xtc.interfaces.memory_map import MemoryMap, Symbol
 from xtc.interfaces.target import BuildRequest
+from xtc_targets.embedded.library import Program, library_files, plan_text
 from xtc_targets.embedded.link.elf import read_object
 from xtc_targets.embedded.link.executable import executable
 from xtc_targets.embedded.link.linker import RAM, Layout, Linked, link
@@ -24,23 +25,10 @@ from xtc_targets.embedded.support import support_objects
 if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
-IMAGE = "image.elf"
+IMAGE, PLAN = "image.elf", "buffers.json"
 RESET, ENTRY = "xtc_reset", "xtc_entry"
 _ROOTS = ("xtc_vectors", ENTRY)
 _ALIGN = 4
-
-
-@dataclass(frozen=True)
-class Program:
-    """A graph's machine code, before it is linked.
-
-    Attributes:
-        objects: relocatable files: the code, and the constants where there are any.
-        plan: buffers in the arena, as `plan-memory` describes them.
-    """
-
-    objects: tuple[bytes, ...]
-    plan: tuple[Mapping[str, int | str], ...]
 
 
 def write_artifact(
@@ -52,16 +40,20 @@ def write_artifact(
 ) -> Artifact:
     """Write the image and its manifest. Raises DeviceMemoryError where the board is too small."""
     program = compiled(lowered, request, options)
-    linked = linked_program(program, options)
+    linked = linked_program(program, request.entry, options)
     arguments, memory = _with_arguments(request, program, linked)
-    (folder / IMAGE).write_bytes(executable(replace(linked, memory=memory), RESET))
+    files = {IMAGE: executable(replace(linked, memory=memory), RESET)}
+    files |= library_files(program, request)
+    files[PLAN] = plan_text(program, request).encode()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
     manifest = Manifest(
         entry=request.entry,
         target="embedded",
         arguments=arguments,
         toolchain=dict(toolchain),
         flops=request.flops,
-        files={IMAGE: file_hash(folder / IMAGE)},
+        files={name: file_hash(folder / name) for name in files},
         memory=memory,
     )
     (folder / MANIFEST_FILE).write_text(manifest.to_json())
@@ -71,7 +63,7 @@ def write_artifact(
 def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions) -> Program:
     """The objects of a program. Raises CompileError."""
     machine = options.description.core.machine
-    text, name = _ir(lowered, request), request.entry
+    text, name = _ir(lowered), request.entry
     objects = [compile_ir(text, machine, opt=options.opt_level, name=name, static=True)]
     if request.constants:
         align = 16 if options.description.core.vector_bits else _ALIGN
@@ -79,10 +71,11 @@ def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
     return Program(tuple(objects), tuple(planned(lowered)))
 
 
-def linked_program(program: Program, options: EmbeddedOptions) -> Linked:
+def linked_program(program: Program, entry: str, options: EmbeddedOptions) -> Linked:
     """The program at its addresses. Raises DeviceMemoryError where the board is too small."""
     board = options.description
-    objects = [read_object(data) for data in program.objects]
+    start = _started(entry, board.core.machine)
+    objects = [read_object(data) for data in (*program.objects, start)]
     layout = Layout(board.flash, board.ram, options.stack_bytes)
     try:
         return link([*objects, *support_objects(board.core)], layout, _ROOTS)
@@ -94,7 +87,7 @@ def linked_program(program: Program, options: EmbeddedOptions) -> Linked:
 def assembly(lowered: Operation, request: BuildRequest, options: EmbeddedOptions) -> str:
     """The program's code as assembly."""
     text = compile_ir(
-        _ir(lowered, request),
+        _ir(lowered),
         options.description.core.machine,
         opt=options.opt_level,
         kind="assembly",
@@ -104,18 +97,24 @@ def assembly(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
     return text.decode()
 
 
-def _ir(lowered: Operation, request: BuildRequest) -> str:
-    """LLVM IR of the program, whose entry has a name that start-up code knows."""
+def _ir(lowered: Operation) -> str:
     from xtc.ir.llvm_ir import translate_to_llvm_ir
 
-    return f'{translate_to_llvm_ir(lowered)}\n@{ENTRY} = alias void (), ptr @"{request.entry}"\n'
+    return translate_to_llvm_ir(lowered)
+
+
+def _started(entry: str, machine: Machine) -> bytes:
+    """An object by which start-up code calls the program."""
+    text = f'declare void @"{entry}"()\ndefine void @{ENTRY}() {{\n'
+    text += f'  tail call void @"{entry}"()\n  ret void\n}}\n'
+    return compile_ir(text, machine, opt=2, name=ENTRY, static=True)
 
 
 def _with_arguments(
     request: BuildRequest, program: Program, linked: Linked
 ) -> tuple[tuple[Argument, ...], MemoryMap]:
     """The arguments with their symbols, and the map with those and all buffers."""
-    base = linked.addresses[ARENA]
+    base = linked.addresses[f"{request.entry}{ARENA}"]
     names = {f"argument{n}": a.name for n, a in enumerate(request.arguments)}
     symbols = []
     for buffer in program.plan:

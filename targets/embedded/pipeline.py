@@ -15,39 +15,48 @@ from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.embedded.description import Core
+from xtc_targets.embedded.passes.compute_inside_borders import ComputeInsideBorders
+from xtc_targets.embedded.passes.fuse_narrow_contractions import FuseNarrowContractions
 from xtc_targets.embedded.passes.outline_operators import OutlineOperators
 from xtc_targets.embedded.passes.plan_memory import PlanMemory
-
-_WORDS = 32  # bits of what is split into where a core has no vectors
 
 SCHEDULED = Stage(
     "scheduled",
     (
         "canonicalize",
-        # A chain of elementwise operations needs no memory in between.
-        FuseElementwise(),
+        # A chain of elementwise operations needs no memory in between; what is requantised is kept
+        # in int8, rather than its sums.
+        FuseElementwise(narrowing=False),
         ApplySchedules(),
         "canonicalize",
         # After fusion, which may compute what is padded where it is padded.
         FillBorders(),
+        ComputeInsideBorders(),
         "canonicalize",
         "cse",
     ),
 )
 
-BUFFERIZED = Stage(
-    "bufferized",
-    (
-        *TO_MEMREFS,
-        # Buffers of an iteration exist once.
-        "func.func(buffer-loop-hoisting)",
-        UnrollLoops(),
-        # A board's core is alone.
-        "scf-forall-to-for",
-        "canonicalize",
-        "cse",
-    ),
-)
+
+def bufferized(core: Core) -> Stage:
+    """Buffers, but for sums of int8 products, which stay in registers."""
+    # Two positions and two filters: four sums, and what they multiply, in 13 registers.
+    size = 2 if core.dsp else 1
+    return Stage(
+        "bufferized",
+        (
+            *TO_MEMREFS,
+            # Buffers of an iteration exist once.
+            "func.func(buffer-loop-hoisting)",
+            # While operations are whole and their operands known by name.
+            FuseNarrowContractions(dual=core.dsp, rows=size, columns=size),
+            UnrollLoops(),
+            # A board's core is alone.
+            "scf-forall-to-for",
+            "canonicalize",
+            "cse",
+        ),
+    )
 
 
 def offloaded(core: Core) -> Stage:
@@ -66,13 +75,15 @@ def offloaded(core: Core) -> Stage:
 def lowered(core: Core) -> Stage:
     """The llvm dialect, with indices as wide as the core's addresses."""
     contract = (ContractMultiplyAdds(),) if core.fma else ()
+    # LLVM takes vectors apart where a core has none.
+    split = (SplitVectors(bits=core.vector_bits),) if core.vector_bits else ()
     return Stage(
         "lowered",
         (
             CopyByLoops(),
             # There is no C library.
             ExpandMath(),
-            SplitVectors(bits=core.vector_bits or _WORDS),
+            *split,
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",
@@ -91,4 +102,4 @@ def lowered(core: Core) -> Stage:
 
 def embedded_pipeline(core: Core) -> Pipeline:
     """All stages, in order."""
-    return Pipeline((Stage("source"), SCHEDULED, BUFFERIZED, offloaded(core), lowered(core)))
+    return Pipeline((Stage("source"), SCHEDULED, bufferized(core), offloaded(core), lowered(core)))

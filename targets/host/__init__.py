@@ -108,7 +108,7 @@ class HostTarget(ProgramTarget):
         machine = options.machine
         if not machine.is_host:
             raise DeviceNotFound(f"code for {machine.triple} cannot run in this process")
-        return LocalHost(machine, options.threads or 1)
+        return LocalHost(machine, options.threads or threads_to_use({}))
 
     def unavailable(self) -> str | None:
         return None

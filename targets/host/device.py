@@ -194,6 +194,11 @@ class LocalHost(HostRuntime):
 
         return peak_flops(dtype, self._cores()) if has_peak(dtype) else 0.0
 
+    def remeasured_peak_flops(self, dtype: str) -> float:
+        from xtc_targets.host.peak import has_peak, peak_flops
+
+        return peak_flops(dtype, self._cores(), again=True) if has_peak(dtype) else 0.0
+
     def memory_bandwidth(self) -> float:
         """The measured rate of as many cores reading at the same time."""
         from xtc_targets.host.bandwidth import memory_bandwidth

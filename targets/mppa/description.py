@@ -44,6 +44,7 @@ class CoolidgeDescription:
         ddr_bytes_per_second: 2 channels of 64 bits [B] of DDR4-3200 (assumption).
         clock_hz: the highest clock announced (LeMagIT, 2020); [S] has 0.8 and 1.0 GHz.
         l1_bytes: data cache of a PE, write-through, coherent within a cluster [B].
+        line_bytes: of that cache (assumption).
         load_bytes_per_cycle: of a PE [M].
         register_bits: of a PE's coprocessor, 48 registers of 256 bits [M].
         macs_per_cycle: of a PE, by element type of operands; see `COOLIDGE_V1`.
@@ -78,6 +79,7 @@ class CoolidgeDescription:
     ddr_bytes_per_second: float = 2 * 8 * 3.2e9
     clock_hz: float = 1.2e9
     l1_bytes: int = 16 * KIB
+    line_bytes: int = 64
     load_bytes_per_cycle: int = 32
     register_bits: int = 48 * 256
     dma_word_bytes: int = 16
@@ -93,6 +95,11 @@ class CoolidgeDescription:
     def smem_usable_bytes(self) -> int:
         """What a kernel's buffers may take of a cluster's memory."""
         return self.smem_bytes - self.smem_reserved_bytes
+
+    @property
+    def ddr_line_cycles(self) -> float:
+        """What a PE waits for a line of DDR: its latency (that it waits each time: assumption)."""
+        return float(self.ddr_latency)
 
     def peak_macs_per_second(self, dtype: str, clusters: int, pes: int, clock_hz: float) -> float:
         """Multiply-adds per second of that many PEs that do nothing else, modelled."""

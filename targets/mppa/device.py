@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from xtc.core.errors import ArtifactError, UserError
@@ -69,6 +70,18 @@ class MppaDevice(DriverDevice):
                 raise ArtifactError(
                     f"the code was compiled for {name} {built}, and {self.device_name} has {here}"
                 )
+
+    def disturbed(self) -> MppaDevice | None:
+        if self.options.platform != "sim":
+            return None
+        options = replace(
+            self.options,
+            sim_schedule="shuffled",
+            dma_mode="deferred",
+            seed=self.options.seed + 1,
+            trace=False,
+        )
+        return MppaDevice(options, machine=self.machine)
 
     def counters(self) -> MppaCounters:
         return MppaCounters(self.opened().counters(), self.options.clock)

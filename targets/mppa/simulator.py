@@ -40,6 +40,8 @@ class Machine(ctypes.Structure):
         ("dma_latency_cycles", c_double),
         ("dma_word_bytes", c_double),
         ("ddr_bytes_per_cycle", c_double),
+        ("ddr_line_cycles", c_double),
+        ("line_bytes", c_double),
         ("macs_per_cycle", c_double * len(TYPES)),
     )
 
@@ -115,5 +117,7 @@ def _machine(options: MppaOptions, machine: CoolidgeDescription) -> Machine:
         dma_latency_cycles=machine.ddr_latency,
         dma_word_bytes=machine.dma_word_bytes,
         ddr_bytes_per_cycle=machine.ddr_bytes_per_second / options.clock,
+        ddr_line_cycles=machine.ddr_line_cycles,
+        line_bytes=machine.line_bytes,
         macs_per_cycle=(c_double * len(TYPES))(*map(machine.rate, TYPES)),
     )

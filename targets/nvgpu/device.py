@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from xtc.core.errors import ArtifactError, UserError
@@ -60,6 +61,13 @@ class NvgpuDevice(DriverDevice):
                 raise ArtifactError(
                     f"the code was compiled for {name} {built}, and {self.device_name} has {value}"
                 )
+
+    def disturbed(self) -> NvgpuDevice | None:
+        if self.options.platform != "sim":
+            return None
+        seed = self.options.seed + 1
+        options = replace(self.options, sim_schedule="shuffled", sim_races=True, seed=seed)
+        return NvgpuDevice(options, machine=self.machine)
 
     def counters(self) -> NvgpuCounters:
         return NvgpuCounters(self.opened().counters(), self.machine)

@@ -17,7 +17,7 @@ Platform = Literal["sim", "hw"]
 PLATFORMS = ("sim", "hw")
 SCHEDULES = ("sequential", "shuffled")
 _HARDWARE_ONLY = ("device_index", "driver_library")
-_SIMULATOR_ONLY = ("sim_schedule", "seed", "memory_bytes")
+_SIMULATOR_ONLY = ("sim_schedule", "sim_races", "seed", "memory_bytes")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,10 @@ class NvgpuOptions:
         device_index: of the GPU among those that the driver shows, for "hw".
         driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
         sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random
-            order, which exposes races; for the simulator alone, as `seed` and `memory_bytes` are.
+            order, which exposes races; for the simulator alone, as the next three are.
+        sim_races: whether accesses that no barrier keeps apart are faults, in whatever order they
+            run: between threads of a block and between blocks. Takes 16 bytes for each byte that
+            a kernel touches.
         seed: of that order; the same seed gives the same order.
         memory_bytes: size of the simulated global memory.
         timeout_s: seconds that one kernel may take. A simulator stops it then; a GPU cannot be
@@ -49,6 +52,7 @@ class NvgpuOptions:
     device_index: int = of_device(0)
     driver_library: Path | str = of_device("libcuda.so.1")
     sim_schedule: Literal["sequential", "shuffled"] = of_device("sequential")
+    sim_races: bool = of_device(False)
     seed: int = of_device(0)
     memory_bytes: int = of_device(GIB)
     timeout_s: float = of_device(60.0)
@@ -61,6 +65,8 @@ class NvgpuOptions:
         one_of("platform", self.platform, PLATFORMS)
         one_of("arch", self.arch, tuple(MACHINES))
         one_of("sim_schedule", self.sim_schedule, SCHEDULES)
+        if not isinstance(self.sim_races, bool):
+            raise UserError(f"sim_races={shown(self.sim_races)} is neither True nor False")
         whole("device_index", self.device_index, 0, 255)
         whole("seed", self.seed, 0, 2**64 - 1)
         whole("memory_bytes", self.memory_bytes, MIB, self.machine.memory_bytes)

@@ -30,6 +30,7 @@ class Machine(ctypes.Structure):
         ("shared_address", c_uint64),
         ("shared_bytes", c_uint32),
         ("shuffled", c_uint32),
+        ("races", c_uint32),
         ("seed", c_uint64),
     )
 
@@ -87,5 +88,6 @@ def _machine(options: NvgpuOptions, machine: GpuDescription) -> Machine:
         shared_address=machine.shared_address,
         shared_bytes=machine.shared_bytes_block,
         shuffled=options.sim_schedule == "shuffled",
+        races=options.sim_races,
         seed=options.seed,
     )

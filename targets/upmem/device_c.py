@@ -32,6 +32,10 @@ _SHORT_BODY = 16  # operations of a loop that is unrolled
 _UNROLL = '_Pragma("clang loop unroll_count(8)")'
 _LICENCE = re.compile(r"^/\* SPDX[^\n]*\n")
 _MATH = re.compile(r"\b(expf|logf|tanhf|erff|sqrtf|fabsf|fmaf|floorf|ceilf)\(")
+_MATH64 = re.compile(
+    r"\b(fabs|floor|ceil|sqrt|exp|log|tanh|erf"
+    r"|(trunc|rint|a?sinh?|a?cosh?|a?tanh?|atan2|erfc|expm1|log1p|exp2|log2|log10|pow|fmod)f?)\("
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ def device_code(lowered: Operation, symbol_in_c: Mapping[str, str]) -> DeviceCod
         f"#define XTC_MAX_BUFFERS {MAX_BUFFERS}",
         _text("kernel.h"),
         *([_text("mul8.h")] if "xtc_mul8(" in body else []),
+        *([_text("math64.h")] if _MATH64.search(body) else []),
         *([_text("math.h")] if _MATH.search(body) else []),
         body,
         _main(names, described),

@@ -206,7 +206,8 @@ def _vectorize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:
     loop = node.loops[-1] if node.loops and rng.random() < 0.8 else loop
     axes = [node.space.axis(own.axis) for own in node._loops if own.name == loop]
     if not any(axis is not None and axis.groups for axis in axes):
-        node.vectorize([loop])
+        reduced = any(axis is not None and axis.reduction for axis in axes)
+        node.vectorize([loop], reassociate=reduced and rng.random() < 0.7)
 
 
 def _parallelize(rng: Random, node: NodeSchedule, loop: str, *_: object) -> None:

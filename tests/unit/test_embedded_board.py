@@ -74,7 +74,7 @@ def test_the_map_has_regions_operators_and_buffers(folder: Path, board: Embedded
     memory = xtc.load(folder, board).artifact.manifest.memory
     assert memory is not None
     names = {symbol.name for symbol in memory.symbols}
-    assert {"net", "net.op.c", "net.x", "net.s", "xtc_stack", "xtc_arena"} <= names
+    assert {"net", "net.op.c", "net.x", "net.s", "xtc_stack", "net_arena"} <= names
     assert {s.region for s in memory.symbols} == {"FLASH", "RAM"}
     assert board.counters()["embedded.FLASH_BYTES"] == memory.used("FLASH")
 
@@ -218,3 +218,26 @@ clock_hz: 72000000
     path.write_text(text.replace("cortex-m4", "z80"))
     with pytest.raises(UserError, match="unknown core 'z80'"):
         EmbeddedBoard(str(path))
+
+
+@pytest.mark.slow
+def test_a_firmware_in_c_links_the_library() -> None:
+    pytest.importorskip("ziglang", reason="the firmware is compiled by the package ziglang")
+    from examples.embedded import firmware
+
+    readings = np.random.default_rng(2).integers(-128, 128, 16)
+    weights = np.random.default_rng(0).standard_normal((16, 4))
+    assert firmware.run(readings) == int((readings @ weights).argmax())
+
+
+@pytest.mark.slow
+def test_sizes_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from xtc_targets.embedded.commands import size
+
+    assert size.run([str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FLASH  0x08000000")
+    assert lines[0].endswith("of 2,097,152 bytes")
+    (x,) = [line.split() for line in lines if line.endswith("  x")]
+    assert x[1] == "432"
+    assert x[2].startswith("#")

@@ -56,3 +56,14 @@ def test_the_best_order_wins() -> None:
 def test_no_buffers_need_no_memory() -> None:
     assert place([]) == []
     assert footprint([], []) == lower_bound([]) == 0
+
+
+def test_swaps_reach_what_orders_miss() -> None:
+    """Chains of neighbours in which the largest, placed first, leave gaps that nothing fits."""
+    sizes = (27648, 28227, 20000, 18432, 38416, 9216)
+    extents = [Extent(time, time + 1, size) for time, size in enumerate(sizes)]
+    least = lower_bound(extents)
+    assert footprint(extents, place(extents)) > least
+    offsets = place(extents, swaps=200)
+    assert footprint(extents, offsets) == least
+    assert offsets == place(extents, swaps=200)

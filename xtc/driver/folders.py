@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from xtc.core.errors import UserError
 from xtc.driver.trust import protect
+from xtc.interfaces.artifact import Artifact
+from xtc.system.workspace import private_folder
 
 _SHOWN = 50  # characters of the name in that of the temporary folder: names have a longest length
 
@@ -36,6 +40,18 @@ def new_folder(path: Path) -> Iterator[Path]:
             filled.rename(path)
         except OSError as error:
             raise _cannot_make(path, error) from None
+
+
+def separate_copy(artifact: Artifact, resources: ExitStack) -> Artifact:
+    """The artefact in a temporary folder that goes with `resources`.
+
+    The system's loader takes two loads of one file for one.
+    """
+    if artifact.folder is None:
+        return artifact
+    folder = Path(resources.enter_context(private_folder("copy-")), "artifact")
+    shutil.copytree(artifact.folder, folder)
+    return replace(artifact, folder=folder)
 
 
 def _cannot_make(path: Path, error: OSError) -> UserError:

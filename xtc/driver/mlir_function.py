@@ -97,6 +97,7 @@ class MlirFunction:
                 dtype=dtype,
                 repeat=repeat,
                 peak=(lambda: runtime.peak_flops(dtype)) if self.flops else None,
+                peak_again=lambda: runtime.remeasured_peak_flops(dtype),
             )
 
     def arrays(self, seed: int) -> list[Array]:

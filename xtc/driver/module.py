@@ -19,7 +19,7 @@ from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
 from xtc.driver.device_counters import count, device_of
-from xtc.driver.folders import new_folder
+from xtc.driver.folders import new_folder, separate_copy
 from xtc.driver.in_flight_calls import InFlightCalls
 from xtc.driver.live_devices import by_name, device_targets, devices_of, require_used
 from xtc.driver.offloaded import load_artifact
@@ -157,9 +157,10 @@ class Module:
         """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
 
         Where samples reach long sums of floats, a second run is on samples of one sign: only a sum
-        that grows shows what its order loses. Returns one comparison per output, of the first run,
-        and per state for what it is afterwards; the module's own states are not touched. Raises
-        MismatchError naming the worst element.
+        that grows shows what its order loses. Kernels on simulators run once more in a random
+        order, with late transfers and a watch for races. Returns one comparison per output, of the
+        first run, and per state for what it is afterwards; the module's own states are not
+        touched. Raises MismatchError naming the worst element, and DeviceFault.
         """
         from xtc.driver import checking
 
@@ -168,15 +169,33 @@ class Module:
         roundoff = 0.0 if self._compilation is None else self._compilation.roundoff
         manifest, graph = self.artifact.manifest, self.graph
 
-        def check(inputs: Sequence[Array]) -> list[Comparison]:
+        def check(inputs: Sequence[Array], *more: Callable[..., None]) -> list[Comparison]:
+            runs = [self._run, *more]
             return checking.compared(
-                graph, manifest, inputs, [self._run], roundoff=roundoff, rtol=rtol, atol=atol
+                graph, manifest, inputs, runs, roundoff=roundoff, rtol=rtol, atol=atol
             )
 
-        comparisons = check(inputs)
+        with self._disturbed() as disturbed:
+            comparisons = check(inputs, *(module._run for module in disturbed))
         if not args and not arrays and checking.sums_at_length(graph, inputs):
             check(checking.samples(manifest, seed, of_one_sign=True))
         return comparisons
+
+    @contextmanager
+    def _disturbed(self) -> Iterator[list[Module]]:
+        """This module on simulators that are as unkind as they may be; none without simulators."""
+        found = {name: device.disturbed() for name, device in self.devices.items()}
+        if not any(found.values()):
+            yield []
+            return
+        with ExitStack() as resources:
+            devices = dict(self.devices)
+            for name, device in found.items():
+                if device is not None:
+                    devices[name] = resources.enter_context(device)
+            copy = separate_copy(self.artifact, resources)
+            with Module(self._compilation, copy, self.host, devices, resources) as module:
+                yield [module]
 
     def _run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         with self._bound(inputs, outputs) as call:
@@ -229,6 +248,7 @@ class Module:
                 min_repeat_ms=min_repeat_ms,
                 counters=[name for name in counters if name not in own],
                 peak=(lambda: self.runtime.peak_flops(dtype)) if flops else None,
+                peak_again=lambda: self.runtime.remeasured_peak_flops(dtype),
                 modelled=self._modelled(call),
             )
             counted = count(call, own, devices)

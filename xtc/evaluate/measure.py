@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from xtc.evaluate.counter_names import UNITS
 from xtc.evaluate.counters import Counters
 from xtc.evaluate.timing import Timing, time_calls
 from xtc.evaluate.units import number_text
+
+_EMPTY_COUNTS = 5  # of which the least is the overhead
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Measurement:
 
     def __str__(self) -> str:
         lines = [" · ".join([str(self.timing), *self._rates()])]
+        if self.timing.is_disturbed and not self.modelled:
+            lines.append(
+                f"  disturbed: other programs took the processor {self.timing.taken} times"
+            )
         lines += [self._counter_line(name, value) for name, value in self.counters.items()]
         lines += [f"  modelled {name} {number_text(v)}" for name, v in self.modelled.items()]
         return "\n".join(lines)
@@ -51,6 +58,7 @@ class Measurement:
                 "p90": timing.p90,
                 "samples": list(timing.samples),
             },
+            "disturbed": timing.is_disturbed,
             "repeat": timing.repeat,
             "number": timing.number,
             "dtype": self.dtype,
@@ -93,6 +101,7 @@ def measure(
     warmup: int = 1,
     counters: Sequence[str] = (),
     peak: Callable[[], float] | None = None,
+    peak_again: Callable[[], float] | None = None,
     modelled_peak: bool = False,
     modelled: Mapping[str, float] | None = None,
 ) -> Measurement:
@@ -107,6 +116,7 @@ def measure(
         counters: names from xtc.evaluate.COUNTERS, counted apart from the timed calls.
         peak: gives the FMA peak in FLOP/s to hold `flops` against, 0 where it is not known; asked
             after timing.
+        peak_again: gives it by another measurement, which is made where the rate is above the peak.
         modelled_peak: the peak comes from a machine's description and was not measured.
         modelled: figures of a machine model, carried along and labelled so.
 
@@ -117,14 +127,14 @@ def measure(
     timing = time_calls(
         call, repeat=repeat, number=number, min_repeat_ms=min_repeat_ms, warmup=warmup
     )
-    counts = _count(call, timing.number, counting) if counting else {}
+    counts = count_calls(call, timing.number, counting) if counting else {}
     rate = _per_second(flops, timing)
     return Measurement(
         timing=timing,
         dtype=dtype,
         gflops=None if rate is None else rate / 1e9,
         gbytes_per_s=_per_second(bytes_moved, timing, unit=1e9),
-        fraction_of_peak=_fraction(rate, peak),
+        fraction_of_peak=_fraction(rate, peak, peak_again),
         modelled_peak=modelled_peak,
         counters=counts,
         estimated=counting.estimated if counting else (),
@@ -144,10 +154,16 @@ def _validate(
         )
 
 
-def _fraction(rate: float | None, peak: Callable[[], float] | None) -> float | None:
+def _fraction(
+    rate: float | None,
+    peak: Callable[[], float] | None,
+    again: Callable[[], float] | None,
+) -> float | None:
     if rate is None or peak is None:
         return None
     highest = peak()
+    if again is not None and rate > highest > 0:
+        highest = again()
     return rate / highest if highest else None
 
 
@@ -166,8 +182,26 @@ def _per_second(amount: float | None, timing: Timing, unit: float = 1.0) -> floa
     return amount / timing.median / unit
 
 
-def _count(call: Callable[[], None], number: int, counting: Counters) -> dict[str, float]:
+def count_calls(call: Callable[[], None], number: int, counting: Counters) -> dict[str, float]:
+    """Counts of one call, without those of starting and stopping the counters and of the loop.
+
+    Those are counted with as many calls of a function that does nothing, and the least of a few
+    such counts is taken off.
+    """
+    counted = _counted(call, number, counting)
+    estimated = counting.estimated
+    empty = [_counted(_nothing, number, counting) for _ in range(_EMPTY_COUNTS)]
+    counting.estimated = estimated
+    overhead = {name: min(counts[name] for counts in empty) for name in counted}
+    return {name: max(0, value - overhead[name]) / number for name, value in counted.items()}
+
+
+def _counted(call: Callable[[], None], number: int, counting: Counters) -> dict[str, int]:
     with counting:
-        for _ in range(number):
+        for _ in itertools.repeat(None, number):
             call()
-    return {name: value / number for name, value in counting.values().items()}
+    return counting.values()
+
+
+def _nothing() -> None:
+    """What the overhead of counting is counted with."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,15 +23,20 @@ from xtc.evaluate.units import time_unit
 
 _GROWTH = 10
 _MARGIN = 1.1
+_HOUSEKEEPING = 20  # times a second that a quiet system takes a core for its own work, at most
 _MOST_CALLS = 10**7
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per call, one sample for each repeat of `number` calls."""
+    """Seconds per call, one sample for each repeat of `number` calls.
+
+    `taken` is how often the kernel gave the processor to another program meanwhile.
+    """
 
     samples: tuple[float, ...]
     number: int
+    taken: int = 0
 
     @property
     def repeat(self) -> int:
@@ -55,6 +61,12 @@ class Timing:
     @property
     def spread(self) -> tuple[float, float]:
         return self.p10, self.p90
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether other programs took the processor, more often than housekeeping does."""
+        seconds = sum(self.samples) * self.number
+        return self.taken > 1 + _HOUSEKEEPING * seconds
 
     def __str__(self) -> str:
         length, symbol = time_unit(self.median)
@@ -93,8 +105,15 @@ def time_calls(
             fn()
         if number is None:
             number = _calls_that_last(fn, min_repeat_ms * 1e6, clock)
+        before = _times_taken()
         samples = [_elapsed(fn, number, clock) / number * 1e-9 for _ in range(repeat)]
-    return Timing(tuple(samples), number)
+        taken = _times_taken() - before
+    return Timing(tuple(samples), number, taken)
+
+
+def _times_taken() -> int:
+    """How often a thread of this process had to leave the processor, though it could run."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 @contextmanager

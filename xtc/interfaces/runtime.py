@@ -97,6 +97,10 @@ class CommonRuntimeInterface(ABC):
     def peak_flops(self, dtype: str) -> float:
         """Multiply-add peak in FLOP/s: measured, or from the description; 0 where not known."""
 
+    def remeasured_peak_flops(self, dtype: str) -> float:
+        """As `peak_flops`, measured anew where it is measured: for a rate that passed it."""
+        return self.peak_flops(dtype)
+
     def memory_bandwidth(self) -> float:
         """The rate of reading main memory in bytes per second, measured; 0 where not known."""
         return 0.0
@@ -223,6 +227,14 @@ class AcceleratorDevice(CommonRuntimeInterface):
     @abstractmethod
     def deinit_device(self) -> None:
         """Give the device back, its memory and modules included."""
+
+    def disturbed(self) -> AcceleratorDevice | None:
+        """A simulator like this one that is as unkind as the machine may be; None for a machine.
+
+        What runs at the same time runs in a random order, transfers come as late as they can, and
+        races are faults, as far as the simulator can do that. It is not open yet.
+        """
+        return None
 
     @abstractmethod
     def load_module(self, image: bytes) -> Any:

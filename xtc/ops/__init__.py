@@ -28,6 +28,7 @@ from xtc.ops.cos import cos
 from xtc.ops.cosh import cosh
 from xtc.ops.cumprod import cumprod
 from xtc.ops.cumsum import cumsum
+from xtc.ops.dequantize import dequantize
 from xtc.ops.dilate import dilate
 from xtc.ops.div import div
 from xtc.ops.einsum import einsum
@@ -63,6 +64,8 @@ from xtc.ops.not_equal import not_equal
 from xtc.ops.pad import pad
 from xtc.ops.pad_mirrored import pad_mirrored
 from xtc.ops.pow import pow
+from xtc.ops.quantised import Quantization, quantized_add, quantized_mean, quantized_mul
+from xtc.ops.quantize import quantize
 from xtc.ops.reduce_max import reduce_max
 from xtc.ops.reduce_mean import reduce_mean
 from xtc.ops.reduce_min import reduce_min
@@ -70,6 +73,7 @@ from xtc.ops.reduce_prod import reduce_prod
 from xtc.ops.reduce_sum import reduce_sum
 from xtc.ops.relu import relu
 from xtc.ops.remainder import remainder
+from xtc.ops.requantize import requantize
 from xtc.ops.resample import resample
 from xtc.ops.reshape import reshape
 from xtc.ops.reverse_sequence import reverse_sequence
@@ -100,6 +104,7 @@ from xtc.ops.unpad import unpad
 from xtc.ops.where import where
 
 __all__ = [
+    "Quantization",
     "abs",
     "acos",
     "acosh",
@@ -125,6 +130,7 @@ __all__ = [
     "cosh",
     "cumprod",
     "cumsum",
+    "dequantize",
     "dilate",
     "div",
     "einsum",
@@ -163,6 +169,10 @@ __all__ = [
     "pad",
     "pad_mirrored",
     "pow",
+    "quantize",
+    "quantized_add",
+    "quantized_mean",
+    "quantized_mul",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
@@ -170,6 +180,7 @@ __all__ = [
     "reduce_sum",
     "relu",
     "remainder",
+    "requantize",
     "resample",
     "reshape",
     "reverse_sequence",

@@ -16,6 +16,7 @@ _SIMULATOR = (
     "sim_image.c",
     "sim_order.c",
     "sim_poison.c",
+    "sim_shadow.c",
     "xtc_error.c",
     "xtc_library.c",
     "xtc_report.c",

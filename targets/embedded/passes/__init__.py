@@ -3,5 +3,5 @@
 
 OPERATOR = ".op."
 """Between the names of the graph and of a node, in the symbol of the node's function."""
-ARENA = "xtc_arena"
-"""The symbol of the memory that buffers share."""
+ARENA = "_arena"
+"""Behind the name of the graph, in the symbol of the memory that buffers share."""

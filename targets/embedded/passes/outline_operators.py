@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.ir.analysis.captures import argument_attributes, captured, redirect
-from xtc.ir.analysis.linalg_ops import graph_node
 from xtc.ir.attributes import NODE
 from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
@@ -28,6 +27,7 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
 from xtc_targets.embedded.passes import OPERATOR
+from xtc_targets.embedded.passes._last_node import last_node
 
 _LEFT = (
     "arith.constant",
@@ -80,15 +80,15 @@ class _Group:
 
 
 def _groups(entry: Operation) -> list[_Group]:
-    """The operations of a function by node; those of no node belong to the next."""
+    """The operations of a function by node; those of no node belong to the one before."""
     found: list[_Group] = []
     for op in [op.operation for op in entry.regions[0].blocks[0].operations]:
         if op.name in _LEFT:
             continue
         node = next(_nodes(op), None)
         last = found[-1] if found else None
-        if last is not None and last.node in (None, node):
-            last.node = node
+        if last is not None and (node is None or last.node in (None, node)):
+            last.node = last.node or node
         else:
             found.append(last := _Group(node))
         last.operations.append(op)
@@ -98,7 +98,7 @@ def _groups(entry: Operation) -> list[_Group]:
 def _nodes(op: Operation) -> Iterator[str]:
     """The nodes that an operation computes, the last first: that of a fused loop's result."""
     for inner in reversed(all_operations(op)):
-        name = graph_node(inner)
+        name = last_node(inner)
         if name is None and NODE in inner.attributes:
             name = StringAttr(inner.attributes[NODE]).value.partition(".")[0]
         if name is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,12 +34,13 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import functions, users
-from xtc_passes.local._lifetimes import Buffer, offsets
+from xtc_passes.local._placement import Extent, footprint, place
 from xtc_targets.embedded.passes import ARENA
 
 PLAN = "xtc.memory_plan"
 """Array on the module: for each buffer its name, offset, bytes, first and last call."""
 _ALIGN = 16  # of the arena
+_SWAPS = 400  # some milliseconds for a network of 30 buffers
 _CARRIERS = ("scf.yield", "scf.condition", "cf.br", "cf.cond_br")
 
 
@@ -49,8 +50,8 @@ class PlanMemory(Pass):
 
     Lifetimes are counted in calls of the entry function, which `outline-operators` made of nodes.
     An input lives from the start of the program to its last use, an output from its first use to
-    the end. The largest buffer is placed first, each at the lowest offset that is free during its
-    lifetime. Small buffers inside a loop are on the stack, in a function's frame. The entry takes
+    the end. Several orders of first fit are tried until the sum of what lives at once is reached.
+    Small buffers inside a loop are on the stack, in a function's frame. The entry takes
     no arguments afterwards: callers write and read the arena.
 
     Before:
@@ -58,9 +59,9 @@ class PlanMemory(Pass):
           %a = memref.alloc() : memref<128xi8>
           call @net.op.c(%x, %a); call @net.op.d(%a, %y)
     After:
-        memref.global @xtc_arena : memref<192xi8> = uninitialized
+        memref.global @net_arena : memref<192xi8> = uninitialized
         func.func @net() {
-          %arena = memref.get_global @xtc_arena
+          %arena = memref.get_global @net_arena
           %a = memref.view %arena[%c64][] : memref<192xi8> to memref<128xi8>
 
     Raises UserError for buffers whose size is known only at run time.
@@ -87,9 +88,10 @@ class PlanMemory(Pass):
                     op.erase()
             self._use_stack(module, entry)
             buffers = [*self._arguments(entry), *self._allocations(module, entry)]
-            placed = offsets([buffer.extent for buffer in buffers])
-            used = max((at + buffer.nbytes for buffer, at in placed.items()), default=0)
-            _Rewrite(module, entry, max(used, self.alignment)).run(buffers, placed)
+            extents = [buffer.extent for buffer in buffers]
+            offsets = place(extents, swaps=_SWAPS)
+            nbytes = max(footprint(extents, offsets), self.alignment)
+            _Rewrite(module, entry, nbytes).run(list(zip(buffers, offsets, strict=True)))
 
     def _use_stack(self, module: Operation, entry: Operation) -> None:
         """Small buffers inside loops become `memref.alloca` at the start of their function."""
@@ -135,8 +137,7 @@ class PlanMemory(Pass):
     def _buffer(self, value: Value, name: str, begin: int, end: int) -> _Buffer:
         nbytes = layouts.nbytes(MemRefType(value.type))
         size = -(-max(1, nbytes) // self.alignment) * self.alignment
-        owner = value.owner
-        return _Buffer(value, name, nbytes, Buffer(owner, begin, end, size))
+        return _Buffer(value, name, nbytes, Extent(begin, end, size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ class _Buffer:
     value: Value
     name: str
     nbytes: int
-    extent: Buffer
+    extent: Extent
 
 
 def _check_static(function: Operation) -> None:
@@ -227,15 +228,14 @@ class _Rewrite:
     entry: Operation
     nbytes: int
 
-    def run(self, buffers: list[_Buffer], placed: Mapping[Buffer, int]) -> None:
+    def run(self, placed: list[tuple[_Buffer, int]]) -> None:
         begin = InsertionPoint.at_block_begin(self.module.regions[0].blocks[0])
         align = IntegerAttr.get(IntegerType.get_signless(64), _ALIGN)
         nothing = Attribute.parse("unit")
-        memref.global_(ARENA, self.type, initial_value=nothing, alignment=align, ip=begin)
+        memref.global_(self.symbol, self.type, initial_value=nothing, alignment=align, ip=begin)
         arenas: dict[Operation, Value] = {}
         plan = []
-        for buffer in buffers:
-            offset = placed[buffer.extent]
+        for buffer, offset in placed:
             self._replace(buffer.value, offset, arenas)
             plan.append(_described(buffer, offset))
         self.module.attributes[PLAN] = ArrayAttr.get(plan)
@@ -247,6 +247,10 @@ class _Rewrite:
             del self.entry.attributes["arg_attrs"]
 
     @property
+    def symbol(self) -> str:
+        return f"{symbol_of(self.entry)}{ARENA}"
+
+    @property
     def type(self) -> MemRefType:
         return MemRefType.get([self.nbytes], IntegerType.get_signless(8))
 
@@ -255,7 +259,7 @@ class _Rewrite:
         around = self.entry if alloc is None else _function_of(alloc)
         start = InsertionPoint.at_block_begin(around.regions[0].blocks[0])
         if around not in arenas:
-            arenas[around] = memref.get_global(self.type, ARENA, ip=start)
+            arenas[around] = memref.get_global(self.type, self.symbol, ip=start)
         place = InsertionPoint(_next(arenas[around].owner.operation))
         with place:
             view = memref.view(value.type, arenas[around], numbers.constant(offset), [])

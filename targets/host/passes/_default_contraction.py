@@ -36,6 +36,7 @@ _MANY_ROWS = 512  # that share a panel: its copy costs nothing beside the multip
 _SMALL_WORK = 16384  # multiply-adds below which loops as they are do as well
 _PANEL_VECTORS = 8  # of a row of the panel that is copied: so long a row is read at full speed
 _PARALLEL_WORK = 1 << 20  # multiply-adds that are worth waking threads for
+_PARALLEL_BYTES = 1 << 20  # of a panel that few rows read, which takes memory as long
 PARTIAL_SUM = 4096  # terms of a long contraction that are added up one after the other
 _MANY_PARTS = 8  # parallel iterations that share out well among a few threads
 
@@ -215,7 +216,8 @@ def _split_reduction(shape: ContractionShape, deepest: int) -> tuple[tuple[int, 
 def contraction_items(shape: ContractionShape, processor: Processor) -> list[NestLoop]:
     """The loops, outermost first."""
     blocks = _blocks(shape, processor)
-    shared = processor.parallel and math.prod(shape.extents) >= _PARALLEL_WORK
+    is_long = math.prod(shape.extents) >= _PARALLEL_WORK or shape.held >= _PARALLEL_BYTES
+    shared = processor.parallel and is_long
     loops = _around(shape, blocks, shared=shared)
     if blocks.columns:
         if blocks.is_copied:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What device code may call: six functions, and one by which it says what it computed.
+// What device code may call: six functions, and two by which it says what it did.
 //
 // A kernel is a function of type dev_kernel. Every cluster runs it once per launch, on its PE 0; this
 // code, called control code, moves data by DMA and starts the PEs. Only control code may call
@@ -51,6 +51,10 @@ void dev_fence(void);
 // Say that this PE, or control code, did `count` multiply-adds: counted, and the base of the
 // simulator's modelled cycles. Does nothing on hardware.
 void dev_count_macs(dev_type type, uint64_t count);
+
+// Say that this PE, or control code, read or wrote about so many cache lines of DDR without the DMA:
+// for the modelled cycles alone. Does nothing on hardware.
+void dev_count_ddr(uint64_t lines);
 
 #pragma GCC visibility pop
 

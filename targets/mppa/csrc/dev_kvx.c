@@ -80,6 +80,11 @@ void dev_fence(void)
     __builtin_kvx_fence();
 }
 
+void dev_count_ddr(uint64_t lines)
+{
+    (void)lines;
+}
+
 void dev_count_macs(dev_type type, uint64_t count)
 {
     (void)type;

@@ -21,6 +21,7 @@ typedef struct {
 
     double launch_cycles, fork_cycles, pe_cycles;
     double dma_issue_cycles, dma_latency_cycles, dma_word_bytes, ddr_bytes_per_cycle;
+    double ddr_line_cycles, line_bytes; // of a PE's access without the DMA
     double macs_per_cycle[MPPA_TYPES]; // of a PE
 } mppa_machine;
 
@@ -29,7 +30,7 @@ typedef struct {
     X(LAUNCHES) X(FORKS) X(PE_RUNS) X(FENCES)                                                      \
     X(DMA_GET_OPS) X(DMA_GET_BYTES) X(DMA_PUT_OPS) X(DMA_PUT_BYTES)                                \
     X(MACS_F32) X(MACS_F16) X(MACS_I8) X(MACS_OTHER)
-#define MPPA_MODELLED_EVENTS(X) X(PCC) X(PE_BUSY) X(DMA_BUSY) X(DMA_STALL)
+#define MPPA_MODELLED_EVENTS(X) X(PCC) X(PE_BUSY) X(DMA_BUSY) X(DMA_STALL) X(DDR_LINES)
 
 #define MPPA_ENUM(name) MPPA_##name,
 enum mppa_event {

@@ -60,6 +60,13 @@ void dev_fence(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
+void dev_count_ddr(uint64_t lines)
+{
+    require_kernel("dev_count_ddr");
+    mppa_count(MPPA_DDR_LINES, lines);
+    mppa_model_ddr(lines);
+}
+
 void dev_count_macs(dev_type type, uint64_t count)
 {
     require_kernel("dev_count_macs");

@@ -32,15 +32,28 @@ void mppa_model_pe(uint32_t pe)
     busy[pe] = mppa->machine.pe_cycles;
 }
 
-void mppa_model_macs(uint32_t type, uint64_t count)
+// Of the PE that runs, or of control code.
+static void spend(double cycles)
 {
-    double cycles = (double)count / mppa->machine.macs_per_cycle[type];
     if (here.pe == NOBODY) {
         now += cycles;
         add(MPPA_PE_BUSY, 0, cycles);
     } else {
         busy[here.pe] += cycles;
     }
+}
+
+void mppa_model_macs(uint32_t type, uint64_t count)
+{
+    spend((double)count / mppa->machine.macs_per_cycle[type]);
+}
+
+// A PE waits for each line; all of them together get no more than the memory gives.
+void mppa_model_ddr(uint64_t lines)
+{
+    const mppa_machine *machine = &mppa->machine;
+    double share = machine->ddr_bytes_per_cycle / (machine->clusters * machine->pes);
+    spend((double)lines * fmax(machine->ddr_line_cycles, machine->line_bytes / share));
 }
 
 void mppa_model_join(uint32_t pes)

@@ -38,6 +38,7 @@ void mppa_model_begin(void);
 double mppa_model_now(void);
 void mppa_model_pe(uint32_t pe);           // a PE's function begins
 void mppa_model_macs(uint32_t type, uint64_t count);
+void mppa_model_ddr(uint64_t lines);
 void mppa_model_join(uint32_t pes);        // all PEs' functions are done
 double mppa_model_dma(uint64_t row_bytes, uint64_t rows); // returns when the transfer will be done
 void mppa_model_wait(double done);

@@ -16,16 +16,18 @@ from xtc_passes.local import _view_layouts as layouts
 from xtc_passes.local._functions import declare, functions, has_mapping
 from xtc_targets.mppa.description import COOLIDGE_V2
 from xtc_targets.mppa.passes import _device_calls as device
+from xtc_targets.mppa.passes._ddr_bytes import LINE, access_bytes, is_fixed, linalg_bytes
 from xtc_targets.mppa.passes._linalg_loops import LinalgLoops, element, linalg_loops
 from xtc_targets.mppa.passes._operation_counts import OTHER, TYPES, cost, store_cost
 
 _LINE = COOLIDGE_V2.load_bytes_per_cycle
+_DDR, _DDR_ONCE = OTHER + 1, OTHER + 2  # bytes, also those that do not move with a loop
 _TIMED = ("memref.dma_start", "memref.dma_wait")
 
 
 @dataclass(frozen=True)
 class CountOperations(Pass):
-    """Insert calls of `dev_count_macs` into device code.
+    """Insert calls of `dev_count_macs` and `dev_count_ddr` into device code.
 
     Before:
         scf.for %i = 0 to 8 step 1 { linalg.matmul ins(%a, %b) outs(%c) }     // 4 x 8 x 16 of f32
@@ -39,7 +41,8 @@ class CountOperations(Pass):
     width of the stores of a PE. Loops over scalars and vectors that a schedule made count alike;
     address arithmetic is free. Counts are added up to the end of a block and of the loops around
     it, but not across a transfer or a loop over PEs, which are counted apart. An operation
-    whose number of iterations does not follow from its operands counts nothing.
+    whose number of iterations does not follow from its operands counts nothing. What a PE reads
+    and writes of DDR, without the DMA, counts in cache lines, an estimate (`_ddr_bytes.py`).
     """
 
     name: ClassVar[str] = "count-operations"
@@ -47,6 +50,7 @@ class CountOperations(Pass):
     def run(self, module: Operation) -> None:
         with module.context:
             declare(module, device.COUNT, [device.i32(), device.i64()])
+            declare(module, device.COUNT_DDR, [device.i64()])
             for function in functions(module):
                 with function.location:
                     _count_inside(function.regions[0].blocks[0])
@@ -80,8 +84,11 @@ def _counts(block: Block) -> Counter[int]:
         else:
             kind, number = cost(op)
             found[kind] += number
+            nbytes = access_bytes(op)
+            if nbytes:
+                found[_DDR_ONCE if is_fixed(op) else _DDR] += nbytes
             stored += store_cost(op)
-    if stored and not any(found.values()):
+    if stored and not any(found[kind] for kind in (*TYPES.values(), OTHER)):
         found[OTHER] = stored
     return +found
 
@@ -105,15 +112,16 @@ def _loop_counts(loop: Operation) -> Counter[int]:
     """What all iterations count; said after the loop where their number is not known."""
     found = _counts(loop.regions[0].blocks[0])
     lower, upper, step = map(numbers.known, list(loop.operands)[:3])
+    once = found.pop(_DDR_ONCE, 0)  # such an accumulator is in a register meanwhile
     if not found:
-        return found
+        return Counter({_DDR: once} if once else {})
     with InsertionPoint.after(loop):
         trips = numbers.trip_count(lower, upper, step)
         if not isinstance(trips, int):
             for kind, number in sorted(found.items()):
                 _call(kind, numbers.multiply(trips, number))
-            return Counter()
-    return Counter({kind: number * trips for kind, number in found.items()})
+            return Counter({_DDR: once} if once else {})
+    return Counter({kind: number * trips for kind, number in found.items()}) + Counter({_DDR: once})
 
 
 def _linalg_counts(found: LinalgLoops) -> Counter[int]:
@@ -132,10 +140,14 @@ def _linalg_counts(found: LinalgLoops) -> Counter[int]:
             count = numbers.multiply(count, len(arithmetic))
         else:
             count = _lines(found, count)
-        if isinstance(count, int):
-            return Counter({kind: count})
-        _call(kind, count)
-    return Counter()
+        nbytes = linalg_bytes(found)
+        said: Counter[int] = Counter()
+        for name, number in ((kind, count), (_DDR, nbytes)):
+            if isinstance(number, int):
+                said[name] += number
+            else:
+                _call(name, number)
+    return said
 
 
 def _lines(found: LinalgLoops, elements: Offset) -> Offset:
@@ -153,6 +165,10 @@ def _say(found: Counter[int], before: Operation) -> None:
 
 
 def _call(kind: int, count: Offset) -> None:
+    if kind in (_DDR, _DDR_ONCE):
+        lines = numbers.divide(numbers.add(count, LINE - 1), LINE)
+        call(device.COUNT_DDR, [arith.index_cast(device.i64(), numbers.as_value(lines))])
+        return
     number = numbers.as_value(count)
     values = [numbers.constant(kind, device.i32()), arith.index_cast(device.i64(), number)]
     call(device.COUNT, values)

@@ -48,6 +48,9 @@ __attribute__((const)) void *cuda_shared(void);
 void cuda_read(const void *address, uint32_t nbytes);
 void cuda_write(const void *address, uint32_t nbytes);
 
+// Say which barrier of the code, from 1 on, this thread comes to next: lanes of a warp that come to
+// different ones at a time have diverged. For the simulator alone.
+void cuda_next_barrier(uint32_t site);
 // Wait at barrier 0 for all threads of the block. bar.sync 0.
 void cuda_barrier(void);
 // Wait at one of the barriers 0 to 15 until `threads`, a multiple of 32, have come; 0 stands for all

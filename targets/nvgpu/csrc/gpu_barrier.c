@@ -18,6 +18,7 @@ void gpu_barriers_begin(void)
 static void open_barrier(uint32_t number)
 {
     barriers[number].came = 0;
+    gpu_races_barrier();
     gpu_count(GPU_BARRIERS, 1);
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_thread *thread = &gpu_threads[i];
@@ -48,6 +49,7 @@ static bool come(uint32_t number, uint32_t threads)
     return true;
 }
 
+// A barrier is one instruction of a whole warp.
 static void require_same_barrier(const gpu_warp *warp, uint32_t number)
 {
     if (!warp->at_barrier)
@@ -57,6 +59,15 @@ static void require_same_barrier(const gpu_warp *warp, uint32_t number)
     if (other->barrier != number)
         sim_fault(0, "divergence at barrier %u: lane %u of the warp is at barrier %u", number, lane,
                   other->barrier);
+    if (other->barrier_site != gpu_running->barrier_site)
+        sim_fault(0, "divergence at barrier %u: lane %u of the warp is at another place of the code",
+                  number, lane);
+}
+
+void cuda_next_barrier(uint32_t site)
+{
+    gpu_require_thread("cuda_next_barrier");
+    gpu_running->barrier_site = site;
 }
 
 void cuda_barrier_sync(uint32_t number, uint32_t threads)

@@ -14,6 +14,7 @@ typedef struct {
     uint64_t shared_address; // where a block finds its shared memory
     uint32_t shared_bytes;   // that a block may have
     uint32_t shuffled;       // whether the order of blocks and threads is random
+    uint32_t races;          // whether accesses whose order nothing settles are faults
     uint64_t seed;
 } gpu_machine;
 

@@ -65,6 +65,8 @@ static void finish(gpu_thread *thread, uint64_t group)
             thread->copies[kept++] = *copy;
             continue;
         }
+        gpu_touch(copy->from, copy->source_bytes, false);
+        gpu_touch(copy->to, copy->nbytes, true);
         memcpy(copy->to, copy->from, copy->source_bytes);
         memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
     }

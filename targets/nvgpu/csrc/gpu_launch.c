@@ -56,9 +56,11 @@ static void begin_block(void)
     }
     for (uint32_t i = 0; i < gpu_thread_count; i++) {
         gpu_threads[i].state = GPU_READY;
+        gpu_threads[i].barrier_site = 0;
         gpu_copies_begin(&gpu_threads[i]);
     }
     gpu_barriers_begin();
+    gpu_races_block();
     gpu_shared_begin();
     lagging = NO_WARP;
     gpu_count(GPU_BLOCKS, 1);
@@ -197,6 +199,7 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
         gpu_threads[i].place[2] = i / shape->block[0] / shape->block[1];
     }
     gpu_count(GPU_LAUNCHES, 1);
+    gpu_races_launch();
     run_blocks();
     in_grid = false;
 }

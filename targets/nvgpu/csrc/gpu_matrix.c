@@ -48,6 +48,7 @@ static void run_collective(access *one, const gpu_collective *collective)
     if (lane < 8 * one->matrices) {
         gpu_check_alignment(one->row, ROW_BYTES, collective->name);
         gpu_check_shared(one->row, ROW_BYTES, collective->name);
+        gpu_touch(one->row, ROW_BYTES, one->store);
     }
     gpu_run_collective(collective, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
 }

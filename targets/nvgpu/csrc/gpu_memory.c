@@ -76,6 +76,7 @@ void cuda_read(const void *address, uint32_t nbytes)
 {
     bool in_shared = is_shared(address);
     check(address, nbytes, "read");
+    gpu_touch(address, nbytes, false);
     gpu_count(in_shared ? GPU_SHARED_READS : GPU_GLOBAL_READS, 1);
     gpu_count(in_shared ? GPU_SHARED_READ_BYTES : GPU_GLOBAL_READ_BYTES, nbytes);
 }
@@ -84,6 +85,7 @@ void cuda_write(const void *address, uint32_t nbytes)
 {
     bool in_shared = is_shared(address);
     check(address, nbytes, "write");
+    gpu_touch(address, nbytes, true);
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
 }

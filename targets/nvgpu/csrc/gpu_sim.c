@@ -39,6 +39,7 @@ int main(void)
     sim_device_attach(&ops);
     gpu = sim_device_block();
     gpu_shared_map();
+    gpu_races_open();
     sim_order_init(gpu->machine.shuffled, gpu->machine.seed);
     sim_device_serve();
 }

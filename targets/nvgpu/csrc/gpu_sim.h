@@ -30,6 +30,7 @@ typedef struct {
     gpu_state state;
     uint32_t number, place[3]; // in its block
     uint32_t barrier;          // where it waits
+    uint32_t barrier_site;     // which of the code's, 0 where it does not say
     const gpu_collective *collective;
     uint32_t mask, variant; // of the collective: lanes must agree on them
     void *argument;
@@ -40,6 +41,7 @@ typedef struct {
 // Sets of lanes.
 typedef struct {
     uint32_t all, ended, at_barrier, in_collective;
+    uint16_t steps; // how often lanes were in step
 } gpu_warp;
 
 extern gpu_block *gpu;
@@ -94,6 +96,14 @@ void gpu_shared_begin(void); // of a block: it is poisoned
 void gpu_check_shared(const void *address, uint32_t nbytes, const char *what);
 void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
 void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what);
+
+// gpu_races.c: where the machine watches for races.
+void gpu_races_open(void);
+void gpu_races_launch(void);  // begins
+void gpu_races_block(void);   // begins
+void gpu_races_barrier(void); // opens
+// The running thread reads or writes these bytes; stops where that is a race.
+void gpu_touch(const void *address, uint32_t nbytes, bool writes);
 
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);

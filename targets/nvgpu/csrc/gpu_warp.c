@@ -21,6 +21,7 @@ static void complete(gpu_warp *warp, const gpu_collective *collective, uint32_t 
         arguments[first_of(left)] = lane_of(warp, first_of(left))->argument;
     collective->run(arguments, lanes);
     warp->in_collective &= ~lanes;
+    warp->steps++;
     for (uint32_t left = lanes; left; left &= left - 1)
         lane_of(warp, first_of(left))->state = GPU_READY;
 }
@@ -138,6 +139,10 @@ static void shuffle_lanes(void *const *arguments, uint32_t lanes)
     for (uint32_t left = lanes; left; left &= left - 1) {
         shuffled *one = arguments[first_of(left)];
         const shuffled *from = arguments[one->from];
+        const gpu_warp *warp = gpu_warp_of(gpu_running);
+        if (warp->ended & lane_of(warp, first_of(left))->mask & 1u << one->from)
+            sim_fault(0, "cuda_shuffle: lane %u reads from lane %u, which has ended",
+                      first_of(left), one->from);
         one->result = from ? from->value : poison;
     }
     gpu_count(GPU_SHUFFLES, 1);

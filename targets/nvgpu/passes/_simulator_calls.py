@@ -67,6 +67,10 @@ def replace(kernel: Operation) -> None:
     for op in all_operations(kernel):
         if op.name.startswith("nvvm.") and op.name not in _CALLS:
             raise _unknown(op)
+    for number, op in enumerate([op for op in found if op.name == BARRIER]):
+        with op.location:
+            ip = InsertionPoint(op)
+            call("cuda_next_barrier", [constant(number + 1, ip)], [], ip)
     for op in [op for op in found if _is_block_barrier(op)]:
         with op.location:
             call("cuda_barrier", [], [], InsertionPoint(op))

@@ -68,7 +68,7 @@ class UseTensorCores(Pass):
         linalg.generic ins(%s, %bias) outs(%c)
     After, with `nvgpu.grid`, `nvgpu.block` and a global in shared memory:
         cp.async of the first tiles ; scf.for %t { cp.async ahead ; ldmatrix ; mma.sync ; barrier }
-        %c to shared memory ; barrier ; scf.for { the generic's body ; vector.store to %c }
+        barrier ; %c to shared memory ; barrier ; scf.for { the generic's body ; vector.store }
 
     Attributes:
         tf32: whether operands in float32 may be rounded to TF32.
@@ -184,7 +184,8 @@ def _write_thread(kernel: Operation, work: _Work, tiling: Tiling) -> None:
     )
     position = _thread_position(tiling, thread)
     accumulators = MmaLoop(tiling, panels, position).write(shared)
-    # All threads are past the last tile, before which they synchronised: its memory is free.
+    # All threads are past the last tile, but behind it they read ahead what nobody uses.
+    nvvm.barrier(None)
     store_accumulators(tiling, shared, position, accumulators)
     nvvm.barrier(None)
     result = Result(work.result, batch, row, column, work.epilogue)

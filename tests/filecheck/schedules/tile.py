@@ -32,3 +32,8 @@ print(prepare(gb.graph, schedule=schedule).stage_text("scheduled"))
 # CHECK:         scf.for {{.*}} to %c2 step %c1
 # CHECK:           scf.for {{.*}} to %c16 step %c1
 # CHECK:             linalg.generic
+
+# The name of a tile stands for its axis.
+schedule = xtc.Schedule(gb.graph)
+print(schedule["C"].tile("i", {"t1": 4}).tile("t1", {"t2": 2}).loops)
+# CHECK: ('i', 'j', 'k', 't1', 't2')

@@ -165,9 +165,16 @@ class ScalarBuilder:
         """Bit by bit and, or, exclusive or of integers, bools and i1 conditions."""
         return self._binary({"int": f"arith.{how}i"}, a, b)
 
-    def shift(self, how: Literal["left", "right"], a: Scalar, b: Scalar) -> Scalar:
-        """Bits of an integer moved by b; what is moved by all of them or more is 0 (or -1)."""
+    def shift(
+        self, how: Literal["left", "right"], a: Scalar, b: Scalar, *, inside: bool = False
+    ) -> Scalar:
+        """Bits of an integer moved by b; what is moved by all of them or more is 0 (or -1).
+
+        With `inside` nothing is: b is known to be below the number of bits.
+        """
         name = "arith.shli" if how == "left" else f"arith.shr{_sign(a)}i"
+        if inside:
+            return self._emit(f"{name} {a.ssa}, {b.ssa} : {a.mlir}", a.element)
         last = self.constant(a.element.bits - 1, a.element)
         over = self._emit(f"arith.cmpi ugt, {b.ssa}, {last.ssa} : {b.mlir}", BOOL, condition=True)
         near = self.select(over, last, b)

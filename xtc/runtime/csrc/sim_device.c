@@ -104,6 +104,12 @@ static uint64_t whole_granules(uint64_t offset, uint64_t nbytes)
     return sizeof full * SIM_GRANULE;
 }
 
+void sim_device_memory(uint64_t *address, uint64_t *nbytes)
+{
+    *address = channel->memory_address;
+    *nbytes = channel->memory.nbytes;
+}
+
 bool sim_device_is_allocated(uint64_t address, uint64_t nbytes, uint64_t *first_outside)
 {
     uint64_t end = address + nbytes;

@@ -22,6 +22,8 @@ typedef struct {
 // Map the shared memory and be ready. Ends the process, and says so to the host, where it cannot.
 void sim_device_attach(const sim_device_ops *ops);
 void *sim_device_block(void);
+// The device's main memory.
+void sim_device_memory(uint64_t *address, uint64_t *nbytes);
 // Serve requests; never returns.
 _Noreturn void sim_device_serve(void);
 

@@ -5,6 +5,7 @@
 #include <defs.h>
 #include <mram.h>
 #include <mutex.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

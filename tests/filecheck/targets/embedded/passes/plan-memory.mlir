@@ -2,14 +2,14 @@
 // RUN: xtc-opt %s --plan-memory{alignment=16} | FileCheck %s --check-prefix=PLAN
 
 // %a and %y are never live together, so they share; %b lives through both calls that use it.
-// CHECK:       memref.global @xtc_arena : memref<192xi8> = uninitialized {alignment = 16 : i64}
+// CHECK:       memref.global @net_arena : memref<192xi8> = uninitialized {alignment = 16 : i64}
 // A small buffer of an iteration is in the frame of its function.
 // CHECK-LABEL: func.func private @net.op.c(
 // CHECK:         memref.alloca() {alignment = 8 : i64} : memref<4xf32>
 // CHECK:         scf.for
 // CHECK-NOT:     memref.alloc()
 // CHECK-LABEL: func.func @net()
-// CHECK-DAG:     %[[ARENA:.*]] = memref.get_global @xtc_arena
+// CHECK-DAG:     %[[ARENA:.*]] = memref.get_global @net_arena
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG:     %[[B:.*]] = memref.view %[[ARENA]][%[[C0]]][] : memref<192xi8> to memref<32xf32>
 // CHECK:         call @net.op.c(

@@ -102,3 +102,29 @@ func.func @tail(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x16xf32>)
   linalg.matmul ins(%a, %b : memref<?x8xf32>, memref<8x16xf32>) outs(%c : memref<?x16xf32>)
   return
 }
+
+// What a PE reads and writes of DDR by itself: lines of 64 bytes, four of each operand; then four of a
+// vector, and one of an accumulator that stays in a register meanwhile.
+
+// CHECK-LABEL: func.func @from_ddr
+// CHECK: %[[COUNT:.*]] = arith.constant 8 : i64
+// CHECK: call @dev_count_ddr(%[[COUNT]])
+// CHECK-LABEL: func.func @scalars
+// CHECK: %[[COUNT:.*]] = arith.constant 5 : i64
+// CHECK: call @dev_count_ddr(%[[COUNT]])
+func.func @from_ddr(%a: memref<8x8xf32, 1>, %b: memref<8x8xf32, 1>, %c: memref<8x8xf32, 2>) {
+  linalg.matmul ins(%a, %b : memref<8x8xf32, 1>, memref<8x8xf32, 1>) outs(%c : memref<8x8xf32, 2>)
+  return
+}
+func.func @scalars(%a: memref<64xf32, 1>, %s: memref<f32, 1>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %x = memref.load %a[%i] : memref<64xf32, 1>
+    %t = memref.load %s[] : memref<f32, 1>
+    %u = arith.addf %t, %x : f32
+    memref.store %u, %s[] : memref<f32, 1>
+  }
+  return
+}

@@ -28,6 +28,7 @@ llvm.func @exchanges.nvgpu0.3(%x: f32, %y: i32)
 // CHECK:       %[[BASE:.*]] = llvm.call @cuda_shared() : () -> !llvm.ptr
 // CHECK-NEXT:  %[[SHARED:.*]] = llvm.addrspacecast %[[BASE]] : !llvm.ptr to !llvm.ptr<3>
 // CHECK-NEXT:  llvm.getelementptr %[[SHARED]][512]
+// CHECK:       llvm.call @cuda_next_barrier(%{{.*}}) : (i32) -> ()
 // CHECK-NEXT:  llvm.call @cuda_barrier() : () -> ()
 llvm.mlir.global external @xtc_shared() {addr_space = 3 : i32} : !llvm.array<0 x i8>
 llvm.func @shares.nvgpu0.1()

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program for firmware of others: object files, and a header that says where arrays are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError
+from xtc.interfaces.artifact import Argument
+from xtc.interfaces.target import BuildRequest
+from xtc_targets.embedded.passes import ARENA
+
+_C_TYPES = {
+    "float32": "float",
+    "float64": "double",
+    "bool": "uint8_t",
+    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_OTHER = {2: "uint16_t"}  # half floats, as their bits
+
+
+@dataclass(frozen=True)
+class Program:
+    """A graph's machine code, before it is linked.
+
+    Attributes:
+        objects: relocatable files: the code, and the constants where there are any.
+        plan: buffers in the arena, as `plan-memory` describes them.
+    """
+
+    objects: tuple[bytes, ...]
+    plan: tuple[Mapping[str, int | str], ...]
+
+
+def library_files(program: Program, request: BuildRequest) -> dict[str, bytes]:
+    """Object files and the header, by name.
+
+    The objects need no start-up code of this project; the linker of the firmware places them.
+    """
+    names = [f"{request.entry}.o", f"{request.entry}_constants.o"]
+    files = dict(zip(names, program.objects, strict=False))
+    return {**files, f"{request.entry}.h": header(program, request).encode()}
+
+
+def header(program: Program, request: BuildRequest) -> str:
+    """The C header of a program.
+
+    Arrays share memory by their lifetimes: inputs are written before each call, outputs are read
+    after it. Raises UserError where the graph's name is no name in C.
+    """
+    entry = request.entry
+    if not re.fullmatch(r"[A-Za-z_]\w*", entry):
+        raise UserError(
+            f"a board's program cannot be called '{entry}'", hints=["C has no such names"]
+        )
+    guard = f"{entry.upper()}_H"
+    offsets = {str(b["name"]): int(b["offset"]) for b in program.plan}
+    end = max((int(b["offset"]) + int(b["bytes"]) for b in program.plan), default=0)
+    arrays = [
+        _array(entry, argument, offsets[f"argument{number}"])
+        for number, argument in enumerate(request.arguments)
+    ]
+    return "\n".join(
+        [
+            f"// {entry}: write the inputs, call {entry}(), read the outputs; each time anew, as",
+            "// arrays share memory. Nothing is allocated; the stack needs about a kilobyte.",
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "",
+            "#include <stdint.h>",
+            "",
+            f"#define {entry.upper()}_ARENA_BYTES {end}",
+            f"extern uint8_t {entry}{ARENA}[];",
+            f"void {entry}(void);",
+            "",
+            *arrays,
+            "",
+            f"#endif  // {guard}",
+            "",
+        ]
+    )
+
+
+def _array(entry: str, argument: Argument, offset: int) -> str:
+    count = argument.nbytes
+    type = _C_TYPES.get(argument.dtype)
+    size = 1
+    for extent in argument.shape:
+        size *= extent
+    type = type or _OTHER[count // max(1, size)]
+    name = re.sub(r"\W", "_", argument.name)
+    shape = " x ".join(map(str, argument.shape)) or "one number"
+    return (
+        f"/* {argument.role}, {shape} */\n"
+        f"static inline {type} *{entry}_{name}(void) "
+        f"{{ return ({type} *)({entry}{ARENA} + {offset}); }}"
+    )
+
+
+def plan_text(program: Program, request: BuildRequest) -> str:
+    """The buffers in the arena as JSON: names, offsets, bytes, first and last call."""
+    names = {f"argument{n}": a.name for n, a in enumerate(request.arguments)}
+    buffers = [{**b, "name": names.get(str(b["name"]), b["name"])} for b in program.plan]
+    return json.dumps(buffers, indent=1) + "\n"

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of the graph that operations came from."""
+
+from __future__ import annotations
+
+from xtc.ir.attributes import NODE_ID_PREFIX
+from xtc.ir.mlir import Operation
+
+
+def last_node(op: Operation) -> str | None:
+    """The node of an operation; of several that were fused, the one with the result."""
+    ids = [name for name in op.attributes if name.startswith(NODE_ID_PREFIX)]
+    names = [name.removeprefix(NODE_ID_PREFIX).removesuffix("_") for name in ids]
+    whole = [name for name in names if "." not in name]
+    return (whole or names or [""])[-1].partition(".")[0] or None

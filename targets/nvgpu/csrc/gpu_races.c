@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses whose order no barrier settles: between threads of a block, and between blocks.
+#include "gpu_sim.h"
+#include "sim_device.h"
+#include "sim_shadow.h"
+
+static sim_shadow global, shared;
+static uint32_t phase, block_phase;
+static bool watches;
+
+void gpu_races_open(void)
+{
+    watches = gpu->machine.races;
+    if (!watches)
+        return;
+    uint64_t address, nbytes;
+    sim_device_memory(&address, &nbytes);
+    sim_shadow_open(&global, address, nbytes);
+    sim_shadow_open(&shared, gpu->machine.shared_address, gpu->machine.shared_bytes);
+}
+
+void gpu_races_launch(void)
+{
+    if (!watches)
+        return;
+    phase = 0;
+    sim_shadow_forget(&global);
+    sim_shadow_forget(&shared);
+}
+
+void gpu_races_block(void)
+{
+    if (!watches)
+        return;
+    block_phase = ++phase;
+    sim_shadow_forget(&shared); // of a block alone
+}
+
+void gpu_races_barrier(void)
+{
+    phase++;
+}
+
+static _Noreturn void tell(const sim_race *race, const char *what, const char *memory)
+{
+    const char *other = race->other_writes ? "write" : "read";
+    if (race->other_team)
+        sim_fault(race->address, "race in %s memory: a %s of what another block of the launch %s",
+                  memory, what, race->other_writes ? "wrote" : "read");
+    if (race->other.agent == SIM_SEVERAL)
+        sim_fault(race->address, "race in %s memory: no barrier is between this %s and reads by "
+                  "other threads", memory, what);
+    sim_fault(race->address,
+              "race in %s memory: no barrier is between this %s and a %s by thread %u", memory, what,
+              other, race->other.agent);
+}
+
+void gpu_touch(const void *address, uint32_t nbytes, bool writes)
+{
+    if (!watches)
+        return;
+    sim_agent self = {block_phase, phase, (uint16_t)gpu_running->number, CUDA_WARP,
+                      gpu_warp_of(gpu_running)->steps};
+    bool in_shared = (uintptr_t)address - shared.address < shared.nbytes;
+    sim_race race;
+    if (sim_shadow_touch(in_shared ? &shared : &global, (uintptr_t)address, nbytes, writes, &self,
+                         &race))
+        tell(&race, writes ? "write" : "read", in_shared ? "shared" : "global");
+}

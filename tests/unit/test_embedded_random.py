@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random graphs on boards: int8 networks equal NumPy bit for bit, others within tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import xtc
+from tests.unit.embedded_random import networks
+from tests.unit.embedded_support import BOARDS
+from xtc.graph.graph import Graph
+from xtc_targets.embedded import EmbeddedBoard
+
+pytest.importorskip("unicorn", reason="the simulator of boards needs the package unicorn")
+
+IS_LONG = settings().max_examples > 1000
+COUNT = 150 if IS_LONG else 6
+CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@pytest.fixture(scope="module")
+def boards() -> Iterator[list[EmbeddedBoard]]:
+    """One of each kind of core."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(EmbeddedBoard(name)) for name in BOARDS]
+
+
+@pytest.mark.slow
+@settings(max_examples=COUNT, deadline=None, suppress_health_check=CHECKS)
+@given(graph=networks(), seed=st.integers(0, 1000))
+def test_int8_networks_are_exact(boards: list[EmbeddedBoard], graph: Graph, seed: int) -> None:
+    for board in boards:
+        with xtc.compile(graph, board) as module:
+            module.check(seed=seed)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums, products and means of quantised tensors, from operators on integers.
+
+The rules are those of TensorFlow Lite's reference kernels for int8 (reference_ops/integer_ops:
+add.h, mul.h, mean.h in tensorflow/lite/kernels/internal): exact integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xtc.core.errors import UserError
+from xtc.core.types import element_type
+from xtc.graph.tensor import Tensor
+from xtc.ops.add import add
+from xtc.ops.attributes import user_function
+from xtc.ops.cast import cast
+from xtc.ops.greater import greater
+from xtc.ops.mul import mul
+from xtc.ops.reduce_sum import reduce_sum
+from xtc.ops.requantize import requantize
+from xtc.ops.shift_left import shift_left
+from xtc.ops.sub import sub
+from xtc.ops.trunc_div import trunc_div
+from xtc.ops.where import where
+
+_LEFT = 20  # bits that operands of a sum are moved to the left, so that rounding loses little
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """A real number is (integer - zero_point) * scale."""
+
+    scale: float
+    zero_point: int = 0
+
+
+@user_function
+def quantized_add(
+    a: Tensor,
+    b: Tensor,
+    quantizations: tuple[Quantization, Quantization, Quantization],
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The sum of `a` and `b`, int8 or uint8, quantised as the third of `quantizations` says.
+
+    The first two are those of `a` and `b`. `low` and `high` limit the result: an activation. Raises
+    UserError where types or scales do not fit.
+    """
+    qa, qb, qy = quantizations
+    twice = 2 * max(qa.scale, qb.scale)
+    parts = [
+        requantize(shift_left(_steps(x, q), _LEFT), q.scale / twice, dtype="int32")
+        for x, q in ((a, qa), (b, qb))
+    ]
+    scale = twice / ((1 << _LEFT) * qy.scale)
+    return _as(a, add(*parts), scale, qy.zero_point, (low, high), name)
+
+
+@user_function
+def quantized_mul(
+    a: Tensor,
+    b: Tensor,
+    quantizations: tuple[Quantization, Quantization, Quantization],
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The product of `a` and `b`, int8 or uint8; parameters are those of `quantized_add`."""
+    qa, qb, qy = quantizations
+    product = mul(_steps(a, qa), _steps(b, qb))
+    return _as(a, product, qa.scale * qb.scale / qy.scale, qy.zero_point, (low, high), name)
+
+
+@user_function
+def quantized_mean(x: Tensor, *, axes: tuple[int, ...], name: str | None = None) -> Tensor:
+    """The mean of `x`, int8 or uint8, along `axes`, in the quantisation of `x`.
+
+    Halves are rounded away from zero, as TensorFlow Lite's average pooling does. The reduced
+    dimensions have size 1 in the result.
+    """
+    _check(x)
+    count = 1
+    for axis in axes:
+        count *= int(x.shape[axis])
+    total = reduce_sum(cast(x, "int32"), axes=axes, keepdims=True)
+    half = count // 2
+    nearest = where(greater(total, 0), add(total, half), sub(total, half))
+    return cast(trunc_div(nearest, count), x.dtype, name=name)
+
+
+def _check(x: Tensor) -> None:
+    if x.dtype not in ("int8", "uint8"):
+        raise UserError(f"quantised tensors are int8 or uint8, not {x.dtype}")
+
+
+def _steps(x: Tensor, quantization: Quantization) -> Tensor:
+    """The integers without their zero point, as int32."""
+    _check(x)
+    wide = cast(x, "int32")
+    return sub(wide, quantization.zero_point) if quantization.zero_point else wide
+
+
+def _as(
+    like: Tensor,
+    x: Tensor,
+    scale: float,
+    zero_point: int,
+    limits: tuple[int | None, int | None],
+    name: str | None,
+) -> Tensor:
+    least, greatest = element_type(like.dtype).limits
+    low, high = (
+        chosen if chosen is not None else limit
+        for chosen, limit in zip(limits, (least, greatest), strict=True)
+    )
+    return requantize(
+        x, scale, zero_point=zero_point, dtype=like.dtype, low=low, high=high, name=name
+    )
