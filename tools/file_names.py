@@ -33,7 +33,7 @@ def _modules(root: Path, *folders: str) -> Iterable[PurePosixPath]:
     for folder in folders:
         for path in sorted((root / folder).rglob("*.py")):
             file = PurePosixPath(path.relative_to(root))
-            named = str(file).startswith(NAMED_BY_OTHERS) or file.parent.name == "commands"
+            named = "commands" in file.parts or str(file).startswith(NAMED_BY_OTHERS)
             if not path.stem.startswith("__") and not named:
                 yield file
 

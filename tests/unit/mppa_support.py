@@ -10,10 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from xtc.interfaces.runtime import Event
-from xtc.runtime import DriverQueue
 from xtc.runtime.device import DeviceFunction
 from xtc.runtime.native import NativeUnit, compile_unit
 from xtc_targets.mppa.device import MppaDevice
@@ -49,19 +45,3 @@ def opened(**config: Any) -> Iterator[Kernels]:
     """A simulator of that configuration with the test kernels."""
     with MppaDevice(MppaOptions(**config)) as device:
         yield Kernels(device)
-
-
-class Gate:
-    """A kernel that runs until it is let go."""
-
-    def __init__(self, kernels: Kernels) -> None:
-        self.kernels = kernels
-        self.word = kernels.device.zeros(1, "int32")
-
-    def start(self, queue: DriverQueue) -> Event:
-        return queue.launch(self.kernels.wait_for_word, [self.word])
-
-    def open(self, queue: DriverQueue) -> None:
-        """Let the kernel end, by a copy beside it."""
-        word = np.ones(1, np.int32)
-        queue.wait(queue.copy_to(self.word.address, word.data, parallel=True))

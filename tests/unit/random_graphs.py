@@ -18,6 +18,7 @@ import xtc
 import xtc.ops as O
 from xtc.evaluate import sample
 from xtc.graph.tensor import Tensor
+from xtc.runtime import DriverDevice
 
 SIZES = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17])
 FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
@@ -249,3 +250,12 @@ def inputs_of(graph: xtc.Graph, seed: int) -> list[Any]:
         values(tensor.type.sizes, tensor.dtype, seed + position)
         for position, tensor in enumerate(graph.inputs)
     ]
+
+
+def check_placed_graph(devices: Sequence[DriverDevice], data: st.DataObject, seed: int) -> None:
+    """A random graph over the host and these devices agrees with NumPy, and leaks nothing."""
+    places = [None, *devices]
+    graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
+    with xtc.compile(graph) as module:
+        module.check(*inputs_of(graph, seed))
+    assert [device.memory_info()[0] for device in devices] == [0] * len(devices)

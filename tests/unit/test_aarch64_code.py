@@ -63,12 +63,14 @@ def run(graph: Graph, options: dict[str, str]) -> None:
     ).raise_if_wrong()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "options"), CASES)
 @pytest.mark.parametrize("sizes", [(24, 40, 32), (17, 29, 41), (5, 64, 67)])
 def test_products(dtype: str, options: dict[str, str], sizes: tuple[int, int, int]) -> None:
     run(product(dtype, *sizes), options)
 
 
+@pytest.mark.slow
 def test_convolution() -> None:
     run(convolution(), {})
 

@@ -52,6 +52,7 @@ def bracketed(rng: Random, parts: list[str], brackets: str) -> str:
     return f"{brackets[0]}{inside}{brackets[1]}"
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, (1 << 32) - 1))
 def test_a_dictionary_says_what_the_data_says(seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test

@@ -101,6 +101,7 @@ def test_a_program_runs_on_a_single_runtime_of_its_target(
     assert info.value.notes[0] == "it is a program for host"
 
 
+@pytest.mark.slow
 def test_a_board_holds_a_single_program(board: SimulatedBoard) -> None:
     arrays = np.ones((4, 8), np.float32), np.ones((8, 4), np.float32)
     with xtc.compile(layer(), target=board) as first, xtc.compile(layer(), target=board) as second:

@@ -66,6 +66,7 @@ def positions(size: int, is_long: bool) -> list[int]:
     return sorted({*range(0, size, step), size - 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FILES, entry.SEAL_FILE])
 def test_a_flipped_bit_is_found(
     cache: ArtifactCache, built: Path, tmp_path: Path, is_long: bool, name: str

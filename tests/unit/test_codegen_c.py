@@ -135,6 +135,7 @@ class TestArtifact:
         with pytest.raises(ArtifactError, match=r"module\.c"):
             Artifact.read(folder)
 
+    @pytest.mark.slow
     def test_the_manifest_says_how_it_was_made(self) -> None:
         with xtc.compile(product(), codegen="c", opt_level=1) as module:
             made = module.artifact.manifest.toolchain

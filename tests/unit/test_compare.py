@@ -28,6 +28,7 @@ def pick(data: st.DataObject, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(data.draw(st.integers(0, extent - 1)) for extent in shape)
 
 
+@pytest.mark.slow
 @given(shape=shapes, dtype=st.sampled_from([*FLOATS, *EXACT]), seed=seeds)
 def test_equal_arrays_agree(shape: list[int], dtype: str, seed: int) -> None:
     array = sample(shape, dtype, seed)
@@ -71,6 +72,7 @@ def test_a_corrupted_float_is_found(
     assert result.abs_error == abs(float(actual[at]) - float(expected[at]))
 
 
+@pytest.mark.slow
 @given(shape=shapes, dtype=st.sampled_from(EXACT), seed=seeds, data=st.data())
 def test_a_corrupted_exact_value_is_found(
     shape: list[int], dtype: str, seed: int, data: st.DataObject

@@ -82,6 +82,7 @@ def test_images_are_scaled_nhwc_float32(test_split: data.Digits) -> None:
     assert np.array_equal(test_split.flat[7], test_split.images[7].ravel())
 
 
+@pytest.mark.slow
 def test_split_is_stratified_disjoint_and_complete() -> None:
     labels = data.load_digits().labels
     training, test = data.split_indices(labels)
@@ -94,6 +95,7 @@ def test_split_never_moves() -> None:
     assert test[:6].tolist() == [662, 431, 1150, 1718, 1740, 692]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", LOGITS)
 def test_stored_weights_reach_the_stated_accuracy(model: str, test_split: data.Digits) -> None:
     weights = data.load_weights(model)

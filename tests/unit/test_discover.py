@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import xtc_passes.tensor
+from xtc.cli import main
 from xtc.core import discover, extensions
 from xtc.core.errors import UserError, XtcError
 from xtc.graph import known_operators
@@ -139,6 +140,28 @@ def test_a_target_of_another_package_is_found(
     assert {"toaster", "kettle", "host"} <= set(discover.targets())
     assert discover.target("toaster") == "a toaster"
     assert discover.target("kettle") == "a kettle"
+
+
+def test_a_target_of_another_package_brings_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, "oven", "oven_package", "")
+    install(tmp_path, "torn", "torn_module", "import no_such_module_anywhere")
+    commands = tmp_path / "oven_package" / "commands"
+    commands.mkdir(parents=True)
+    (commands.parent / "__init__.py").write_text("TARGET = 'an oven'")
+    (commands / "__init__.py").write_text("")
+    (commands / "_heat.py").write_text("")
+    (commands / "bake.py").write_text('"""Bake.\n"""\ndef run(argv):\n    return len(argv)\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main.run(["oven", "bake", "a", "cake"]) == 2
+    with pytest.raises(SystemExit):
+        main.run(["--help"])
+    assert "oven" in capsys.readouterr().out
+    with pytest.raises(UserError, match="target 'oven' has no command 'boil'"):
+        main.run(["oven", "boil"])
+    with pytest.raises(UserError, match="there is no command 'torn'"):
+        main.run(["torn", "bake"])
 
 
 def test_a_broken_target_of_another_package_is_explained(

@@ -233,6 +233,7 @@ class TestModule:
         assert module_folders(temporary) == []
         assert mapped("module.so") == []
 
+    @pytest.mark.slow
     def test_device_numbers_are_given_back(self) -> None:
         assert device_number() == device_number()
 

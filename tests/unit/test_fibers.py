@@ -26,12 +26,14 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stacks", ["pool", "own"])
 def test_fibers_keep_their_variables(program: Path, stacks: str) -> None:
     done = run(program, stacks)
     assert (done.returncode, done.stdout) == (0, ROUNDS)
 
 
+@pytest.mark.slow
 def test_sixteen_thousand_fit_one_process(program: Path) -> None:
     done = run(program, "many")
     assert (done.stdout, done.stderr) == ("16384 fibers ended\n", "")

@@ -199,6 +199,7 @@ def test_a_schedule_of_the_user_stands() -> None:
         module.check()
 
 
+@pytest.mark.slow
 def test_a_result_that_is_also_read_is_computed_once() -> None:
     a, b = tensors((64, 32), (32, 48))
     with O.graph(name="f") as gb:

@@ -52,6 +52,7 @@ def test_a_constant_of_odd_booleans() -> None:
         assert module().tolist() == [0, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_odd_booleans_on_a_device() -> None:
     with NullDevice() as device:
         bytes_there = device.array(ODD).numpy().view(np.uint8)

@@ -328,6 +328,7 @@ def test_crossings_that_need_not_be_are_removed() -> None:
     assert crossings(layers) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(0.1, 9)), max_size=8))
 def test_isotonic_regression_agrees_with_scipy(pairs: list[tuple[float, float]]) -> None:
     optimize = pytest.importorskip("scipy.optimize")

@@ -39,6 +39,7 @@ def children() -> set[int]:
     return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
+@pytest.mark.slow
 def test_results_come_back(workers: Workers) -> None:
     assert ask(workers, "return", "é\n\0\u2028") == "é\n\0\u2028"
     assert ask(workers, "repeat", 3_000_000) == "é" * 3_000_000
@@ -208,6 +209,7 @@ def test_what_the_child_says_is_handed_on(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"[]", b"{}", b"null", b'{"class": "Exception"}', b"\xff", b"[" * 100_000],

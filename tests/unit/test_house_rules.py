@@ -125,6 +125,7 @@ def test_an_exception_that_nothing_needs_is_reported(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_builders_alone_make_operations_by_name(tmp_path: Path) -> None:
     line = 'Operation.create("arith.addi", [type], [a, b])\n'
     write(tmp_path, {f"{rules.BUILDERS}generic.py": line, "xtc/a.py": "Module.create()\n"})

@@ -90,6 +90,7 @@ def test_real_devices_are_named_on_the_command_line(lit_suite: Path) -> None:
 SHOW = "import psutil; print(*psutil.Process().cmdline())"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "option", "is_forked"),
     [

@@ -62,6 +62,7 @@ class TestTarget:
             module.check()
             assert module.runtime.counters()["launches"] == 1
 
+    @pytest.mark.slow
     def test_kernels_are_listed(self) -> None:
         with xtc.compile(product("null0"), target="null") as module:
             offload = module.artifact.manifest.offload
@@ -104,6 +105,7 @@ class TestNumbers:
 
 
 class TestMemory:
+    @pytest.mark.slow
     def test_the_memory_option_reaches_the_device(self) -> None:
         with (
             xtc.compile(product(), target="null", memory_bytes=600) as module,
@@ -114,6 +116,7 @@ class TestMemory:
 
 
 class TestCode:
+    @pytest.mark.slow
     def test_functions_are_found_by_name(self, device: NullDevice, image: bytes) -> None:
         kernel = device.get_module_function(device.load_module(image), "product_null0_0")
         a = device.array(np.ones((4, 16), np.float32))

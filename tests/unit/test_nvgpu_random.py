@@ -13,8 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import xtc
-from tests.unit.random_graphs import graphs, inputs_of
+from tests.unit.random_graphs import check_placed_graph
 from xtc.runtime import DriverDevice
 from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
 from xtc_targets.nvgpu.hardware import first_gpu, unavailable
@@ -40,8 +39,4 @@ def devices() -> Iterator[list[DriverDevice]]:
 def test_placed_graphs_agree_with_numpy(
     devices: list[DriverDevice], data: st.DataObject, seed: int
 ) -> None:
-    places = [None, *devices]
-    graph = data.draw(graphs(place=lambda draw: draw(st.sampled_from(places))))
-    with xtc.compile(graph) as module:
-        module.check(*inputs_of(graph, seed))
-    assert [device.memory_info()[0] for device in devices] == [0] * len(devices)
+    check_placed_graph(devices, data, seed)

@@ -210,6 +210,7 @@ def test_where(dtype: str) -> None:
     exactly(result(O.where, condition, a, b), np.choose(condition, [b, a]))
 
 
+@pytest.mark.slow
 def test_where_takes_a_number_on_either_side() -> None:
     condition, x = np.array([True, False]), f32([3, 4])
     left, right = results(

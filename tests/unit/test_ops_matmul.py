@@ -55,6 +55,7 @@ def test_shapes(a_shape: Shape, b_shape: Shape, flags: tuple[bool, bool]) -> Non
     exactly(found, np.einsum("...ik,...kj->...ij", a, b))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("a_shape", "b_shape"), [((5, 33), (33, 6)), ((2, 1, 3, 9), (2, 9, 5))])
 def test_floats(a_shape: Shape, b_shape: Shape, dtype: str) -> None:

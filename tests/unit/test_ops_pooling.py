@@ -130,6 +130,7 @@ def test_nan_and_infinity(dtype: str) -> None:
         np.testing.assert_array_equal(found.astype(float), expected[name].astype(float))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_padding_never_wins(dtype: str) -> None:
     kind = element_type(dtype).numpy

@@ -104,6 +104,7 @@ def test_any_and_all_of_bool() -> None:
     exactly(every, np.array([False, False, True]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_and_infinities_go_through(dtype: str) -> None:
     nan, inf = math.nan, math.inf

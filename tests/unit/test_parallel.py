@@ -66,6 +66,7 @@ class TestResults:
 
 
 class TestThreads:
+    @pytest.mark.slow
     @pytest.mark.parametrize("in_memory", [False, True])
     @pytest.mark.parametrize("threads", THREADS)
     def test_as_many_are_used_as_asked_for(self, threads: int, in_memory: bool) -> None:
@@ -75,6 +76,7 @@ class TestThreads:
             assert threads_of_process() == before + threads - 1
             assert module.artifact.manifest.toolchain["threads"] == str(threads)
 
+    @pytest.mark.slow
     def test_the_environment_decides_where_nobody_said(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -85,6 +87,7 @@ class TestThreads:
             assert threads_of_process() == before + 4
             assert module.artifact.manifest.toolchain["threads"] == "all"
 
+    @pytest.mark.slow
     def test_else_every_core_that_the_process_may_use_has_one(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -129,6 +132,7 @@ class TestThreads:
         with pytest.raises(UserError, match=f"^{re.escape(message)}"):
             compiled(threads=threads)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("text", "message"),
         [

@@ -68,12 +68,14 @@ def test_one_thread_needs_no_runtime(tmp_path: Path) -> None:
     assert b"xtc.pool" not in (folder / "module.so").read_bytes()
 
 
+@pytest.mark.slow
 def test_nor_does_a_module_without_parallel_loops(tmp_path: Path) -> None:
     with xtc.compile(product()) as module:
         module.save(tmp_path / "plain")
     assert {path.name for path in (tmp_path / "plain").iterdir()} == {MANIFEST_FILE, "module.so"}
 
 
+@pytest.mark.slow
 def test_a_library_that_nobody_binds_runs_on_the_calling_thread(tmp_path: Path) -> None:
     library = ctypes.CDLL(str(saved(tmp_path, threads=4) / "module.so"))
     a, b = np.random.default_rng(0).standard_normal((2, 24, 24)).astype(np.float32)
@@ -91,6 +93,7 @@ def test_a_missing_runtime_is_said(tmp_path: Path) -> None:
         xtc.load(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["x", "0", "-3", "9999999"])
 def test_a_number_of_threads_that_cannot_be_is_said(number: str, tmp_path: Path) -> None:
     folder = saved(tmp_path, threads=4)

@@ -68,6 +68,7 @@ def test_a_seed_gives_the_same_search_again(name: str, large: SearchSpace) -> No
     assert (first == other) == (name == "exhaustive")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_points_hold_the_constraints_of_large_spaces(name: str, large: SearchSpace) -> None:
     found = searched(name, large, 1, 80)

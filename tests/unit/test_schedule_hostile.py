@@ -212,6 +212,7 @@ BOMBS: dict[str, object] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 @pytest.mark.timeout(5)
 def test_a_bomb_is_refused_before_it_goes_off(bomb: object) -> None:

@@ -47,6 +47,7 @@ def test_one_call_is_enough_without_a_minimum() -> None:
     assert time.calls == 1 + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duration", [1, 7, 333, 10_000, 999_999, 1_000_000, 5_000_000])
 def test_chosen_number_lasts_the_minimum_and_not_much_more(duration: int) -> None:
     time = FakeTime(duration)

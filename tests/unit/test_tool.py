@@ -155,6 +155,7 @@ def test_descriptors_are_closed_also_on_failure() -> None:
     assert process.num_fds() == before
 
 
+@pytest.mark.slow
 def test_command_and_time_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="xtc.system.tool"):
         run_python("print(1)")

@@ -37,6 +37,7 @@ def test_what_the_user_saved_is_loaded(saved: Path) -> None:
     assert_trusted(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o020, 0o002])
 @pytest.mark.parametrize("name", ["", "module.so", "manifest.json"])
 def test_what_others_may_write_needs_trust(saved: Path, name: str, mode: int) -> None:

@@ -74,6 +74,7 @@ def tuner(
     return Tuner(store, run, searcher, evaluator, seconds=None, trials=trials, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backwards", [False, True])
 def test_the_best_right_candidate_wins(store: Store, backwards: bool) -> None:
     run = store.add_run(a_run()).number

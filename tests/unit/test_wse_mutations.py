@@ -85,6 +85,7 @@ def mutated(text: str, chance: random.Random) -> str:
     return "".join(words)
 
 
+@pytest.mark.slow
 def test_any_mutation_is_accepted_or_refused(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     count = 10_000 if pytestconfig.getoption("--long", default=False) else 150
     (tmp_path / "layout.csl").write_text(layout("@set_color_config(0, 0, @get_color(2), .{});"))
@@ -101,6 +102,7 @@ def test_any_mutation_is_accepted_or_refused(tmp_path: Path, pytestconfig: pytes
     assert count / 2 < refused < count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", ["(", "-", "if (true) ", "[", "{", "&", ".{", "struct { a: "])
 def test_deep_nesting_is_refused(opening: str) -> None:
     with pytest.raises(CslError):

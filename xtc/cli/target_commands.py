@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from xtc.core import discover
-from xtc.core.errors import UserError, did_you_mean
+from xtc.core.errors import UserError, XtcError, did_you_mean
 
 
 def has_commands(target: str) -> bool:
-    """Whether a target of ours has commands."""
-    return bool(discover.target_commands(target))
+    """Whether there is such a target, and it has commands."""
+    try:
+        return bool(discover.target_commands(target))
+    except XtcError:  # `xtc devices` says what is broken
+        return False
 
 
 def run(target: str, argv: Sequence[str]) -> int:

@@ -60,18 +60,28 @@ def target(name: str) -> Any:
 def target_commands(name: str) -> dict[str, ModuleType]:
     """Commands of a target by name: the modules of its package `commands`.
 
-    There are none where the project has no such target, or where the target has no commands.
+    There are none where there is no such target, or where it has no commands. The package of
+    another project's target is that of its entry point. Raises XtcError where it cannot be loaded.
     """
-    if not is_name(name) or name not in packages("xtc_targets"):
+    package = _target_package(name)
+    if package is None or "commands" not in packages(package):
         return {}
-    if "commands" not in packages(f"xtc_targets.{name}"):
-        return {}
-    folder = f"xtc_targets.{name}.commands"
+    folder = f"{package}.commands"
     return {
         command: importlib.import_module(f"{folder}.{command}")
         for command in modules(folder)
         if not command.startswith("_")
     }
+
+
+def _target_package(name: str) -> str | None:
+    if is_name(name) and name in packages("xtc_targets"):
+        return f"xtc_targets.{name}"
+    entry = entries(_GROUP).get(name)
+    if entry is None:
+        return None
+    load_entry(entry)
+    return entry.module
 
 
 def class_in(package: str, module_name: str, base: type[Any], name: str) -> type[Any] | None:
@@ -115,4 +125,4 @@ def packages(package: str) -> tuple[str, ...]:
 
 
 def _contents(package: str) -> Iterator[pkgutil.ModuleInfo]:
-    return pkgutil.iter_modules(importlib.import_module(package).__path__)
+    return pkgutil.iter_modules(getattr(importlib.import_module(package), "__path__", ()))

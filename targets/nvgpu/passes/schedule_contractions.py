@@ -6,26 +6,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.linalg_ops import graph_node, operations_with
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import LOOP_DIMS, LOOP_SCHEDULE, PADDED
 from xtc.ir.builders.slices import extract_slice
 from xtc.ir.mlir import ArrayAttr, InsertionPoint, Operation, StringAttr, UnitAttr
-from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import SchedulingPass
 from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
 from xtc_passes.tensor._scheduled import schedule_line
-from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._core_tiles import CoreContraction, Tile, core_contraction, tile_of
+from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._zero_padding import padded
 
 _K_UNROLL = 4  # of a sum that a thread adds before it looks whether there are more
 
 
 @dataclass(frozen=True)
-class ScheduleContractions(SchedulingPass):
+class ScheduleContractions(NestPass, SchedulingPass):
     """Choose tiles of blocks and of threads, and write them as a schedule.
 
     Before:
@@ -43,26 +41,16 @@ class ScheduleContractions(SchedulingPass):
     """
 
     name: ClassVar[str] = "schedule-contractions"
-    sms: int = H100.sms
-
-    def __post_init__(self) -> None:
-        require_positive(self)
-
-    def run(self, module: Operation) -> None:
-        with module.context:
-            for view in functions(module):
-                for nest in list(view.nests.values()):
-                    self._schedule(nest)
 
     def schedules_in(self, module: Operation) -> dict[str, str]:
-        """Those of contractions that were not filled up: they are the graph's own."""
+        """Those of contractions that need no padding: their loops are those of the graph."""
         return {
             node: schedule_line(op)
             for op in operations_with(module, LOOP_SCHEDULE)
             if (node := graph_node(op)) is not None and PADDED not in op.attributes
         }
 
-    def _schedule(self, nest: Structured) -> None:
+    def rewrite(self, nest: Structured) -> None:
         contraction = core_contraction(nest)
         tile = None if contraction is None else tile_of(contraction, self.sms)
         if contraction is None or tile is None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, shape_of
 from xtc.ir.attributes import DEVICE, NODE_NAMESPACES
@@ -23,9 +22,7 @@ from xtc.ir.mlir import (
     Value,
     tensor,
 )
-from xtc.ir.pass_options import require_positive
-from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._nest_pass import NestPass
 from xtc_targets.nvgpu.passes._thread_reductions import Reduction, reduction_of
 
 _MIN_PART = 2048  # elements of a part: eight for each thread of a block
@@ -34,7 +31,7 @@ _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
 
 
 @dataclass(frozen=True)
-class SplitReductions(Pass):
+class SplitReductions(NestPass):
     """Reduce parts of rows first, then their results, where rows are fewer than blocks.
 
     Before:
@@ -53,18 +50,11 @@ class SplitReductions(Pass):
     """
 
     name: ClassVar[str] = "split-reductions"
-    sms: int = H100.sms
 
-    def __post_init__(self) -> None:
-        require_positive(self)
-
-    def run(self, module: Operation) -> None:
-        with module.context:
-            for view in functions(module):
-                for nest in list(view.nests.values()):
-                    reduction = reduction_of(nest)
-                    if reduction is not None and _starts_neutral(reduction):
-                        self._split(reduction)
+    def rewrite(self, nest: Structured) -> None:
+        reduction = reduction_of(nest)
+        if reduction is not None and _starts_neutral(reduction):
+            self._split(reduction)
 
     def _split(self, reduction: Reduction) -> None:
         nest = reduction.nest

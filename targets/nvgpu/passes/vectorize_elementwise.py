@@ -7,22 +7,20 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.function_view import functions
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_shaped
 from xtc.ir.attributes import LOOP_DIMS
-from xtc.ir.mlir import ArrayAttr, Operation, StringAttr
-from xtc.ir.pass_options import require_positive
-from xtc.ir.passes import Pass
+from xtc.ir.mlir import ArrayAttr, StringAttr
 from xtc.loops import NestLoop
 from xtc.loops.nest_attribute import write_loops
-from xtc_targets.nvgpu.description import ACCESS_BYTES, H100
+from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes._nest_pass import NestPass
 
 _BUSY = 256  # threads of a multiprocessor that hide each other's latency
 _PURE = ("arith.", "math.", "linalg.yield")
 
 
 @dataclass(frozen=True)
-class VectorizeElementwise(Pass):
+class VectorizeElementwise(NestPass):
     """Give operations without reductions a schedule with vectors, if enough threads remain.
 
     Before:
@@ -39,19 +37,10 @@ class VectorizeElementwise(Pass):
     """
 
     name: ClassVar[str] = "vectorize-elementwise"
-    sms: int = H100.sms
 
-    def __post_init__(self) -> None:
-        require_positive(self)
-
-    def run(self, module: Operation) -> None:
-        with module.context:
-            for view in functions(module):
-                for nest in view.nests.values():
-                    if not nest.reductions:
-                        self._schedule(nest)
-
-    def _schedule(self, nest: Structured) -> None:
+    def rewrite(self, nest: Structured) -> None:
+        if nest.reductions:
+            return
         loop, lanes = nest.vector_loop, _lanes(nest)
         if loop is None or lanes < 2 or nest.extents[loop] % lanes:
             return
