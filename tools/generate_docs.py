@@ -78,7 +78,11 @@ def operators_page() -> str:
     from xtc.importers.onnx.table import TABLE, versions_of
 
     names = sorted({(domain, name) for domain, name, _version in TABLE})
-    rows = [(f"`{name}`", ", ".join(map(str, versions_of(domain, name)))) for domain, name in names]
+    rows = [
+        (f"`{domain}.{name}`" if domain else f"`{name}`", ", ".join(map(str, versions)))
+        for domain, name in names
+        if (versions := versions_of(domain, name))
+    ]
     return (
         f"{NOTICE}\n# ONNX operators\n\n"
         "`xtc.from_onnx` reads these versions of each operator's schema. An operator that is not "

@@ -6,6 +6,8 @@ Where a number comes from:
 - [A] "NVIDIA A100 Tensor Core GPU Architecture" (whitepaper, V1.0, 2020), tables 1 and 4.
 - [H] "NVIDIA H100 Tensor Core GPU Architecture" (whitepaper, V1.04, 2023), tables 2 and 3; the
   SXM5 board.
+- [G] "NVIDIA Ampere GA102 GPU Architecture" (whitepaper, V2.1, 2021), table 2.
+- [L] "NVIDIA Ada GPU Architecture" (whitepaper, V2.1, 2023), appendix A.
 - [P] "CUDA C++ Programming Guide", appendix "Compute Capabilities", its table of technical
   specifications.
 - [I] "Parallel Thread Execution ISA", chapter "Release Notes".
@@ -110,6 +112,48 @@ A100 = GpuDescription(
     core_macs=MappingProxyType({"float32": 64, "other": 64}),
 )
 
+RTX3090 = GpuDescription(
+    arch="sm_86",
+    board="GeForce RTX 3090",
+    capability=(8, 6),
+    ptx="ptx71",
+    sms=82,
+    clock_hz=1.695e9,
+    tensor_clock_hz=1.695e9,
+    memory_bytes=24 * GIB,
+    memory_bytes_per_second=936e9,
+    l2_bytes=6 * MIB,
+    shared_bytes_sm=100 * KIB,
+    shared_bytes_block=99 * KIB,
+    # [G] gives 71 TFLOPS for float16 with sums in float32, half of that for TF32, 284 TOPS for
+    # int8.
+    tensor_macs=MappingProxyType({"float16": 256, "bfloat16": 256, "tfloat32": 128, "int8": 1024}),
+    core_macs=MappingProxyType({"float32": 128, "float64": 2, "other": 64}),
+    threads_sm=1536,
+    blocks_sm=16,
+)
+
+RTX4090 = GpuDescription(
+    arch="sm_89",
+    board="GeForce RTX 4090",
+    capability=(8, 9),
+    ptx="ptx78",
+    sms=128,
+    clock_hz=2.52e9,
+    tensor_clock_hz=2.52e9,
+    memory_bytes=24 * GIB,
+    memory_bytes_per_second=1008e9,
+    l2_bytes=72 * MIB,
+    shared_bytes_sm=100 * KIB,
+    shared_bytes_block=99 * KIB,
+    # [L] gives 165.2 TFLOPS for float16 with sums in float32, half of that for TF32, 660.6 TOPS
+    # for int8.
+    tensor_macs=MappingProxyType({"float16": 256, "bfloat16": 256, "tfloat32": 128, "int8": 1024}),
+    core_macs=MappingProxyType({"float32": 128, "float64": 2, "other": 64}),
+    threads_sm=1536,
+    blocks_sm=24,
+)
+
 H100 = GpuDescription(
     arch="sm_90a",
     board="H100 SXM5 80 GB",
@@ -131,6 +175,6 @@ H100 = GpuDescription(
 )
 
 MACHINES: Mapping[str, GpuDescription] = MappingProxyType(
-    {machine.arch: machine for machine in (A100, H100)}
+    {machine.arch: machine for machine in (A100, RTX3090, RTX4090, H100)}
 )
 """Every GPU by the architecture that code is compiled for."""

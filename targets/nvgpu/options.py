@@ -26,7 +26,8 @@ class NvgpuOptions:
 
     Attributes:
         platform: "sim" is the simulator of this project, "hw" a GPU of this machine.
-        arch: what code is compiled for, "sm_80" or "sm_90a"; a GPU must be able to run it.
+        arch: what code is compiled for, "sm_80", "sm_86", "sm_89" or "sm_90a"; a GPU must be able
+            to run it.
         device_index: of the GPU among those that the driver shows, for "hw".
         driver_library: NVIDIA's driver, as the system's loader finds it, for "hw".
         sim_schedule: "sequential" runs blocks and threads by their numbers, "shuffled" in a random

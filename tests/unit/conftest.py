@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +53,16 @@ def _own_reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("reports")))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_device_of_tile_kernels() -> Iterator[None]:
+    """The device that tile kernels open by themselves gives its number back to other tests."""
+    yield
+    config = sys.modules.get("xtc.tile.config")
+    if config is not None:
+        config.close_default()
+        gc.collect()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from xtc.core.errors import (
     UserError,
 )
 from xtc.interfaces.runtime import AcceleratorDevice
-from xtc_targets.nvgpu.description import A100, H100, MACHINES
+from xtc_targets.nvgpu.description import A100, H100, MACHINES, RTX3090, RTX4090
 from xtc_targets.nvgpu.device import NvgpuDevice
 from xtc_targets.nvgpu.options import NvgpuOptions
 
@@ -120,7 +120,7 @@ def test_code_for_another_machine_is_refused() -> None:
 
 
 def test_descriptions_are_values() -> None:
-    assert MACHINES == {"sm_80": A100, "sm_90a": H100}
+    assert MACHINES == {"sm_80": A100, "sm_86": RTX3090, "sm_89": RTX4090, "sm_90a": H100}
     with pytest.raises(dataclasses.FrozenInstanceError):
         H100.sms = 1  # type: ignore[misc]
     assert NvgpuOptions(arch="sm_80").machine == A100
@@ -134,7 +134,7 @@ def test_descriptions_are_values() -> None:
     ("given", "what"),
     [
         ({"platform": "cuda"}, "platform='cuda' is not one of sim, hw"),
-        ({"arch": "sm_89"}, "arch='sm_89' is not one of sm_80, sm_90a"),
+        ({"arch": "sm_75"}, "arch='sm_75' is not one of sm_80, sm_86, sm_89, sm_90a"),
         ({"sim_schedule": "random"}, "sim_schedule='random' is not one of"),
         ({"seed": -1}, "seed=-1 is not a whole number"),
         ({"memory_bytes": 1000}, "memory_bytes=1000 is not a whole number from 1048576 to"),

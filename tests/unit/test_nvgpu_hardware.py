@@ -277,7 +277,7 @@ def test_gpus_are_found_with_the_best_code_for_them(
     assert first_gpu(library) == NvgpuOptions("hw", "sm_90a", 0, library)
     assert unavailable(library) is None
     monkeypatch.setenv("STAND_IN_FIRST_GPU", "75")
-    assert first_gpu(library) == NvgpuOptions("hw", "sm_80", 1, library)
+    assert first_gpu(library) == NvgpuOptions("hw", "sm_86", 1, library)
     monkeypatch.setenv("STAND_IN_FAILS", "cuInit=100")
     assert unavailable(library) == (
         "no GPU of compute capability 8.0 or more is there; found: none"

@@ -202,12 +202,12 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path) -> None:
+def test_mutants_end_in_a_graph_or_an_error(tmp_path: Path, is_long: bool) -> None:
     data = network().SerializeToString()
     rng = np.random.default_rng(0)
     file = tmp_path / "model.onnx"
     ended = {"graph": 0, "error": 0}
-    for _ in range(400):
+    for _ in range(10_000 if is_long else 400):
         mutant = bytearray(data)
         for position in rng.integers(0, len(data), rng.integers(1, 6)):
             mutant[position] = rng.integers(0, 256)
@@ -285,3 +285,13 @@ def test_contributed_operators_mean_what_onnx_runtime_computes() -> None:
     x = rng.standard_normal((2, 3, 16)).astype(np.float32)
     wanted, _ = read.expected({"x": x})
     np.testing.assert_allclose(read.graph.evaluate(x), wanted["y"], rtol=1e-3, atol=1e-4)
+
+
+def test_constants_whose_data_do_not_fit_are_refused() -> None:
+    for damage in ({"data_type": 99}, {"raw_data": b"1234"}):
+        proto = network()
+        tensor = proto.graph.initializer[0]
+        for name, value in damage.items():
+            setattr(tensor, name, value)
+        with pytest.raises(UserError, match=r"rules|constant 'w', which cannot be read"):
+            _ = xtc.from_onnx(proto, dims={"batch": 1, "h": 8, "w_in": 8}).graph

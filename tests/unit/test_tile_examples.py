@@ -36,7 +36,7 @@ def test_simulator_and_interpreter_agree_with_numpy(name: str) -> None:
 
 
 @needs_ptxas
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_spills(name: str, arch: str) -> None:
     case = example(name).case()

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(unavailable() is not None, reason=str(unavailable())),
 ]
 
-COUNT = max(8, settings().max_examples // 4)  # 500 with --long
+COUNT = max(5, settings().max_examples // 4)  # 500 with --long
 
 
 @pytest.fixture(scope="module")

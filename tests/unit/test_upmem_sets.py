@@ -280,7 +280,7 @@ class Jobs(RuleBasedStateMachine):
 
 
 STEPS = settings(
-    max_examples=max(25, settings().max_examples // 10), stateful_step_count=40, deadline=None
+    max_examples=max(13, settings().max_examples // 10), stateful_step_count=40, deadline=None
 )
 TestFifos, TestJobs = Fifos.TestCase, Jobs.TestCase
 TestFifos.settings = TestJobs.settings = STEPS

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Kernel:
         self._module = transcribed(cls, schedule, constants, self._support.max_warps)
         with self._module.context:
             self._run(self._module, self._support.pipeline.until("source"))
-        self._images: dict[int, tuple[Any, Any]] = {}
+        self._images: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
     @cached_property
     def function(self) -> Operation:
@@ -219,11 +220,11 @@ class Kernel:
         return array
 
     def _function_on(self, device: Any) -> Any:
-        kept = self._images.get(id(device))
+        kept = self._images.get(device)
         if kept is not None and kept[0] is device.opened():
             return kept[1]
         function = device.get_module_function(device.load_module(self.image), self.symbol)
-        self._images[id(device)] = (device.opened(), function)
+        self._images[device] = (device.opened(), function)
         return function
 
     def check(self, values: Mapping[str, Any]) -> Report:

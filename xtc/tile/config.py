@@ -51,6 +51,13 @@ def _default() -> AcceleratorDevice:
     return target.runtime(target.options())
 
 
+def close_default() -> None:
+    """Close the default device, if it was used; the next kernel without a device opens another."""
+    if _default.cache_info().currsize:
+        _default().close()
+        _default.cache_clear()
+
+
 def support_of(device: AcceleratorDevice) -> tuple[AcceleratorTarget, Any, TileSupport]:
     """A device's target, the options of code for it, and what it offers. Raises UserError."""
     target = discover.target(device.target_name)

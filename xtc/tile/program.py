@@ -112,7 +112,7 @@ class Program:
         return {p.name: checked(p, given[p.name], arrays) for p in known}
 
     def _pick(self, values: dict[str, Any], device: Any) -> Kernel:
-        key = (self._constants(values), config.support_of(device)[1], self._pointers(values))
+        key = (self._constants(values), config.support_of(device)[1], self._magnitudes(values))
         if key not in self._chosen:
             if len(self.schedules) == 1:
                 self._chosen[key] = self._kernel(self.schedules[0], values, device)
@@ -147,7 +147,7 @@ class Program:
     def _constants(self, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         return tuple((p.name, values[p.name]) for p in self.parameters if p.is_constant)
 
-    def _pointers(self, values: dict[str, Any]) -> int:
+    def _magnitudes(self, values: dict[str, Any]) -> int:
         """The order of magnitude of run-time numbers, for which a schedule is chosen anew."""
         numbers = [values[p.name] for p in self.parameters if isinstance(p.kind, DataType)]
         return sum(int(abs(number)).bit_length() << (6 * at) for at, number in enumerate(numbers))

@@ -57,7 +57,14 @@ def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
     """The parameters of a kernel's `__call__`. Raises UserError for an annotation that is none."""
     function = _call_of(cls)
     node, source = syntax_of(function)
-    signature = inspect.signature(function, eval_str=True)
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except NameError as error:
+        raise UserError(
+            f"an annotation of {cls.__name__}.__call__ is not known: {error}",
+            where=source.location(node),
+            hints=["annotations are looked up in the module where the kernel is written"],
+        ) from None
     found: list[Parameter] = []
     for syntax, parameter in zip(
         [*node.args.args, *node.args.kwonlyargs], signature.parameters.values(), strict=False

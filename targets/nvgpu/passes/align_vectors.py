@@ -22,8 +22,8 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import ACCESS_BYTES, BUFFER_ALIGNMENT
+from xtc_targets.nvgpu.passes._buffer_bytes import element_bytes
 from xtc_targets.nvgpu.passes._kernels import kernels
-from xtc_targets.nvgpu.passes._sizes import element_bytes
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
-from xtc_targets.nvgpu.passes._sizes import element_bytes
+from xtc_targets.nvgpu.passes._buffer_bytes import element_bytes
 
 
 @dataclass(frozen=True)

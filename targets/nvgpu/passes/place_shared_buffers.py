@@ -21,9 +21,9 @@ from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.nvgpu.description import H100
+from xtc_targets.nvgpu.passes._buffer_bytes import bytes_of
 from xtc_targets.nvgpu.passes._kernels import SHARED, SHARED_BYTES, SHARED_SYMBOL, kernels
 from xtc_targets.nvgpu.passes._shared import declare_shared
-from xtc_targets.nvgpu.passes._sizes import bytes_of
 
 _ALIGNMENT = 128  # bytes: a row of all banks; no access needs more
 

@@ -11,8 +11,8 @@ from xtc.ir.mlir import InsertionPoint, Operation, all_operations, memref
 from xtc.ir.partition import symbol_of
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
+from xtc_targets.nvgpu.passes._buffer_bytes import bytes_of
 from xtc_targets.nvgpu.passes._kernels import kernels
-from xtc_targets.nvgpu.passes._sizes import bytes_of
 
 
 @dataclass(frozen=True)

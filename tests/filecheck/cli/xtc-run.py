@@ -53,5 +53,5 @@ session(
     # CHECK: xtc-run: error: rtol is -1
     "xtc-run product.py --measure --counters cycle",
     # CHECK:      xtc-run: error: unknown counter 'cycle'
-    # CHECK-NEXT:   hint: did you mean 'cycles'?
+    # CHECK:        hint: did you mean 'cycles'?
 )

@@ -169,7 +169,16 @@ def initializers(graph: onnx.GraphProto) -> dict[str, Value]:
     """The constants of a graph by name."""
     if graph.sparse_initializer:
         raise Unsupported("sparse constants")
-    return {entry.name: onnx.numpy_helper.to_array(entry) for entry in graph.initializer}
+    return {entry.name: _array(entry) for entry in graph.initializer}
+
+
+def _array(entry: onnx.TensorProto) -> Array:
+    try:
+        array: Array = onnx.numpy_helper.to_array(entry)
+    except Exception as error:  # of many kinds, where sizes, type and data do not fit
+        why = f"{type(error).__name__}: {error}"[:200]
+        raise Unsupported(f"the constant '{entry.name}', which cannot be read: {why}") from None
+    return array
 
 
 def domain_of(node: onnx.NodeProto) -> str:

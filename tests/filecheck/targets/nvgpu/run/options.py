@@ -15,6 +15,6 @@ with O.graph(name="features") as graph:
 
 # CHECK: check Y: all 256 elements agree
 
-# ARCH: arch='sm_75' is not one of sm_80, sm_90a
+# ARCH: arch='sm_75' is not one of sm_80, sm_86, sm_89, sm_90a
 # THREADS: block_threads=2048 is not a whole number from 1 to 1024
 # CUBINS: cubins=('sm_80',) is not for platform 'sim'

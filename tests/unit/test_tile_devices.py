@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tile kernels run, on which arrays, and what they say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.unit.nvgpu_code import needs_ptxas
+from tests.unit.tile_kernels import Attention, Shapes, VectorAdd
+from xtc import tile
+from xtc.core.errors import UserError
+from xtc.tile import float16, float32
+from xtc.tile.config import tile_target
+from xtc_targets.null.device import NullDevice
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def device() -> Iterator[NvgpuDevice]:
+    with NvgpuDevice(NvgpuOptions(arch="sm_80")) as opened:
+        yield opened
+
+
+def test_the_target_is_found_by_what_it_offers() -> None:
+    assert tile_target().name == "nvgpu"
+
+
+def test_device_arrays_are_used_where_they_are(device: NvgpuDevice) -> None:
+    x, y = np.arange(700, dtype=np.float32), np.ones(700, np.float32)
+    arrays = [device.array(x), device.array(y), device.zeros(700, "float32")]
+    program = VectorAdd()
+    program(700, *arrays)
+    before = device.counters()["nvgpu.LAUNCHES"]
+    program(700, *arrays)
+    assert device.counters()["nvgpu.LAUNCHES"] == before + 1
+    np.testing.assert_array_equal(arrays[2].numpy(), x + y)
+    assert "sm_80" in program.compile(700, *arrays).ptx
+
+
+def test_a_device_that_was_opened_again_gets_the_code_again(device: NvgpuDevice) -> None:
+    x = np.ones(10, np.float32)
+    z = np.zeros_like(x)
+    program = VectorAdd()
+    tile.use_device(device)
+    try:
+        program(10, x, x, z)
+        device.close()
+        device.init_device()
+        z[:] = 0
+        program(10, x, x, z)
+    finally:
+        tile.use_device(None)
+    np.testing.assert_array_equal(z, x + x)
+
+
+def test_nothing_stays_in_the_memory_of_a_device(device: NvgpuDevice) -> None:
+    x = np.ones(10, np.float32)
+    tile.use_device(device)
+    try:
+        VectorAdd()(10, x, x, np.zeros_like(x))
+    finally:
+        tile.use_device(None)
+    assert device.memory_info()[0] == 0
+
+
+def test_a_device_without_tile_kernels_is_refused() -> None:
+    with NullDevice() as null, pytest.raises(UserError, match="runs no tile kernels"):
+        tile.use_device(null)
+
+
+@needs_ptxas
+def test_resources_and_layouts_need_no_gpu() -> None:
+    kernel = Attention().compile(100, 64, 0.125, None, None, None, None)
+    needs = kernel.resources
+    assert needs.spilled_bytes == 0
+    assert needs.shared_bytes == kernel.shared_bytes == 16384
+    assert 1 <= needs.blocks <= 16
+    assert "HMMA.16816.F32" in kernel.sass
+    assert "LDSM" in kernel.sass
+    assert any(text.startswith("shape(64,64)") and "    0.0" in text for text in kernel.layouts)
+
+
+class Tuned(tile.Script):
+    def __init__(self, size: int, warps: int) -> None:
+        super().__init__()
+        self.size, self.warps = size, warps
+
+    def __call__(self, x_ptr: ~float32):
+        self.attrs.blocks = 1
+        self.attrs.warps = self.warps
+        s = self.shared_tensor(dtype=float32, shape=[self.size, 1024])
+        x = self.global_view(x_ptr, dtype=float32, shape=[self.size, 1024])
+        self.copy_async(x, s, offsets=[0, 0])
+
+
+def test_a_schedule_that_does_not_fit_is_listed_with_its_cause() -> None:
+    kernel = tile.autotune("size", [16, 64])(tile.autotune("warps", [4, 3])(Tuned))
+    ranked = kernel().candidates(None)
+    assert [isinstance(cost, float) for _, cost in ranked] == [True, False, False, False]
+    assert dict(ranked[0][0][1]) == {"size": 16, "warps": 4}
+    causes = sorted(str(cost) for _, cost in ranked[1:])
+    assert "262144 bytes of shared memory" in "\n".join(causes)
+    assert "attrs.warps = 3" in "\n".join(causes)
+
+
+def test_the_layouts_of_the_language_are_those_of_the_code() -> None:
+    assert tile.float16 is float16
+    assert "tile.transpose" in Shapes().compile(None, None).ir()
+
+
+@pytest.mark.parametrize("name", ["int4", "uint3", "float8_e4m3", "float6_e3m2", "tf32"])
+def test_types_that_are_absent_are_refused_by_name(name: str) -> None:
+    with pytest.raises(UserError, match=f"the type '{name}' is not supported"):
+        getattr(tile, name)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each kind of race that the interpreter finds, and what it does not take for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit import tile_races
+from xtc.core.errors import UserError
+from xtc.tile import cdiv
+from xtc.tile.interpreter.report import RaceError
+
+
+def line_of(text: str) -> int:
+    """The line of the kernels' file with this mark."""
+    lines = open(tile_races.__file__).read().splitlines()  # noqa: PTH123, SIM115
+    (found,) = [number for number, line in enumerate(lines, 1) if f"# {text}" in line]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "first", "second"),
+    [
+        (tile_races.Unwritten, "undefined", "", "unwritten"),
+        (tile_races.TwoStores, "missing sync", "two 1", "two 2"),
+        (tile_races.Refilled, "missing sync", "refilled 1", "refilled 2"),
+        (tile_races.TwoCopies, "read before wait", "copies 1", "copies 2"),
+        (tile_races.GroupTooEarly, "read before wait", "group 1", "group 2"),
+        (tile_races.FreedInFlight, "read before wait", "flight 1", "flight 2"),
+        (tile_races.FreedWhileRead, "freed while used", "freed 1", "freed 2"),
+        (tile_races.AllBlocks, "two blocks", "blocks", "blocks"),
+        (tile_races.GlobalExchange, "missing sync", "exchange 1", "exchange 2"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_race_names_both_lines(kernel: Any, kind: str, first: str, second: str) -> None:
+    x = np.arange(1024, dtype=np.float32)
+    with pytest.raises(RaceError) as caught:
+        kernel().check(1024, x)
+    assert caught.value.kind == kind
+    assert int(caught.value.second.split(":")[1]) == line_of(second)
+    assert bool(caught.value.first) == bool(first)
+    if first:
+        assert int(caught.value.first.split(":")[1]) == line_of(first)
+    assert caught.value.hints
+
+
+@pytest.mark.parametrize("kernel", [tile_races.InPlace, tile_races.SameElements])
+def test_what_the_same_threads_do_is_no_race(kernel: Any) -> None:
+    x = np.arange(1000, dtype=np.float32)
+    report = kernel().check(1000, x)
+    assert report.blocks == cdiv(1000, 128)
+    assert "no race in 8 blocks" in str(report)
+
+
+def test_a_tensor_larger_than_its_array_is_a_mistake() -> None:
+    with pytest.raises(UserError, match="larger than the array") as caught:
+        tile_races.InPlace().check(1001, np.zeros(1000, np.float32))
+    assert "the array has 1000 elements" in str(caught.value)
+
+
+def test_what_is_assumed_must_hold() -> None:
+    with pytest.raises(UserError, match="does not hold"):
+        tile_races.Assumes().check(6, np.zeros(6, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1.5, np.zeros(8, np.float32)), "'n' is a int32, not 1.5"),
+        ((2**40, np.zeros(8, np.float32)), "does not fit in int32"),
+        ((8, np.zeros(8, np.float64)), "has elements of float64, and the kernel takes float32"),
+        ((8, np.zeros((8, 2), np.float32)[:, 0]), "is not contiguous"),
+        ((8, [1, 2]), "is an array, not"),
+        ((8,), "needs 'x_ptr'"),
+        ((8, np.zeros(8, np.float32), 3), "takes 2 arguments, not 3"),
+    ],
+)
+def test_arguments_are_checked(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        tile_races.InPlace()(*arguments)
+
+
+def test_an_array_that_is_read_only_is_not_written() -> None:
+    x = np.zeros(128, np.float32)
+    x.flags.writeable = False
+    with pytest.raises(UserError, match="read-only"):
+        tile_races.InPlace()(128, x)
+
+
+def test_an_empty_grid_does_nothing() -> None:
+    tile_races.InPlace()(0, np.zeros(1, np.float32))

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels with a race each; marks name the lines."""
+
+from __future__ import annotations
+
+from xtc import tile
+from xtc.tile import float32, int32
+
+
+class Base(tile.Script):
+    def begin(self, n, x_ptr):
+        self.attrs.blocks = self.utils.cdiv(n, 128)
+        self.attrs.warps = 1
+        return self.global_view(x_ptr, dtype=float32, shape=[n]), 128 * self.blockIdx.x
+
+    def shared(self):
+        return self.shared_tensor(dtype=float32, shape=[128])
+
+    def values(self):
+        return self.register_tensor(dtype=float32, shape=[128], init=1.0)
+
+
+class Unwritten(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        self.store_global(x, self.load_shared(self.shared()), offsets=[at])  # unwritten
+
+
+class TwoStores(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        self.begin(n, x_ptr)
+        s = self.shared()
+        self.store_shared(s, self.values())  # two 1
+        self.store_shared(s, self.values() + 1)  # two 2
+
+
+class Refilled(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        s = self.shared()
+        self.store_shared(s, self.values())
+        self.sync()
+        self.store_global(x, self.load_shared(s), offsets=[at])  # refilled 1
+        self.store_shared(s, self.values())  # refilled 2
+
+
+class TwoCopies(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        s = self.shared()
+        self.copy_async(x, s, offsets=[at])  # copies 1
+        self.copy_async(x, s, offsets=[at])  # copies 2
+
+
+class GroupTooEarly(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        s, t = self.shared(), self.shared()
+        self.copy_async(x, s, offsets=[at])
+        self.copy_async_commit_group()
+        self.copy_async(x, t, offsets=[at])  # group 1
+        self.copy_async_commit_group()
+        self.copy_async_wait_group(1)
+        self.sync()
+        self.store_shared(s, self.load_shared(t))  # group 2
+
+
+class FreedInFlight(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        s = self.shared()
+        self.copy_async(x, s, offsets=[at])  # flight 1
+        self.free_shared(s)  # flight 2
+
+
+class FreedWhileRead(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        s = self.shared()
+        self.store_shared(s, self.values())
+        self.sync()
+        self.store_global(x, self.load_shared(s), offsets=[at])  # freed 1
+        self.free_shared(s)
+        t = self.shared()
+        self.store_shared(t, self.values())  # freed 2
+
+
+class AllBlocks(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, _ = self.begin(n, x_ptr)
+        self.store_global(x, self.values(), offsets=[0])  # blocks
+
+
+class GlobalExchange(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        self.store_global(x, self.values(), offsets=[at])  # exchange 1
+        self.load_global(x, offsets=[at + 1], shape=[64])  # exchange 2
+
+
+class InPlace(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        self.store_global(x, self.load_global(x, offsets=[at], shape=[128]) * 2, offsets=[at])
+
+
+class SameElements(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        x, at = self.begin(n, x_ptr)
+        t = self.load_global(x, offsets=[at], shape=[128])
+        self.store_global(x, t, offsets=[at])
+        self.store_global(x, t + 1, offsets=[at])
+
+
+class Assumes(Base):
+    def __call__(self, n: int32, x_ptr: ~float32):
+        self.assume(n % 4 == 0)
+        x, at = self.begin(n, x_ptr)
+        self.store_global(x, self.values(), offsets=[at])
