@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +97,16 @@ def test_tune_takes_a_file(file: Path, capsys: pytest.CaptureFixture[str]) -> No
     arguments = [str(file), *SIZES, "--trials", "1", "--jobs", "1", "-q", "--db", str(database)]
     assert tune_command.run(arguments) == 0
     assert "x default" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_page_run(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "models.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks))
+    words = [sys.executable, str(program)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "(3, 10)" in done.stdout
+    assert done.stdout.endswith("[1. 1. 1. 1. 1. 1. 1. 1.]\n")
