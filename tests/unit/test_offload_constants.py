@@ -88,3 +88,13 @@ def test_views_of_a_tensor_are_sent_once() -> None:
             with counted(device, launches=1, bytes_to_device=256, bytes_from_device=64):
                 module(A.ravel())
             module.check()
+
+
+def test_a_weight_that_the_host_packs_is_on_a_device_too() -> None:
+    x = O.tensor((8, 300), name="X")
+    w = O.tensor((1100, 300), name="W", const=np.ones((1100, 300), np.float32))
+    with NullDevice() as device:
+        with O.graph(name="packed") as gb:
+            O.outputs(*[O.matmul(x, w, transpose_b=True, device=at) for at in (None, device)])
+        with xtc.compile(gb.graph) as module:
+            module.check()

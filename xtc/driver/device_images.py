@@ -14,6 +14,7 @@ from xtc.interfaces.artifact import Argument
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol
 from xtc.ir import attributes
+from xtc.ir.packed_constants import packed_origins
 from xtc.ir.partition import device_module, symbol_of, top_level
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def build_devices(
         Kernel(device, kernel_symbol(name), tuple(types))
         for device, name, *types in _texts(module, attributes.KERNELS)
     )
-    moved = {resident.symbol for resident in residents} - _symbols(module)
+    read_here = _symbols(module) | packed_origins(module)
+    moved = {resident.symbol for resident in residents} - read_here
     constants = {name: data for name, data in request.constants.items() if name not in moved}
     arguments = _with_shards(module, request)
     offload = Offload(images, kernels, residents)

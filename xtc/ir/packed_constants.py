@@ -49,6 +49,15 @@ def packed_constants(module: Operation, constants: Mapping[str, Content]) -> Map
     return _Packed(left, views)
 
 
+def packed_origins(module: Operation) -> set[str]:
+    """The symbols of the constants that packed ones of the module are copies of."""
+    from xtc.ir.mlir import FlatSymbolRefAttr
+
+    if PACKED not in module.attributes:
+        return set()
+    return {FlatSymbolRefAttr(entry.attr[0]).value for entry in module.attributes[PACKED]}
+
+
 @dataclass(frozen=True)
 class _View:
     """The elements of a strided view of a constant, sizes and strides in elements."""
