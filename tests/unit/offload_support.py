@@ -26,10 +26,22 @@ def product(device: object, *, weight: bool = False, a_device: object = None) ->
     return gb.graph
 
 
+_COUNTERS = {
+    "launches": "null.LAUNCHES",
+    "bytes_to_device": "null.H2D_BYTES",
+    "bytes_from_device": "null.D2H_BYTES",
+    "bytes_within_device": "null.D2D_BYTES",
+}
+
+
 @contextmanager
 def counted(device: NullDevice, **expected: int) -> Iterator[None]:
-    """What `device` counts in the block is `expected`; what is not named there is 0."""
+    """What `device` counts in the block is `expected`; what is not named there is 0.
+
+    Names are those of `_COUNTERS`, or the counters themselves.
+    """
     before = device.counters()
     yield
     counts = {name: int(count - before[name]) for name, count in device.counters().items()}
-    assert counts == {**dict.fromkeys(counts, 0), **expected}
+    named = {_COUNTERS.get(name, name): count for name, count in expected.items()}
+    assert counts == {**dict.fromkeys(counts, 0), **named}

@@ -66,7 +66,7 @@ class TestBorder:
         self, device: NullDevice
     ) -> None:
         with xtc.compile(product(None), device) as module:
-            moved = {"bytes_to_device": A_BYTES + B_BYTES, "bytes_from_device": C_BYTES}
+            moved = {"null.H2D_BYTES": A_BYTES + B_BYTES, "null.D2H_BYTES": C_BYTES}
             with counted(device, launches=1, **moved):
                 c = module(A, B)
             np.testing.assert_allclose(c, A @ B)
@@ -147,7 +147,7 @@ class TestWeights:
 
     def test_those_of_a_graph_that_places_nothing_too(self, device: NullDevice) -> None:
         with xtc.compile(product(None, weight=True), device) as module:
-            moved = {"bytes_to_device": A_BYTES, "bytes_from_device": C_BYTES}
+            moved = {"null.H2D_BYTES": A_BYTES, "null.D2H_BYTES": C_BYTES}
             with counted(device, launches=1, **moved):
                 module(A)
 
@@ -187,11 +187,11 @@ class TestResults:
 
     def test_a_measured_call_copies_only_what_a_call_copies(self, device: NullDevice) -> None:
         with xtc.compile(product(device), device) as module:
-            lent = {"bytes_to_device": B_BYTES, "bytes_from_device": C_BYTES}
-            before = device.counters()["launches"]
-            with counted(device, launches=4, **{**lent, "bytes_to_device": B_BYTES + 4 * A_BYTES}):
+            lent = {"null.H2D_BYTES": B_BYTES, "null.D2H_BYTES": C_BYTES}
+            before = device.counters()["null.LAUNCHES"]
+            with counted(device, launches=4, **{**lent, "null.H2D_BYTES": B_BYTES + 4 * A_BYTES}):
                 module.measure(A, B, repeat=3, number=1)
-            assert device.counters()["launches"] - before == 4
+            assert device.counters()["null.LAUNCHES"] - before == 4
 
 
 def test_the_simulated_mppa_moves_the_same_bytes() -> None:

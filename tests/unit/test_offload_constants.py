@@ -35,8 +35,8 @@ def _check(graph: Graph, *devices: NullDevice) -> None:
             results = module(A)
             for device, then in zip(devices, before, strict=True):
                 now = device.counters()
-                assert now["bytes_to_device"] - then["bytes_to_device"] == X_BYTES
-                assert now["bytes_from_device"] - then["bytes_from_device"] == Y_BYTES
+                assert now["null.H2D_BYTES"] - then["null.H2D_BYTES"] == X_BYTES
+                assert now["null.D2H_BYTES"] - then["null.D2H_BYTES"] == Y_BYTES
         results = results if isinstance(results, tuple) else (results,)
         for result in results:
             assert np.allclose(np.asarray(result), A @ W, rtol=1e-4)

@@ -41,7 +41,7 @@ def moved(device: NullDevice, call: object) -> tuple[int, int]:
     before = device.counters()
     call()  # type: ignore[operator]
     after = device.counters()
-    names = ("bytes_to_device", "bytes_from_device")
+    names = ("null.H2D_BYTES", "null.D2H_BYTES")
     to, back = (int(after[name] - before[name]) for name in names)
     return to, back
 
@@ -51,7 +51,7 @@ def test_elementwise_kernels_share_their_rows(device: NullDevice) -> None:
         module.check()
         # Each row goes to one memory; the result is gathered from all.
         assert moved(device, lambda: module(X).numpy()) == (112, 112)
-        assert device.counters()["launches"] % MEMORIES == 0
+        assert device.counters()["null.LAUNCHES"] % MEMORIES == 0
         assert "xtc.shards = 3" in module.ir("offloaded")
     assert device.memory_info()[0] == 0
 

@@ -38,11 +38,22 @@ def bind_arguments(
     names = [argument.name for argument in manifest.inputs]
     given = match_names(f"'{manifest.entry}'", names, args, arrays)
     return [
-        read_array(given[argument.name], argument)
+        read_array(_on_the_host(given[argument.name], argument), argument)
         if argument.device is None
         else read_device_array(given[argument.name], argument, devices)
         for argument in manifest.inputs
     ]
+
+
+def _on_the_host(value: Any, argument: Argument) -> Any:
+    """`value` unless that is an array on a device, which every call would have to copy."""
+    if not isinstance(value, DeviceArray):
+        return value
+    raise UserError(
+        f"'{argument.name}' lives on the host, and {value!r} does not",
+        notes=["every call would copy it from there"],
+        hints=["copy it once: that.numpy(); or let the graph's tensor live there: device="],
+    )
 
 
 def read_array(value: Any, argument: Argument) -> Array:

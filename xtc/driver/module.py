@@ -157,7 +157,7 @@ class Module:
         """Compare with the graph's NumPy meaning in float64, on the arrays given or on samples.
 
         Where samples reach long sums of floats, a second run is on samples of one sign: only a sum
-        that grows shows what its order loses. Kernels on simulators run once more in a random
+        that grows shows what its order loses. Kernels of one simulator run once more in a random
         order, with late transfers and a watch for races. Returns one comparison per output, of the
         first run, and per state for what it is afterwards; the module's own states are not
         touched. Raises MismatchError naming the worst element, and DeviceFault.
@@ -183,9 +183,9 @@ class Module:
 
     @contextmanager
     def _disturbed(self) -> Iterator[list[Module]]:
-        """This module on simulators that are as unkind as they may be; none without simulators."""
+        """This module on a simulator that is as unkind as it may be; none for several devices."""
         found = {name: device.disturbed() for name, device in self.devices.items()}
-        if not any(found.values()):
+        if len(found) != 1 or not any(found.values()):
             yield []
             return
         with ExitStack() as resources:

@@ -10,8 +10,8 @@
 
 enum { LAUNCHES, TO_DEVICE, FROM_DEVICE, WITHIN, COUNTERS };
 
-static const char *const counter_names[COUNTERS] = {"launches", "bytes_to_device",
-                                                    "bytes_from_device", "bytes_within_device"};
+static const char *const counter_names[COUNTERS] = {"null.LAUNCHES", "null.H2D_BYTES",
+                                                    "null.D2H_BYTES", "null.D2D_BYTES"};
 
 typedef struct {
     uint64_t nbytes; // of this structure

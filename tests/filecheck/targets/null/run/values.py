@@ -21,10 +21,10 @@ if __name__ == "__main__":
         for name, count in device.counters().items():
             print(name, int(count))
 # CHECK:      <device array 2x2xfloat32 on null0> {{\[\[}}7.0, 10.0], [15.0, 22.0]]
-# CHECK-NEXT: launches 1
-# CHECK-NEXT: bytes_to_device 16
-# CHECK-NEXT: bytes_from_device 16
-# CHECK-NEXT: bytes_within_device 0
+# CHECK-NEXT: null.LAUNCHES 1
+# CHECK-NEXT: null.H2D_BYTES 16
+# CHECK-NEXT: null.D2H_BYTES 16
+# CHECK-NEXT: null.D2D_BYTES 0
 
 # RIGHT: check Y: all 4 elements agree
 
