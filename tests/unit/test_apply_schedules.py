@@ -52,7 +52,8 @@ def expected_trace(plan: Plan) -> Counter[str]:
             counts["scalar" if node.vector == 0 else "vector"] += 1
         elif isinstance(node, Loops):
             counts["buffers"] += sum(len(loop.pack) + loop.buffer for loop in node.loops)
-            if not node.runs_once or any(loop.fuse for loop in node.loops):
+            is_written = not node.runs_once or node.partial
+            if is_written or any(loop.fuse for loop in node.loops):
                 counts.update(f"./{loop.name}" for loop in node.loops)
                 counts["unrolled"] += sum(
                     1 for loop in node.loops if loop.unroll and node.trips(loop) > 1

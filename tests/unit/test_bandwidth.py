@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import xtc_targets.host as host
 from xtc.core.errors import UserError
 from xtc_targets.host import TARGET, bandwidth, device, peak
 from xtc_targets.host.bandwidth import STEP, loaded_sum, memory_bandwidth
@@ -33,7 +34,8 @@ def test_a_runtime_without_code_has_the_threads_of_its_options(
     monkeypatch.setattr(bandwidth, "memory_bandwidth", lambda threads: 10.0 * threads)
     monkeypatch.setattr(peak, "peak_flops", lambda dtype, threads: 100.0 * threads)
     monkeypatch.setattr(device, "usable_cores", lambda: 3)
-    for given, cores in ((None, 1), (2, 2), (8, 3)):
+    monkeypatch.setattr(host, "threads_to_use", lambda _: 3)
+    for given, cores in ((None, 3), (2, 2), (8, 3)):
         with TARGET.runtime(TARGET.options(threads=given)) as runtime:
             assert runtime.memory_bandwidth() == 10.0 * cores
             assert runtime.peak_flops("float32") == 100.0 * cores

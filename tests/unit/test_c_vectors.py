@@ -37,8 +37,9 @@ def vectors(dtype: str) -> tuple[Graph, dict[str, Any]]:
             O.transpose(x, name="transposed"),
         ]
         O.outputs(*tensors)
-    schedule = dict.fromkeys(("masked", "tail", "broadcast", "transposed"), ROWS)
-    return gb.graph, {**schedule, "strided": COLUMNS}
+    schedule = dict.fromkeys(("masked", "tail", "broadcast"), ROWS)
+    both = {"i": "vectorize", "j": "vectorize"}
+    return gb.graph, {**schedule, "strided": COLUMNS, "transposed": both}
 
 
 def sums(dtype: str) -> tuple[Graph, dict[str, Any]]:

@@ -22,7 +22,7 @@ COPY, COMMIT, WAIT = (
     f"nvvm.cp.async.{name}" for name in ("shared.global", "commit.group", "wait.group")
 )
 LOAD, MMA = "nvvm.ldmatrix", "nvvm.mma.sync"
-NUMBERS = {BARRIER: 3, COPY: 12, COMMIT: 3, WAIT: 2, LOAD: 10, MMA: 8}
+NUMBERS = {BARRIER: 4, COPY: 12, COMMIT: 3, WAIT: 2, LOAD: 10, MMA: 8}
 """How many of each there are in the kernel with the smallest tiles: before, in and after a loop."""
 
 SHAPE = Shape(64, 64, 6 * 64)

@@ -68,6 +68,11 @@ def test_nonsense_of_a_file(written: Callable[[Any], Operator]) -> None:
             op.infer(*operands)
 
 
+def _pad(x: Any, value: Any) -> Any:
+    """Of a mapping, the borders of some dimensions: of none, where it is empty."""
+    return O.pad(x, value)
+
+
 @pytest.mark.parametrize(
     "write",
     [
@@ -78,7 +83,7 @@ def test_nonsense_of_a_file(written: Callable[[Any], Operator]) -> None:
         lambda x, value: O.conv2d(x, x, groups=value),
         lambda x, value: O.max_pool2d(x, value),
         lambda x, value: O.avg_pool2d(x, 2, stride=(value, 1)),
-        lambda x, value: O.pad(x, value),
+        _pad,
         lambda x, value: O.pad(x, (0, value, 0, 0)),
         lambda x, value: O.pad(x, (0, 0, 0, 0), value=(value,)),
         lambda x, value: O.unpad(x, (0, value, 0, 0)),
@@ -92,6 +97,8 @@ def test_nonsense_of_a_file(written: Callable[[Any], Operator]) -> None:
 def test_nonsense_of_a_user(write: Callable[[Any, Any], Any]) -> None:
     x = O.tensor((4, 4, 4, 4), name="x")
     for value in NONSENSE:
+        if value == {} and write is _pad:
+            continue
         with pytest.raises(UserError) as caught, O.graph():
             write(x, value)
         assert "test_ops_window_nonsense.py" in str(caught.value)

@@ -5,8 +5,9 @@
 import xtc.ops as O
 
 x = O.tensor((4, 2), "int8", name="x")
-with O.graph(name="dequantize_graph") as graph:
+with O.graph(name="dequantize_graph") as gb:
     O.dequantize(x, 0.5, zero_point=3, name="y")
+graph = gb.graph
 
 # CHECK: linalg.generic {{.*}}__xtc_id_y_
 # CHECK: %[[WIDE:.*]] = arith.extsi {{.*}} : i8 to i32

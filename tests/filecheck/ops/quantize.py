@@ -5,8 +5,9 @@
 import xtc.ops as O
 
 x = O.tensor((4, 2), name="x")
-with O.graph(name="quantize_graph") as graph:
+with O.graph(name="quantize_graph") as gb:
     O.quantize(x, 0.5, zero_point=3, name="y")
+graph = gb.graph
 
 # CHECK: linalg.generic {{.*}}__xtc_id_y_
 # CHECK: %[[REAL:.*]] = arith.divf

@@ -5,8 +5,9 @@
 import xtc.ops as O
 
 x = O.tensor((4, 2), "int32", name="x")
-with O.graph(name="requantize_graph") as graph:
+with O.graph(name="requantize_graph") as gb:
     O.requantize(x, [0.5, 0.25], zero_point=3, name="y")
+graph = gb.graph
 
 # CHECK: linalg.generic {{.*}}__xtc_id_y_
 # CHECK: %[[PRODUCT:.*]] = arith.muli {{.*}} : i64
