@@ -82,7 +82,7 @@ class Module:
         self._resources = resources.pop_all()
         self._calls = InFlightCalls(f"module '{self.name}'")
         self.state = States(artifact.manifest, compilation.initial_states() if compilation else {})
-        self._turns = RLock()  # one call at a time updates states
+        self._states_in_use = RLock()  # one call at a time updates states
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ class Module:
         """
         self._calls.require_open()
         if self.state:
-            with self._turns:
+            with self._states_in_use:
                 return self._call(args, out, self._with_states(arrays))
         return self._call(args, out, arrays)
 
