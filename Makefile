@@ -55,8 +55,9 @@ links: $(LINKS) ## make the links by which type checkers find the packages
 .types/xtc_targets:
 	@mkdir -p .types && ln -sfn ../targets $@
 
-demo: $(READY) ## compile, run and check a small network that reads handwritten digits
+demo: $(READY) ## networks that read handwritten digits on every target, and text in a picture
 	@$(PY) -m examples.digits.demo $(ARGS)
+	@$(PY) -m examples.text.demo
 
 demo-text: $(READY) ## read text in a picture by three networks from ONNX files, beside ONNX Runtime
 	@$(PY) -m examples.text.demo $(ARGS)
