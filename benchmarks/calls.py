@@ -2,7 +2,7 @@
 """Calls as a server makes them: after pauses, and beside a neighbour that keeps a core busy.
 
 `make bench-calls`. Threads that wait for work may have gone to sleep in a pause, and a neighbour
-may run on the core where they wake. Each library runs in a process of its own, all of them in
+may run on the core where they wake. Each library runs in a separate process, all of them in
 turns; a row is the median of its calls after pauses of that length.
 """
 

@@ -80,7 +80,7 @@ def compile_once(graph: xtc.Graph, phases: dict[str, list[float]], **options: ob
 
 
 def process(code: str) -> Callable[[], None]:
-    """Run Python code in a process of its own."""
+    """Run Python code in a separate process."""
 
     def run() -> None:
         subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

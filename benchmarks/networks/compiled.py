@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks compiled cold, each in a process of its own: time, memory, and what is left behind."""
+"""Networks compiled cold, each in a separate process: time, memory, and what is left behind."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compile_network(name: str, *, small: bool = False) -> dict[str, float]:
 
 
 def compile_cold(names: Iterable[str]) -> dict[str, dict[str, float]]:
-    """What `compile_network` says of each, from processes of their own."""
+    """What `compile_network` says of each, from separate processes."""
     found = {}
     for name in names:
         code = f"import benchmarks.networks.compiled as c; print(c.json_of({name!r}))"

@@ -15,7 +15,7 @@ static inline uint32_t argument(int argc, char **argv, int index, uint32_t other
     return argc > index ? (uint32_t)strtoul(argv[index], NULL, 10) : otherwise;
 }
 
-/* A generator of its own: the same inputs with every C library. */
+/* A private generator: the same inputs with every C library. */
 static uint64_t support_state = 1;
 
 static inline uint32_t next_random(void)

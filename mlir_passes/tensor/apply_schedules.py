@@ -79,7 +79,7 @@ class ApplySchedules(Pass):
         levels: how many levels of parallel loops the machine has. Where a nest has two, the outer
             ones are mapped to `#gpu.block`, the inner ones to `#gpu.thread`.
         space: the memory space of packed tiles; None where it is that of the arguments.
-        calls: whether what runs the loops can call functions of the user's.
+        calls: whether what runs the loops can call external functions.
     """
 
     name: ClassVar[str] = "apply-schedules"

@@ -157,7 +157,7 @@ class _Cluster:
         """Read constants as tensors where no other operand says how far a loop goes.
 
         Returns whether operands then say it of all loops. A gather, which reads elements at places
-        of its own choice, says it by its result alone, and that would be gone.
+        that its operands choose, says it by its result alone, and that would be gone.
         """
         rows = [*(row for _, row in self.leaves), self.root.indices[self.root.destination]]
         unknown = set(range(len(self.root.extents))) - {index.loop for row in rows for index in row}

@@ -123,7 +123,7 @@ def board_names() -> list[str]:
 
 
 def board_named(name: str) -> BoardDescription:
-    """A board by the name of its file, or one in a YAML file of the user's.
+    """A board by the name of its file, or one in the user's YAML file.
 
     Raises UserError for names that no file has, and for files that describe no board.
     """

@@ -36,7 +36,7 @@ KERNELS = "kernels.json"
 STAMPS = "xtc.stamps"
 """The variable with the times, in nanoseconds of the monotonic clock."""
 EXTERNALS = "external_objects"
-"""The key in a manifest's toolchain of how many objects define functions of the user's."""
+"""The key in a manifest's toolchain of how many objects define external functions."""
 
 RELEASE = "xtc.arenas.release"
 """The function of a module that frees the arenas that it keeps."""
@@ -53,8 +53,8 @@ class Code:
         returns_status: whether the entry returns an int, as `Manifest.returns_status` says.
         sources: texts that are kept beside the code, by file name.
         beside: contents by file name of what parallel loops need to run on several threads.
-        externals: objects of functions of the user's, with what calls them.
-        constants: what the constants hold, by symbol; an object of its own defines them.
+        externals: objects of external functions, with what calls them.
+        constants: what the constants hold, by symbol; a separate object defines them.
         arenas: bytes of the arenas of temporary arrays, and the least that any plan needs.
     """
 

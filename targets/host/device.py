@@ -57,7 +57,7 @@ class HostModule:
         self._pool.attach(table(), self.threads)
 
     def watch_functions(self, status: Callable[[], int]) -> None:
-        """Let calls fail where a function of the user's does; `status` looks up where it says."""
+        """Let calls fail where an external function does; `status` looks up where it says."""
         if EXTERNALS in self.artifact.manifest.toolchain:
             self._status = ctypes.c_int32.from_address(status())
 
@@ -129,7 +129,7 @@ def _run(call: Callable[[], int], artifact: Artifact) -> None:
 
 
 def _checked(call: Callable[[], None], status: ctypes.c_int32) -> None:
-    """Call, and raise DeviceFault where a function of the user's returned another status than 0."""
+    """Call, and raise DeviceFault where an external function returned another status than 0."""
     call()
     if status.value:
         value, status.value = status.value, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of the user's as object files: sources, compiled behind their declarations."""
+"""External functions as object files: sources, compiled behind their declarations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LANGUAGES = {".s": "assembler", ".S": "assembler-with-cpp"}
 
 @dataclass(frozen=True)
 class _Function:
-    """A function of the user's as the lowered module describes it.
+    """An external function as the lowered module describes it.
 
     Attributes:
         function: its name.

@@ -17,7 +17,7 @@ DEFINITION = f"""\
 #include <stdint.h>
 {PRELUDE}int32_t {_STATUS} = 0;
 """
-"""The variable, in a file of its own."""
+"""The variable, in a separate file."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class CGenerator:
 
     @property
     def _external_flags(self) -> tuple[str, ...]:
-        """Those for functions of the user's, which say themselves what C they are."""
+        """Those for external functions, which say themselves what C they are."""
         return (f"-O{self.opt_level}", *machine_flags(self.machine, self.cpu, self.features))
 
     @property

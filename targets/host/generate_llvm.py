@@ -67,7 +67,7 @@ class LlvmGenerator:
 
     @property
     def _flags(self) -> tuple[str, ...]:
-        """The C compiler's, for functions of the user's."""
+        """The C compiler's, for external functions."""
         return (f"-O{self.opt_level}", *machine_flags(self.machine, self.cpu, self.features))
 
     def toolchain(self) -> dict[str, str]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from examples.tile.attention import Attention
 from tests.unit.nvgpu_code import needs_ptxas
-from tests.unit.tile_kernels import Attention, Shapes, VectorAdd
+from tests.unit.tile_kernels import Shapes, VectorAdd
 from xtc import tile
 from xtc.core.errors import UserError
 from xtc.tile import float16, float32

@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.unit.tile_kernels import Attention, Control, Copy, Matmul, RowSoftmax, Shapes, VectorAdd
+from examples.tile.attention import Attention
+from tests.unit.tile_kernels import Control, Copy, Matmul, RowSoftmax, Shapes, VectorAdd
 from xtc.tile import bfloat16, float16, float32, float64, int8, int32
 
 pytestmark = pytest.mark.slow

@@ -58,7 +58,7 @@ def build_or_fetch(compilation: Compilation, folder: Path, use_cache: bool) -> B
     """Fill the empty `folder` from the cache, or build there and let the cache keep a copy.
 
     A compilation whose passes somebody looks at is always a real one, and is not kept; nor is one
-    that calls functions of the user's, as nobody knows what files their sources include.
+    that calls external functions, as nobody knows what files their sources include.
     """
     seconds, start = compilation.runner.seconds, time.perf_counter()
     key = None

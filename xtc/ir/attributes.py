@@ -66,13 +66,13 @@ PARTIAL_SUMS = "xtc.partial_sums"
 apply-schedules."""
 
 EXTERNAL = "xtc.external"
-"""On a linalg operation that a function of the user's computes, a dictionary: `function`, `sources`
+"""On a linalg operation that an external function computes, a dictionary: `function`, `sources`
 and `flags` as its schedule says, `loops`: the numbers of the loops whose extents and strides the
 function takes, and `names`: of these loops. Written by apply-schedules, read by
 call-external-functions."""
 
 EXTERNALS = "xtc.externals"
-"""Array of dictionaries on the module, one for each function of the user's: `function`, `sources`,
+"""Array of dictionaries on the module, one for each external function: `function`, `sources`,
 `flags`, `declaration` in C, and `callers`, C functions that call it for tiles of known extents.
 Written by call-external-functions, read by code generation."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a function of the user's may stand for the loops inside one."""
+"""Where an external function may stand for the loops inside one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of the user's that computes a tile, in place of the loops inside one."""
+"""An external function that computes a tile, in place of the loops inside one."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Expressions:
         return self.frames[-1]
 
     def call_function(self, function: FunctionType, arguments: tuple[Any, ...], named: Any) -> Any:
-        """Transcribe a function of the user's where it is called."""
+        """Transcribe an external function where it is called."""
         raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:

@@ -8,24 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xtc.ir.analysis.captures import argument_attributes, captured, redirect
 from xtc.ir.attributes import NODE
-from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
     DictAttr,
-    FunctionType,
-    InsertionPoint,
     Operation,
     StringAttr,
-    TypeAttr,
     all_operations,
-    func,
 )
 from xtc.ir.partition import symbol_of
 from xtc.ir.passes import Pass
 from xtc_passes.local._functions import functions
+from xtc_passes.lower._outlined import outlined
 from xtc_targets.embedded.passes import OPERATOR
 from xtc_targets.embedded.passes._last_node import last_node
 
@@ -125,30 +120,11 @@ def _without_alignment(attributes: DictAttr) -> dict[str, Attribute]:
 def _outline(group: _Group, entry: Operation, node: str) -> None:
     """Move a group to a function before `entry`, and call that in its place."""
     name = f"{symbol_of(entry)}{OPERATOR}{node}"
-    last = group.operations[-1]
-    place = InsertionPoint(last)
     attributes = {
         "passthrough": ArrayAttr.get([StringAttr.get("noinline"), StringAttr.get("nounwind")]),
-        "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
         NODE: StringAttr.get(node),
     }
-    with last.location:
-        marker = call(name, [], ip=place)
-        made, block = function(
-            name, [], private=True, attributes=attributes, ip=InsertionPoint(entry)
-        )
-        for op in group.operations:
-            block.append(op)
-        with InsertionPoint(block):
-            func.return_([])
-        values = captured(made)
-        arguments = [block.add_argument(value.type, last.location) for value in values]
-        with InsertionPoint.at_block_begin(block):
-            redirect(made, values, arguments)
-        types = [value.type for value in values]
-        made.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
-        made.attributes["arg_attrs"] = ArrayAttr.get(
-            [DictAttr.get(_without_alignment(a)) for a in argument_attributes(values)]
-        )
-        call(name, values, ip=InsertionPoint(marker))
-        marker.erase()
+    made, _ = outlined(name, group.operations, entry, attributes)
+    made.attributes["arg_attrs"] = ArrayAttr.get(
+        [DictAttr.get(_without_alignment(DictAttr(a))) for a in made.attributes["arg_attrs"]]
+    )

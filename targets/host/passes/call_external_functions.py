@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call-external-functions: tiles that functions of the user's compute become calls of these."""
+"""call-external-functions: tiles that external functions compute become calls of these."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class CallExternalFunctions(Pass):
 
 @dataclass
 class _Function:
-    """A function of the user's, and what calls it for each form of tile.
+    """An external function, and what calls it for each form of tile.
 
     Attributes:
         signature: of all its calls.

@@ -8,26 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xtc.ir.analysis.captures import argument_attributes, captured, redirect
 from xtc.ir.analysis.node_names import node_of
 from xtc.ir.attributes import DEVICE, NODE, NODE_ID_PREFIX, ON_DEVICE
-from xtc.ir.builders.functions import call, function
 from xtc.ir.mlir import (
-    ArrayAttr,
     Attribute,
     FlatSymbolRefAttr,
-    FunctionType,
-    InsertionPoint,
     MemRefType,
     Operation,
     StringAttr,
-    TypeAttr,
     UnitAttr,
     all_operations,
-    func,
 )
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
+from xtc_passes.lower._outlined import outlined
 
 _COMPUTING = ("linalg.", "scf.for", "memref.copy")
 # What stands between the operations of an operator and touches no memory.
@@ -52,7 +46,7 @@ class OutlineKernels(Pass):
     works on each kind once, and on small functions. Functions for devices stay as they are.
 
     Attributes:
-        at_least: only functions of so many operators are taken apart.
+        at_least: the fewest operators of a function that is taken apart.
     """
 
     name: ClassVar[str] = "outline-kernels"
@@ -151,24 +145,7 @@ def _move(
     name: str, kernel: _Kernel, around: Operation, alignments: Mapping[str, Attribute]
 ) -> tuple[Operation, Operation]:
     """A function with the kernel's operations, and the call in their place."""
-    mark = func.CallOp([], name, [], ip=InsertionPoint(kernel.ops[-1])).operation
-    attributes = {
-        "no_inline": UnitAttr.get(),
-        "llvm.linkage": Attribute.parse("#llvm.linkage<internal>"),
-    }
-    made, block = function(name, [], private=True, attributes=attributes, ip=InsertionPoint(around))
-    for op in kernel.ops:
-        block.append(op)
-    values = captured(made, constants=True)
-    arguments = [block.add_argument(value.type, made.location) for value in values]
-    types = [value.type for value in values]
-    made.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
-    made.attributes["arg_attrs"] = ArrayAttr.get(argument_attributes(values, alignments))
-    with InsertionPoint.at_block_begin(block):
-        redirect(made, values, arguments)
-    with InsertionPoint(block):
-        func.return_([])
-    node = {NODE: StringAttr.get(kernel.node)} if kernel.node else {}
-    caller = call(name, values, attributes=node, ip=InsertionPoint(mark))
-    mark.erase()
+    made, caller = outlined(name, kernel.ops, around, {"no_inline": UnitAttr.get()}, alignments)
+    if kernel.node:
+        caller.attributes[NODE] = StringAttr.get(kernel.node)
     return made, caller

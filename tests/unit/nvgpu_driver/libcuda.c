@@ -322,7 +322,7 @@ static void *open_library(const char *image)
     char name[96];
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    snprintf(name, sizeof name, "/tmp/stand-in-%d-%ld-%ld-%p.so", getpid(), (long)now.tv_sec,
+    snprintf(name, sizeof name, P_tmpdir "/stand-in-%d-%ld-%ld-%p.so", getpid(), (long)now.tv_sec,
              now.tv_nsec, (void *)image);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     if (write(file, image, nbytes) != (ssize_t)nbytes)

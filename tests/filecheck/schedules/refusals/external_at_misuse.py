@@ -3,7 +3,7 @@
 # RUN: not xtc-loop %S/Inputs/external.mlir --run 2>&1 | FileCheck %s --check-prefix=FILE
 # FILE:      'i' of linalg.matmul calls 'f', which is not run: it cannot be told what it would touch
 # FILE-NEXT:   hint: xtc.compile runs graphs whose schedules call functions
-"""A function of the user's stands for plain loops inside one, has a name in C, and sources."""
+"""An external function stands for plain loops inside one, has a name in C, and sources."""
 
 from Inputs.refusal import new, refused, refused_data
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that become the body of a private function, with a call in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xtc.ir.analysis.captures import argument_attributes, captured, redirect
+from xtc.ir.builders.functions import call, function
+from xtc.ir.mlir import (
+    ArrayAttr,
+    Attribute,
+    FunctionType,
+    InsertionPoint,
+    Operation,
+    TypeAttr,
+    func,
+)
+
+
+def outlined(
+    name: str,
+    operations: Sequence[Operation],
+    around: Operation,
+    attributes: Mapping[str, Attribute],
+    alignments: Mapping[str, Attribute] | None = None,
+) -> tuple[Operation, Operation]:
+    """A function before `around` with the operations as its body, and the call in their place.
+
+    Arguments are the buffers and numbers that the operations use. With `alignments`, those of
+    constants by symbol, constants are arguments too; without, they are read in place.
+    """
+    last = operations[-1]
+    with last.location:
+        mark = call(name, [], ip=InsertionPoint(last))
+        linkage = {"llvm.linkage": Attribute.parse("#llvm.linkage<internal>")}
+        made, block = function(
+            name, [], private=True, attributes={**attributes, **linkage}, ip=InsertionPoint(around)
+        )
+        for op in operations:
+            block.append(op)
+        with InsertionPoint(block):
+            func.return_([])
+        values = captured(made, constants=alignments is not None)
+        arguments = [block.add_argument(value.type, last.location) for value in values]
+        with InsertionPoint.at_block_begin(block):
+            redirect(made, values, arguments)
+        types = [value.type for value in values]
+        made.attributes["function_type"] = TypeAttr.get(FunctionType.get(types, []))
+        made.attributes["arg_attrs"] = ArrayAttr.get(argument_attributes(values, alignments or {}))
+        caller = call(name, values, ip=InsertionPoint(mark))
+        mark.erase()
+    return made, caller
