@@ -11,12 +11,12 @@ from typing import ClassVar
 from xtc.ir.analysis.node_names import node_of
 from xtc.ir.attributes import DEVICE, NODE, NODE_ID_PREFIX, ON_DEVICE
 from xtc.ir.mlir import (
+    ArrayAttr,
     Attribute,
     FlatSymbolRefAttr,
     MemRefType,
     Operation,
     StringAttr,
-    UnitAttr,
     all_operations,
 )
 from xtc.ir.pass_options import require_positive
@@ -145,7 +145,9 @@ def _move(
     name: str, kernel: _Kernel, around: Operation, alignments: Mapping[str, Attribute]
 ) -> tuple[Operation, Operation]:
     """A function with the kernel's operations, and the call in their place."""
-    made, caller = outlined(name, kernel.ops, around, {"no_inline": UnitAttr.get()}, alignments)
+    # `no_inline` of func.func does not reach LLVM; a profile needs the calls.
+    attributes = {"passthrough": ArrayAttr.get([StringAttr.get("noinline")])}
+    made, caller = outlined(name, kernel.ops, around, attributes, alignments)
     if kernel.node:
         caller.attributes[NODE] = StringAttr.get(kernel.node)
     return made, caller

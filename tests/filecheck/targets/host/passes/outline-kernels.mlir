@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func private @net.kernel.zero(
 // CHECK-LABEL: func.func private @net.kernel.a(
 // CHECK-SAME: memref<4x8xf32> {llvm.align = 64 : i64, llvm.noalias}
-// CHECK-SAME: no_inline
+// CHECK-SAME: passthrough = ["noinline"]
 // CHECK: linalg.fill
 // CHECK: linalg.matmul
 // CHECK-LABEL: func.func private @net.kernel.c(
