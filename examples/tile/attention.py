@@ -13,7 +13,7 @@ from xtc.tile import float16, float32, int32
 class Attention(tile.Script):
     """A block has rows of queries; probabilities never leave the registers of their warp."""
 
-    def __init__(self, rows=64, columns=32, warps=4):
+    def __init__(self, rows: int = 64, columns: int = 32, warps: int = 4) -> None:
         super().__init__()
         self.rows, self.columns, self.warps = rows, columns, warps
 
