@@ -104,6 +104,7 @@ class BoardDescription:
         flash, ram: the memories that a program gets.
         clock_hz: the core's highest clock.
         flash_wait_states: clocks that a read of flash waits at that clock.
+        flash_line_bytes: that a read of flash gives.
         probe: the name that debug probes have for the machine; "" where none reaches it.
     """
 
@@ -114,6 +115,7 @@ class BoardDescription:
     ram: Region
     clock_hz: int
     flash_wait_states: int
+    flash_line_bytes: int = 8
     probe: str = ""
 
 
@@ -152,7 +154,8 @@ def _read(path: Path) -> BoardDescription:
 
 
 def _board(name: str, data: dict[str, object]) -> BoardDescription:
-    known = {"core", "machine", "flash", "ram", "clock_hz", "flash_wait_states", "probe"}
+    known = {"core", "machine", "flash", "ram", "clock_hz", "flash_wait_states"}
+    known |= {"flash_line_bytes", "probe"}
     for key in data.keys() - known:
         raise ValueError(f"unknown field '{key}'")
     core = str(data["core"])
@@ -166,6 +169,7 @@ def _board(name: str, data: dict[str, object]) -> BoardDescription:
         _region(RAM, data["ram"]),
         _number(data["clock_hz"]),
         _number(data.get("flash_wait_states", 0)),
+        max(1, _number(data.get("flash_line_bytes", 8))),
         str(data.get("probe", "")),
     )
 

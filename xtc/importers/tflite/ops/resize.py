@@ -26,8 +26,8 @@ def _positions(size: int, wanted: int, options: object, *, nearest: bool) -> Arr
     numbers = np.arange(wanted, dtype=np.float32)
     half = np.float32(0.5)
     if not centres:
-        return numbers * scale
-    return (numbers + half) * scale - (np.float32(0) if nearest else half)
+        return np.asarray(numbers * scale)
+    return np.asarray((numbers + half) * scale - (np.float32(0) if nearest else half))
 
 
 @reads("RESIZE_NEAREST_NEIGHBOR")
