@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from xtc.core.errors import ArtifactError
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.memory_map import MemoryMap
+from xtc.system.workspace import private_folder
 from xtc_targets.embedded.build import PLAN
 from xtc_targets.embedded.passes import OPERATOR
 
@@ -22,9 +25,32 @@ def run(argv: Sequence[str]) -> int:
     """Print the tables; returns the exit code. Raises XtcError."""
     parser = argparse.ArgumentParser(prog="xtc embedded size", description=__doc__)
     parser.add_argument(
-        "folder", type=Path, help="what xtc-compile graph.py --target embedded -o FOLDER wrote"
+        "graph", type=Path, help="what xtc-compile takes, or a folder that it wrote with -o"
     )
-    artifact = Artifact.read(parser.parse_args(argv).folder)
+    parser.add_argument("--board", help="whose program of a graph, if not nucleo-l4r5zi")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE")
+    parser.add_argument("--option", "-O", action="append", default=[], metavar="NAME=VALUE")
+    args = parser.parse_args(argv)
+    if args.graph.is_dir():
+        return _report(args.graph)
+    with private_folder("size") as folder:
+        program = Path(folder, "program")
+        status = _compiled(args, program)
+        return status or _report(program)
+
+
+def _compiled(args: argparse.Namespace, folder: Path) -> int:
+    """The exit code of xtc-compile, which says on standard error what does not fit."""
+    options = [*args.option, *([f"board={args.board}"] if args.board else [])]
+    command = [sys.executable, "-m", "xtc.cli.main", "compile", str(args.graph)]
+    command += ["--target", "embedded", "-o", str(folder)]
+    command += [text for option in options for text in ("-O", option)]
+    command += [text for dim in args.dim for text in ("--dim", dim)]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode  # noqa: S603
+
+
+def _report(folder: Path) -> int:
+    artifact = Artifact.read(folder)
     memory = artifact.manifest.memory
     if artifact.manifest.target != "embedded" or memory is None:
         raise ArtifactError("this is no program for a board", where=artifact.folder)
