@@ -302,7 +302,12 @@ def test_a_second_call_reads_nothing_of_the_file(monkeypatch: pytest.MonkeyPatch
     read = xtc.from_onnx(network())
     made: list[Any] = []
     bound = type(read)._bound
-    monkeypatch.setattr(type(read), "_bound", lambda *given: made.append(given) or bound(*given))
+
+    def noted(*given: Any) -> Any:
+        made.append(given)
+        return bound(*given)
+
+    monkeypatch.setattr(type(read), "_bound", noted)
     x = np.ones((2, 3, 8, 8), np.float32)
     with xtc.compile(read) as module:
         first = module(x)
