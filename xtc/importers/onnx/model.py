@@ -29,6 +29,8 @@ from xtc.importers.values import Array, Unsupported, Value, as_tensor
 
 Size = int | str
 MOST_VALUES = 4096  # elements of an input whose value sizes may depend on
+MOST_REMEMBERED = 1024  # choices of sizes and values that are known to be enough for a graph
+_Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes], ...]]
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class OnnxModel:
     _values: tuple[str, ...] = field(default=(), repr=False)
     states: tuple[tuple[ModelInput, str], ...] = ()
     _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
+    # What has given a graph before, so that a call with it converts nothing.
+    _sufficient: set[_Key] = field(default_factory=set, repr=False)
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -239,7 +243,7 @@ class OnnxModel:
         for given in self.inputs:
             self._match(given, arrays[given.name], sizes)
         values = {name: arrays[name] for name in self._values}
-        while True:
+        while (key := _key(sizes, values)) not in self._sufficient:
             try:
                 self._latest = (sizes, values, self._bound(sizes, values))
             except UnsupportedModel as error:
@@ -248,7 +252,10 @@ class OnnxModel:
                 values |= {name: arrays[name] for name in error.needs}
             else:
                 self._values = tuple(values)
-                return sizes, values
+                if len(self._sufficient) >= MOST_REMEMBERED:
+                    self._sufficient.clear()
+                self._sufficient.add(key)
+        return sizes, values
 
     def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
         """Take free sizes from an array. Raises UserError where it is no such input."""
@@ -288,6 +295,10 @@ class UnsupportedModel(UserError):  # noqa: N818  what the user has, not what we
     """
 
     needs: tuple[str, ...] = ()
+
+
+def _key(sizes: Mapping[str, int], values: Mapping[str, Array]) -> _Key:
+    return tuple(sizes.items()), tuple((name, value.tobytes()) for name, value in values.items())
 
 
 def _inputs_behind(problems: list[Problem], known: Mapping[str, Value]) -> tuple[str, ...]:
