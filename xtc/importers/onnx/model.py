@@ -28,9 +28,9 @@ from xtc.importers.onnx.load import opsets
 from xtc.importers.values import Array, Unsupported, Value, as_tensor
 
 Size = int | str
+Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
 MOST_VALUES = 4096  # elements of an input whose value sizes may depend on
-MOST_REMEMBERED = 1024  # choices of sizes and values that are known to be enough for a graph
-_Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes], ...]]
+MOST_MET = 256  # sizes of calls that a model remembers
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,8 @@ class OnnxModel:
     _device: object = field(default=None, repr=False)
     _values: tuple[str, ...] = field(default=(), repr=False)
     states: tuple[tuple[ModelInput, str], ...] = ()
+    _met: dict[Key, None] = field(default_factory=dict, repr=False)
     _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
-    # What has given a graph before, so that a call with it converts nothing.
-    _sufficient: set[_Key] = field(default_factory=set, repr=False)
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -140,10 +139,10 @@ class OnnxModel:
                     f"model '{self.name}' has no free dimension '{name}'",
                     hints=did_you_mean(name, self.symbols),
                 )
-            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
                 raise UserError(
                     f"dimension '{name}' of model '{self.name}' cannot be {size!r}",
-                    notes=["every size is 1 or more"],
+                    notes=["a size is 0 or more"],
                 )
         sizes = {**self.dims, **{name: int(size) for name, size in dims.items()}}
         missing = [name for name in self.symbols if name not in sizes]
@@ -243,7 +242,7 @@ class OnnxModel:
         for given in self.inputs:
             self._match(given, arrays[given.name], sizes)
         values = {name: arrays[name] for name in self._values}
-        while (key := _key(sizes, values)) not in self._sufficient:
+        while _key(sizes, values) not in self._met:
             try:
                 self._latest = (sizes, values, self._bound(sizes, values))
             except UnsupportedModel as error:
@@ -252,10 +251,14 @@ class OnnxModel:
                 values |= {name: arrays[name] for name in error.needs}
             else:
                 self._values = tuple(values)
-                if len(self._sufficient) >= MOST_REMEMBERED:
-                    self._sufficient.clear()
-                self._sufficient.add(key)
+                self._remember(_key(sizes, values))
         return sizes, values
+
+    def _remember(self, key: Key) -> None:
+        """Keep that a graph can be made for a call, so that the next one like it makes none."""
+        self._met[key] = None
+        while len(self._met) > MOST_MET:
+            del self._met[next(iter(self._met))]
 
     def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
         """Take free sizes from an array. Raises UserError where it is no such input."""
@@ -288,6 +291,11 @@ class OnnxModel:
         return f"<xtc model {self.name}({inputs}) -> {', '.join(self.outputs)}>"
 
 
+def _key(sizes: Mapping[str, int], values: Mapping[str, Array]) -> Key:
+    given = ((name, x.tobytes(), x.shape) for name, x in sorted(values.items()))
+    return tuple(sorted(sizes.items())), tuple(given)
+
+
 class UnsupportedModel(UserError):  # noqa: N818  what the user has, not what went wrong
     """Nodes of a model are not supported.
 
@@ -295,10 +303,6 @@ class UnsupportedModel(UserError):  # noqa: N818  what the user has, not what we
     """
 
     needs: tuple[str, ...] = ()
-
-
-def _key(sizes: Mapping[str, int], values: Mapping[str, Array]) -> _Key:
-    return tuple(sizes.items()), tuple((name, value.tobytes()) for name, value in values.items())
 
 
 def _inputs_behind(problems: list[Problem], known: Mapping[str, Value]) -> tuple[str, ...]:
