@@ -14,7 +14,6 @@ onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
 import xtc  # noqa: E402
 from xtc.core.errors import UserError  # noqa: E402
 from xtc.driver.specialised import SpecialisedModule  # noqa: E402
-from xtc.importers.onnx.convert import Converter  # noqa: E402
 
 helper = onnx.helper
 F = onnx.TensorProto.FLOAT
@@ -134,14 +133,6 @@ def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
     np.testing.assert_array_equal(found["y"], [1, 0, 2])
     np.testing.assert_array_equal(found["z"], constants["small"])  # nothing but such numbers
     np.testing.assert_array_equal(found["s"], shift)  # no contraction
-
-
-def test_a_call_with_sizes_seen_before_converts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = xtc.from_onnx(network())
-    arrays = {"x": np.zeros((2, 3, 6, 5), np.float32)}
-    sizes = read.sizes_of(arrays)
-    monkeypatch.setattr(Converter, "graph", None)
-    assert read.sizes_of(arrays) == sizes
 
 
 def test_missing_sizes_are_named() -> None:
