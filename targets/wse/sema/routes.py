@@ -41,7 +41,7 @@ def color_config(value: Value, at: Position) -> ColorConfig:
     for name in _POSITIONS:
         if name not in switches:
             break
-        positions.append(_position(switches[name], first, at))
+        positions.append(_position(switches[name], positions[-1], at))
     current = _int(switches.get("current_switch_pos"), 0)
     if not 0 <= current < len(positions):
         raise CslError(f"a switch of {len(positions)} positions has no {current}", where=at)
@@ -56,13 +56,13 @@ def color_config(value: Value, at: Position) -> ColorConfig:
     )
 
 
-def _position(value: Const, first: tuple[int, int], at: Position) -> tuple[int, int]:
-    """Each position replaces what it gives of the first."""
+def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int, int]:
+    """Each position replaces what it gives of the one before."""
     if value.value == {}:
-        return first
+        return before
     given = fields(value, ("rx", "tx", "invalid"), "a position of a switch", at)
-    rx = _directions(given["rx"], at) if "rx" in given else first[0]
-    tx = _directions(given["tx"], at) if "tx" in given else first[1]
+    rx = _directions(given["rx"], at) if "rx" in given else before[0]
+    tx = _directions(given["tx"], at) if "tx" in given else before[1]
     return rx, tx
 
 
@@ -94,7 +94,7 @@ def _pop(value: Const | None, at: Position) -> int:
 
 
 def _filter(value: Const, at: Position) -> Filter | None:
-    names = ("kind", "min_idx", "max_idx", *_COUNTER)
+    names = ("kind", "min_idx", "max_idx", "fast_mode", *_COUNTER)
     given = fields(value, names, "a filter", at)
     if "kind" not in given:
         return None
