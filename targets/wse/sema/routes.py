@@ -39,7 +39,7 @@ def color_config(value: Value, at: Position) -> ColorConfig:
     switches = fields(parts["switches"], _SWITCH, "a switch", at) if "switches" in parts else {}
     positions = [first]
     for name in _POSITIONS:
-        if name not in switches:
+        if name not in switches or _is_invalid(switches[name]):
             break
         positions.append(_position(switches[name], positions[-1], at))
     current = _int(switches.get("current_switch_pos"), 0)
@@ -64,6 +64,12 @@ def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int,
     rx = _directions(given["rx"], at) if "rx" in given else before[0]
     tx = _directions(given["tx"], at) if "tx" in given else before[1]
     return rx, tx
+
+
+def _is_invalid(value: Const) -> bool:
+    """Whether a position is given as none: the switch has those before it."""
+    given = value.value.get("invalid") if isinstance(value.value, dict) else None
+    return isinstance(given, Const) and bool(given.value)
 
 
 def _directions(value: Const | None, at: Position) -> int:

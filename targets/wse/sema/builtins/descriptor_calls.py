@@ -92,7 +92,6 @@ def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: 
     start: Address | Value
     if isinstance(base.address, Address):
         start = Address(base.address.base, base.address.offset + first)
-        _check_inside(base, offsets, counts, access.tree.at)
     else:
         start = Run(t.U16, frame.running(at).value(f"add i16 {base.address}, {first}"))
     return d.memory_words(kind, start, element, counts, strides, index).value(frame, at)
@@ -139,24 +138,6 @@ def _check_affine(
     far = _linear(frame, indices, shape, dict.fromkeys(names, 3))
     if far != offsets[0] + 3 * sum(each - offsets[0] for each in offsets[1:]):
         raise CslError("the index of a tensor access is not linear", where=at)
-
-
-def _check_inside(base: Memory, offsets: list[int], counts: list[Value], at: Position) -> None:
-    if not isinstance(base.type, t.Array) or not all(isinstance(c, Const) for c in counts):
-        return
-    extents = [int(each.value) for each in counts if isinstance(each, Const)]
-    if min(extents) == 0:
-        return
-    lowest = highest = offsets[0]
-    for extent, offset in zip(extents, offsets[1:], strict=True):
-        reach = (extent - 1) * (offset - offsets[0])
-        lowest, highest = lowest + min(reach, 0), highest + max(reach, 0)
-    if lowest < 0 or highest >= base.type.count:
-        raise CslError(
-            f"the tensor access leaves {base.type}",
-            where=at,
-            notes=[f"it reaches elements {lowest} to {highest}"],
-        )
 
 
 def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) -> Value:
