@@ -229,6 +229,8 @@ _RUNTIME = (
     "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @wse_overrun(ptr)",
     "declare void @wse_assertion(ptr, i32)",
+    "declare i16 @wse_register_read(ptr, i16)",
+    "declare void @wse_register_write(ptr, i16, i16)",
     "declare i32 @wse_push(ptr, i32)",
     "declare void @wse_pop(ptr, i32)",
     *(f"declare void @wse_{name}(ptr, i16)" for name in ("activate", "block", "unblock",

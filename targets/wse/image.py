@@ -122,7 +122,10 @@ def _routes(out: Words, colors: dict[int, ColorConfig]) -> None:
     out.put(len(colors))
     for color, config in sorted(colors.items()):
         out.put(color, len(config.positions), config.current, int(config.ring), config.pop)
-        positions = [rx | tx << 8 for rx, tx in config.positions]
+        positions = [
+            rx | tx << 8 | (config.inputs >> number & 1) << 16
+            for number, (rx, tx) in enumerate(config.positions)
+        ]
         out.put(*positions, *[0] * (4 - len(positions)))
         numbers = config.filter.numbers if config.filter is not None else ()
         kind = config.filter.kind if config.filter is not None else ""

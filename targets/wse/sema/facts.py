@@ -26,7 +26,8 @@ class Filter:
 class ColorConfig:
     """One colour at one router; directions are bits, by their numbers.
 
-    `positions` are (rx, tx) of the switch, the first that of the routes.
+    `positions` are (rx, tx) of the switch, the first that of the routes; `inputs` are bits of
+    those that replace the rx of the one before.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -36,6 +37,7 @@ class ColorConfig:
     teardown: bool = False
     filter: Filter | None = None
     swap: int = 0  # bits: what comes along x, along y
+    inputs: int = 0
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,11 @@ def color_config(value: Value, at: Position) -> ColorConfig:
     routes = fields(parts["routes"], _ROUTES, "a route", at) if "routes" in parts else {}
     first = (_directions(routes.get("rx"), at), _directions(routes.get("tx"), at))
     switches = fields(parts["switches"], _SWITCH, "a switch", at) if "switches" in parts else {}
-    positions = [first]
+    positions, inputs = [first], 0
     for name in _POSITIONS:
         if name not in switches or _is_invalid(switches[name]):
             break
+        inputs |= ("rx" in switches[name].value) << len(positions)
         positions.append(_position(switches[name], positions[-1], at))
     current = _int(switches.get("current_switch_pos"), 0)
     if not 0 <= current < len(positions):
@@ -53,6 +54,7 @@ def color_config(value: Value, at: Position) -> ColorConfig:
         bool(_int(parts.get("teardown"), 0)),
         _filter(parts["filter"], at) if "filter" in parts else None,
         _int(routes.get("color_swap_x"), 0) | _int(routes.get("color_swap_y"), 0) << 1,
+        inputs,
     )
 
 

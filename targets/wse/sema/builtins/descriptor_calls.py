@@ -10,6 +10,7 @@ from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import descriptor as d
 from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.arithmetic import binary
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
@@ -55,22 +56,51 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     access = given.get("tensor_access")
     if isinstance(access, Const) and isinstance(access.value, AccessValue):
         return _accessed(frame, kind, access.value, index, at)
-    if kind == t.MEM4D:
-        raise CslError("a mem4d_dsd takes a tensor_access", where=at)
     missing = [name for name in ("base_address", "extent") if name not in given]
     if missing:
         raise CslError(f"a {kind} without a tensor_access has no '{missing[0]}'", where=at)
     pointer = given["base_address"]
     place = pointed(frame, pointer, at)
     element = place.type.element if isinstance(place.type, t.Array) else place.type
-    stride = convert(frame, given.get("stride", integer(1)), t.I16, at)
+    extents, strides = _shape_of(frame, kind, given, at)
     address = place.address
     base: Address | Value = address if isinstance(address, Address) else Run(t.U16, address)
-    words = d.memory_words(kind, base, element, [given["extent"]], [stride], index)
+    words = d.memory_words(kind, base, element, extents, strides, index)
     value = words.value(frame, at)
     if "offset" in given:
         return moved(frame, value, given["offset"], element.size, at)
     return value
+
+
+def _shape_of(
+    frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position
+) -> tuple[list[Value], list[Value]]:
+    """Extents, the slowest first, and how far each index moves.
+
+    Programs give the jumps, the fastest index first: an outer one begins at the last element of
+    those inside of it.
+    """
+    extents = _several(given["extent"])
+    jumps = _several(given["stride"]) if "stride" in given else [integer(1)] * len(extents)
+    if len(extents) != len(jumps) or len(extents) > (1 if kind == t.MEM1D else 4):
+        raise CslError(
+            f"a {kind} with {len(extents)} extents and {len(jumps)} strides", where=at
+        )
+    strides: list[Value] = []
+    inside: Value = integer(0)
+    for extent, jump in zip(reversed(extents), jumps, strict=True):
+        stride = binary(frame, "+", convert(frame, jump, t.I16, at), inside, at)
+        strides.insert(0, stride)
+        last = binary(frame, "-", convert(frame, extent, t.I16, at), integer(1), at)
+        inside = binary(frame, "+", inside, binary(frame, "*", last, stride, at), at)
+    return extents, strides
+
+
+def _several(value: Value) -> list[Value]:
+    """The values of a tuple, or the one value that is given."""
+    if isinstance(value, Const) and isinstance(value.value, dict):
+        return list(value.value.values())
+    return [value]
 
 
 def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: Position) -> Value:
@@ -152,13 +182,15 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
             where=at,
             notes=[f"on {frame.program.arch.name} a queue is what it goes through"],
         )
+    if _is_true(given.get("advance_switch", integer(0))):
+        raise CslError(
+            "'advance_switch' is not supported",
+            where=at,
+            hints=["send a control wavelet with the command to advance behind the data"],
+        )
     if "fabric_color" not in given and queue is None:
         raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
-    flags = sum(
-        bit
-        for name, bit in (("control", d.CONTROL), ("advance_switch", d.ADVANCE))
-        if name in given and _is_true(given[name])
-    )
+    flags = d.CONTROL if _is_true(given.get("control", integer(0))) else 0
     values: dict[int, Value] = {
         d.KIND: d.number(d.KINDS[kind]),
         d.QUEUE: queue if queue is not None else d.number(0xFFFF),
