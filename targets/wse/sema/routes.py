@@ -6,7 +6,7 @@ from __future__ import annotations
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import types as t
-from xtc_targets.wse.sema.facts import ColorConfig, Filter
+from xtc_targets.wse.sema.declarations import ColorConfig, Filter
 from xtc_targets.wse.sema.values import Const, Value
 
 _PARTS = ("routes", "switches", "filter", "teardown")

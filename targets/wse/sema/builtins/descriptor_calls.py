@@ -83,9 +83,7 @@ def _shape_of(
     extents = _several(given["extent"])
     jumps = _several(given["stride"]) if "stride" in given else [integer(1)] * len(extents)
     if len(extents) != len(jumps) or len(extents) > (1 if kind == t.MEM1D else 4):
-        raise CslError(
-            f"a {kind} with {len(extents)} extents and {len(jumps)} strides", where=at
-        )
+        raise CslError(f"a {kind} with {len(extents)} extents and {len(jumps)} strides", where=at)
     strides: list[Value] = []
     inside: Value = integer(0)
     for extent, jump in zip(reversed(extents), jumps, strict=True):

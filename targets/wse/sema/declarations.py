@@ -84,7 +84,7 @@ class Fifo:
 
 
 @dataclass
-class TileFacts:
+class TileDeclarations:
     """Of one tile class."""
 
     tasks: dict[int, TaskBinding] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class ExportName:
 
 
 @dataclass
-class LayoutFacts:
+class LayoutDeclarations:
     """Of a whole program."""
 
     width: int = 0
