@@ -112,6 +112,29 @@ def test_constants_layouts_and_factors_fold() -> None:
     assert {node.where.line for node in graph.nodes if node.where} <= set(range(1, 10))
 
 
+def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
+    rng = np.random.default_rng(0)
+    tiny = np.float32(1e-40)
+    weights = rng.standard_normal((4, 3)).astype(np.float32)
+    weights[1, 2] = weights[2, 0] = tiny
+    constants = {"w": weights, "b": np.float32([1, tiny, 2]), "small": np.full((3, 2), tiny)}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["sum"]),
+        helper.make_node("Add", ["sum", "b"], ["y"]),
+        helper.make_node("MatMul", ["y", "small"], ["z"]),
+        helper.make_node("Add", ["x", "shift"], ["s"]),
+    ]
+    shift = np.float32([1, tiny, 2, 3])
+    stored = [constant(name, value) for name, value in {**constants, "shift": shift}.items()]
+    outputs = [info("z", None), info("s", None)]
+    graph = xtc.from_onnx(model(nodes, [info("x", [5, 4])], outputs, initializer=stored)).graph
+    found = {node.name: node.inputs[1].const for node in graph.nodes}
+    np.testing.assert_array_equal(found["sum"], np.where(weights == tiny, 0, weights))
+    np.testing.assert_array_equal(found["y"], [1, 0, 2])
+    np.testing.assert_array_equal(found["z"], constants["small"])  # nothing but such numbers
+    np.testing.assert_array_equal(found["s"], shift)  # no contraction
+
+
 def test_missing_sizes_are_named() -> None:
     with pytest.raises(UserError, match="free dimensions 'batch', 'h', 'w_in'"):
         _ = xtc.from_onnx(network()).graph
