@@ -26,7 +26,6 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
-
 _WORD_BITS = 32
 _TRAPPING = ("divsi", "divui", "remsi", "remui")
 _INSTRUCTIONS = (
@@ -58,8 +57,8 @@ class SplitVectors(Pass):
     Vectors that are computed from each other are split alike, by the widest element among them.
     Strided memory is read and written element by element.
 
-    A remainder that takes several pieces, as 7 elements take 4 + 2 + 1, becomes one piece whose last
-    lanes are masked in memory (`vector.maskedload`, `vector.maskedstore`):
+    A remainder of several pieces, as 7 elements take 4 + 2 + 1, becomes one piece whose last lanes
+    are masked in memory (`vector.maskedload`, `vector.maskedstore`):
 
     - where vectors are accumulated, as in a contraction, whose loads and stores leave the loop;
       elsewhere masked accesses, which cross more cache lines, cost more than they save;
@@ -159,9 +158,10 @@ def _shapes(operations: Sequence[Operation], bits: int, masked_bits: int) -> dic
 
 def _is_scalar(op: Operation) -> bool:
     """Whether each lane is computed by itself: a masked one may divide by zero, or costs a call."""
-    if op.name.startswith("math."):
-        return op.name not in _INSTRUCTIONS
-    return op.name.startswith("arith.") and op.name.endswith(_TRAPPING)
+    name = str(op.name)
+    if name.startswith("math."):
+        return name not in _INSTRUCTIONS
+    return name.startswith("arith.") and name.endswith(_TRAPPING)
 
 
 @dataclass

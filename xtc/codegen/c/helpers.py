@@ -82,8 +82,9 @@ def store_part(type: CType) -> str:
         f"{prefix}_maskstore_{suffix}(({_pointee(type)} *)to, {_lane_mask(type)}, "
         f"({register})value);",
     )
+    parameters = f"{type.scalar.name} *to, {type.name} value, size_t count"
     return f"""\
-static inline void store_part_{type.short}({type.scalar.name} *to, {type.name} value, size_t count) {{
+static inline void store_part_{type.short}({parameters}) {{
 #ifdef {_AVX512[_bits(type)]}
   {prefix}_mask_storeu_{suffix}(to, (1u << count) - 1, ({register})value);
 {avx2}#else

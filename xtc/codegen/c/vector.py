@@ -30,7 +30,7 @@ def _store(printer: Printer, op: Operation) -> None:
 
 
 def _masked_load(printer: Printer, op: Operation) -> None:
-    """The first elements of a vector; the other lanes are 0, whatever the operation says of them."""
+    """The first elements of a vector; the other lanes are 0."""
     memref, *indices, mask, _ = op.operands
     (result,) = op.results
     where = address(place(printer, memref, indices))
@@ -50,7 +50,7 @@ def _masked_store(printer: Printer, op: Operation) -> None:
 
 
 def _used_lanes(printer: Printer, mask: Value) -> int:
-    """How many lanes a mask keeps: the first ones. Raises CompileError for a mask of another kind."""
+    """How many lanes, the first ones, a mask keeps. Raises CompileError for another mask."""
     op = mask.owner.operation
     if op.name != "vector.constant_mask":
         raise printer.error(op, "only a constant mask of the first lanes can be written in C")

@@ -169,7 +169,9 @@ def _zero(element: Type) -> Value:
 
 def _mask(cut: Cut) -> Value:
     """Which lanes of a piece are elements of the vector."""
-    return vector.constant_mask(VectorType.get([cut.lanes], IntegerType.get_signless(1)), [cut.used])
+    return vector.constant_mask(
+        VectorType.get([cut.lanes], IntegerType.get_signless(1)), [cut.used]
+    )
 
 
 def write(piece: Value, access: Access, cut: Cut) -> None:
