@@ -50,14 +50,23 @@ def quantized_add(
     The first two are those of `a` and `b`. `low` and `high` limit the result: an activation. Raises
     UserError where types or scales do not fit.
     """
-    qa, qb, qy = quantizations
-    twice = 2 * max(qa.scale, qb.scale)
-    parts = [
-        requantize(shift_left(_steps(x, q), _LEFT), q.scale / twice, dtype="int32")
-        for x, q in ((a, qa), (b, qb))
-    ]
-    scale = twice / ((1 << _LEFT) * qy.scale)
-    return _as(a, add(*parts), scale, qy.zero_point, (low, high), name)
+    parts, scale = _aligned(a, b, quantizations)
+    return _as(a, add(*parts), scale, quantizations[2].zero_point, (low, high), name)
+
+
+@user_function
+def quantized_sub(
+    a: Tensor,
+    b: Tensor,
+    quantizations: tuple[Quantization, Quantization, Quantization],
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The difference of `a` and `b`, int8 or uint8; parameters are those of `quantized_add`."""
+    parts, scale = _aligned(a, b, quantizations)
+    return _as(a, sub(*parts), scale, quantizations[2].zero_point, (low, high), name)
 
 
 @user_function
@@ -91,6 +100,19 @@ def quantized_mean(x: Tensor, *, axes: tuple[int, ...], name: str | None = None)
     half = count // 2
     nearest = where(greater(total, 0), add(total, half), sub(total, half))
     return cast(trunc_div(nearest, count), x.dtype, name=name)
+
+
+def _aligned(
+    a: Tensor, b: Tensor, quantizations: tuple[Quantization, Quantization, Quantization]
+) -> tuple[list[Tensor], float]:
+    """Both operands in a common scale, and what takes it to that of the result."""
+    qa, qb, qy = quantizations
+    twice = 2 * max(qa.scale, qb.scale)
+    parts = [
+        requantize(shift_left(_steps(x, q), _LEFT), q.scale / twice, dtype="int32")
+        for x, q in ((a, qa), (b, qb))
+    ]
+    return parts, twice / ((1 << _LEFT) * qy.scale)
 
 
 def _check(x: Tensor) -> None:
