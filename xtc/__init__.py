@@ -17,6 +17,7 @@ from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
 from xtc.importers import from_onnx, from_torch, from_yaml, import_tflite
+from xtc.quantization import quantize
 from xtc.schedule import Schedule
 
 __version__ = VERSION
@@ -36,4 +37,5 @@ __all__ = [
     "from_yaml",
     "import_tflite",
     "load",
+    "quantize",
 ]

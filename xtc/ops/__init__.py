@@ -66,6 +66,7 @@ from xtc.ops.pad_mirrored import pad_mirrored
 from xtc.ops.pow import pow
 from xtc.ops.quantised import (
     Quantization,
+    lookup,
     quantized_add,
     quantized_mean,
     quantized_mul,
@@ -165,6 +166,7 @@ __all__ = [
     "less_equal",
     "log",
     "logical_not",
+    "lookup",
     "matmul",
     "max_pool2d",
     "maximum",

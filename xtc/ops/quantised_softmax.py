@@ -57,7 +57,7 @@ def quantized_softmax(
     if x.dtype != "int8":
         raise UserError(f"quantized_softmax takes int8, not {x.dtype}")
     axis = x.type.rank - 1
-    if axis < 0 or x.type.sizes[axis] >= 1 << SUM_BITS:
+    if axis < 0 or not 0 < int(x.shape[axis]) < 1 << SUM_BITS:
         raise UserError(f"quantized_softmax takes rows of 1 to 4095 elements, not {x.type}")
     values = powers(beta * scale)
     table = tensor(values.shape, "int32", const=values)

@@ -37,12 +37,6 @@ _relu("RELU6", 0.0, 6.0)
 _relu("RELU_N1_TO_1", -1.0, 1.0)
 
 
-def _lookup(x: Tensor, table: Array) -> Tensor:
-    """What a table has for each int8, from -128."""
-    values = O.tensor(table.shape, "int8", const=table.astype(np.int8))
-    return O.gather(values, O.add(O.cast(x, "int32"), 128))
-
-
 def _rescaled(steps: Array, scale: float) -> tuple[Array, int]:
     """Integers with 4 integer bits, and the radius within which they have room."""
     multiplier, left, right = fixed_point(scale * (1 << (31 - _INPUT_BITS)))
@@ -61,7 +55,7 @@ def _sigmoid(call: Call, function: Callable[[Any, int], Array], bits: int, zero:
     numbers, radius = _rescaled(steps, q.scale)
     rounded = fixed.divided(function(numbers, _INPUT_BITS), 31 - bits) + zero
     rounded = np.where(steps <= -radius, -128, np.where(steps >= radius, 127, rounded))
-    return _lookup(call.tensor(0), np.clip(rounded, -128, 127))
+    return O.lookup(call.tensor(0), np.clip(rounded, -128, 127).astype(np.int8))
 
 
 @reads("LOGISTIC")
