@@ -26,17 +26,18 @@ class CheckSchedules(Pass):
     is a UserError, as the loops that were asked for are not there.
 
     Attributes:
-        target: what the code is for, in messages.
+        target: what the code is for, in messages; "" where it is not known.
     """
 
     name: ClassVar[str] = "check-schedules"
-    target: str = "host"
+    target: str = ""
 
     def run(self, module: Operation) -> None:
         for op in operations_with(module, LOOP_SCHEDULE):
             title = title_of(op)
+            taker = f"target '{self.target}'" if self.target else f"what runs {title}"
             raise UserError(
-                f"the schedule of {title} is not followed: target '{self.target}' takes none",
+                f"the schedule of {title} is not followed: {taker} takes none",
                 where=place_of(op),
                 hints=[f"leave {title} out of the schedule, or run it on another device"],
             )

@@ -121,7 +121,10 @@ def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
 
 
 def _gains(members: Members) -> bool:
-    """True where tiles are faster: a member gains on its own, or what is between two is large."""
+    """True where tiles are faster.
+
+    A member gains alone, or what is between two members, or what several read, is large.
+    """
     if any(map(_gains_alone, members)):
         return True
     inner = [member.nest for member in members[:-1] if member.nest.op.name != _FILL]
