@@ -14,12 +14,14 @@ from xtc.codegen.c.expression import Expression, assignment, cast, element
 from xtc.codegen.c.layout import node_of
 from xtc.codegen.c.printer import Printer, Rule
 from xtc.codegen.c.types import CType, array_suffix
+from xtc.ir.analysis.accesses import Access
 from xtc.ir.analysis.views import root
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
     MemRefType,
     Operation,
+    OpResult,
     Value,
     all_operations,
 )
@@ -161,11 +163,12 @@ def _first_use(buffer: Value) -> Operation | None:
 
 def _copied(op: Operation, buffer: Value) -> Value | None:
     """The buffer that an operation copies an element or a vector of, where it does no more."""
-    if op.name not in ("memref.store", "vector.store") or op.operands[1] != buffer:
+    write = Access.of(op)
+    if write is None or not write.is_write or write.memref != buffer:
         return None
-    value = op.operands[0]
-    is_read = getattr(value.owner, "name", "") in ("memref.load", "vector.load")
-    return value.owner.operands[0] if is_read else None
+    source = write.value.owner
+    read = Access.of(source.operation) if isinstance(write.value, OpResult) else None
+    return None if read is None else read.memref
 
 
 def _get_global(printer: Printer, op: Operation) -> None:
