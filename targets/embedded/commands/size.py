@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from xtc.core.errors import ArtifactError
+from xtc.core.errors import ArtifactError, UserError
 from xtc.interfaces.artifact import Artifact
 from xtc.interfaces.memory_map import MemoryMap
 from xtc.system.workspace import private_folder
 from xtc_targets.embedded.build import PLAN
+from xtc_targets.embedded.commands._picture import picture
 from xtc_targets.embedded.passes import OPERATOR
 
 _WIDTH = 40  # characters that a lifetime is drawn in
@@ -30,13 +31,14 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--board", help="whose program of a graph, if not nucleo-l4r5zi")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE")
     parser.add_argument("--option", "-O", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--svg", type=Path, help="draw the arena's buffers over time in a file")
     args = parser.parse_args(argv)
     if args.graph.is_dir():
-        return _report(args.graph)
+        return _report(args.graph, args.svg)
     with private_folder("size") as folder:
         program = Path(folder, "program")
         status = _compiled(args, program)
-        return status or _report(program)
+        return status or _report(program, args.svg)
 
 
 def _compiled(args: argparse.Namespace, folder: Path) -> int:
@@ -49,13 +51,29 @@ def _compiled(args: argparse.Namespace, folder: Path) -> int:
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode  # noqa: S603
 
 
-def _report(folder: Path) -> int:
+def _report(folder: Path, svg: Path | None) -> int:
     artifact = Artifact.read(folder)
     memory = artifact.manifest.memory
     if artifact.manifest.target != "embedded" or memory is None:
         raise ArtifactError("this is no program for a board", where=artifact.folder)
     print("\n".join([*_regions(memory), "", *_flash(memory), "", *_arena(artifact)]))
+    if svg is not None:
+        _draw(artifact, svg)
     return 0
+
+
+def _draw(artifact: Artifact, path: Path) -> None:
+    buffers = [{**b, "name": str(b["name"]).rpartition(OPERATOR)[2]} for b in _buffers(artifact)]
+    arena = max((b["offset"] + b["bytes"] for b in buffers), default=0)
+    try:
+        path.write_text(picture(buffers, arena), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _buffers(artifact: Artifact) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(artifact.file(PLAN).read_text())
+    return found
 
 
 def _regions(memory: MemoryMap) -> list[str]:
@@ -76,7 +94,7 @@ def _flash(memory: MemoryMap) -> list[str]:
 
 def _arena(artifact: Artifact) -> list[str]:
     """Buffers by offset, and when they live, from the first call to the last."""
-    buffers: list[dict[str, Any]] = json.loads(artifact.file(PLAN).read_text())
+    buffers = _buffers(artifact)
     last = max((buffer["end"] for buffer in buffers), default=0) or 1
     lines = ["   offset     bytes  lives                                     in the arena"]
     for buffer in sorted(buffers, key=lambda buffer: (buffer["offset"], buffer["begin"])):
