@@ -165,9 +165,7 @@ def _outline(
             _replace(op, values)
 
 
-def _prelude(
-    nest: Sequence[Operation], own: set[Value], private: set[Value]
-) -> list[Operation]:
+def _prelude(nest: Sequence[Operation], own: set[Value], private: set[Value]) -> list[Operation]:
     """What `nest` uses and is no buffer of others: views, constants; in the order of the text."""
     found: list[Operation] = []
 

@@ -110,7 +110,7 @@ class ScheduleReader:
         return bool(loop.parallelize or loop.distribute or loop.buffer or loop.pack)
 
     def _step(self, extent: Extent) -> int:
-        """Elements of an iteration; 0 where no loop inside is a tile of it, and it is not shared."""
+        """Elements of an iteration; 0 where no loop inside is a tile of it."""
         inside = [
             other
             for other in self._extents[self._extents.index(extent) + 1 :]

@@ -68,19 +68,19 @@ class TileWriter:
     def _tile_loop(self, loops: ExitStack) -> Value:
         """Every n-th tile of this DPU; returns the number of the tile."""
         tasklet = call(device.TASKLET, [], [IndexType.get()]).results[0]
-        return loops.enter_context(
-            control.loop(tasklet, self._tiles_here(), self.tasklets)
-        ).index
+        return loops.enter_context(control.loop(tasklet, self._tiles_here(), self.tasklets)).index
 
     def _tiles_here(self) -> Number:
         """Fewer on the last DPU that has rows, and none behind it."""
         shared = self.plan.loops[: self.plan.shared]
         over_rows = next((loop for loop in shared if loop.loop == self.row_loop), None)
-        step = self.rows if over_rows is None else over_rows.step
-        per_step = self.plan.tiles // (self.rows // step) if self.rows else 0
-        # Of a DPU's last rows, which are fewer, all steps are whole where rows are shared.
-        steps = numbers.divide(numbers.add(self._rows_here(), step - 1), step)
-        return numbers.multiply(steps, per_step)
+        rows = self._rows_here()
+        if over_rows is not None:
+            per_step = self.plan.tiles // (self.rows // over_rows.step)
+            return numbers.multiply(numbers.divide(rows, over_rows.step), per_step)
+        # Each tasklet goes through all rows there are, if any.
+        some = numbers.divide(numbers.add(rows, self.rows - 1), self.rows)
+        return numbers.multiply(some, self.plan.tiles)
 
     def _rows_here(self) -> Number:
         all_rows = 1 if self.row_loop is None else self.nest.extents[self.row_loop]
@@ -223,9 +223,11 @@ def _move_body(source: Operation, target: Operation, starts: dict[int, Number]) 
     old, new = source.regions[0].blocks[0], target.regions[0].blocks[0]
     for before, after in zip(old.arguments, new.arguments, strict=True):
         before.replace_all_uses_with(after)
-    for op in [inner.operation for inner in old.operations]:
+    moved = [inner.operation for inner in old.operations]
+    for op in moved:
         op.detach_from_parent()
         new.append(op)
+    for op in moved:
         if op.name == "linalg.index":
             _shift_index(op, starts)
 

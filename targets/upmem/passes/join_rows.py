@@ -15,8 +15,11 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc_targets.upmem.passes._shards import row_dimension, row_loop
 
-_MOST = 4
-"""Operations of a launch: instruction memory has room for some ten, and one is a few hundred."""
+_ROOM = 2600
+"""Instructions of a launch, of the 3,968 that fit: these are estimates, and copying takes some."""
+_OPERATION, _LOOP, _BODY, _FUNCTION = 100, 60, 25, 400
+"""Instructions of an operation, of each of its loops, of what it computes (short loops are written
+out eight times), and of a function such as exp."""
 _BESIDE = ("arith.constant", "tensor.empty", "func.return")
 
 
@@ -74,7 +77,7 @@ class _Chain:
         """Whether an operation can be the next one."""
         if not self.nests:
             return True
-        if len(self.nests) >= _MOST:
+        if sum(map(_instructions, (*self.nests, nest))) > _ROOM:
             return False
         return dpus == 1 or self._has_rows_of(nest)
 
@@ -88,8 +91,10 @@ class _Chain:
     def mark(self, number: int) -> None:
         """Give the operations and the fills that are theirs a number."""
         ops = [nest.op for nest in self.nests]
-        for op in [*ops, *(fill for op in ops for fill in _own_fills(op))]:
-            op.attributes[KERNEL] = IntegerAttr.get(IntegerType.get_signless(64, op.context), number)
+        fills = [fill for op in ops for fill in _own_fills(op)]
+        i64 = IntegerType.get_signless(64, ops[0].context)
+        for op in (*ops, *fills):
+            op.attributes[KERNEL] = IntegerAttr.get(i64, number)
 
     def _has_rows_of(self, nest: Structured) -> bool:
         rows = _rows(self.nests[0])
@@ -103,6 +108,14 @@ class _Chain:
                 if value in produced
             )
         )
+
+
+def _instructions(nest: Structured) -> int:
+    """About how many instructions an operation becomes."""
+    body = [op.operation.name for op in nest.body.operations]
+    functions = sum(name.startswith("math.") for name in body)
+    own = _LOOP * len(nest.extents) + _BODY * len(body) + _FUNCTION * functions
+    return _OPERATION + own
 
 
 def _own_fills(op: Operation) -> Sequence[Operation]:
