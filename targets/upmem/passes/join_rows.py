@@ -115,7 +115,7 @@ def _instructions(nest: Structured) -> int:
     body = [op.operation.name for op in nest.body.operations]
     functions = sum(name.startswith("math.") for name in body)
     own = _LOOP * len(nest.extents) + _BODY * len(body) + _FUNCTION * functions
-    return _OPERATION + own
+    return int(_OPERATION + own)
 
 
 def _own_fills(op: Operation) -> Sequence[Operation]:
