@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Write = Callable[..., "Tensor"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tensor:
     """An input, a constant, or the result of one operator.
 
@@ -40,12 +40,12 @@ class Tensor:
     name: str | None
     type: TensorType
     placement: Placement | None = None
-    const: np.ndarray | None = field(default=None, repr=False)
-    producer: Node | None = field(default=None, repr=False)
-    where: SourceLocation | None = field(default=None, repr=False)
+    const: np.ndarray | None = None
+    producer: Node | None = None
+    where: SourceLocation | None = None
     state: bool = False
-    initial: np.ndarray | None = field(default=None, repr=False)
-    stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
+    initial: np.ndarray | None = None
+    stored: tuple[Tensor, tuple[int, ...]] | None = None
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
     """What Python's operators and layouts write, by name; the package of operators fills it."""
@@ -71,6 +71,12 @@ class Tensor:
     def is_scalar_constant(self) -> bool:
         """True for a constant of rank 0, which is written into the code itself."""
         return self.const is not None and self.type.rank == 0
+
+    def __repr__(self) -> str:
+        kind = "constant" if self.const is not None else "state" if self.state else "tensor"
+        made = f" of {self.producer.op.name}" if self.producer is not None else ""
+        place = f" @{self.placement}" if self.placement else ""
+        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{made}{place}>"
 
     def __str__(self) -> str:
         place = f" @{self.placement}" if self.placement else ""
