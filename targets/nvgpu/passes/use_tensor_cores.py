@@ -11,7 +11,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import Structured, structured
-from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.analysis.views import VIEWS, are_apart, root
 from xtc.ir.attributes import KERNEL
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import (
@@ -147,7 +147,8 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
         for position, operand in enumerate(operands[: nest.destination])
         if position != number
     ]
-    if any(root(value) == root(result) for value in [*list(op.operands)[:2], *others]):
+    read = [*list(op.operands)[:2], *others]
+    if any(root(value) == root(result) and not are_apart(value, result) for value in read):
         return None  # blocks would read what others have written
     if accumulators == result:
         return _Work(contraction, acting, result, (nest, number))
