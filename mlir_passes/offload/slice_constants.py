@@ -176,7 +176,7 @@ def _is_whole(value: Value) -> bool:
     """Whether `value` is all of a buffer, maybe in another shape."""
     while not isinstance(value.owner, Block) and is_reshape(value.owner.operation):
         value = value.owner.operation.operands[0]
-    return root(value) == value
+    return bool(root(value) == value)
 
 
 def _readers(value: Value, copy: Operation) -> Iterator[tuple[Operation, Value]]:

@@ -90,3 +90,17 @@ void dev_count_macs(dev_type type, uint64_t count)
     (void)type;
     (void)count;
 }
+
+void dev_buffer(uint64_t offset, uint64_t nbytes)
+{
+    (void)offset;
+    (void)nbytes;
+}
+
+void dev_access(const void *base, const void *address, uint64_t nbytes, uint32_t writes)
+{
+    (void)base;
+    (void)address;
+    (void)nbytes;
+    (void)writes;
+}
