@@ -16,7 +16,8 @@ from xtc.core.extensions import extend
 from xtc.core.versions import VERSION
 from xtc.driver import Module, compile, devices, load
 from xtc.graph.graph import Graph
-from xtc.importers import from_onnx, from_torch, from_yaml
+from xtc.importers import from_onnx, from_torch, from_yaml, import_tflite
+from xtc.quantization import quantize
 from xtc.schedule import Schedule
 
 __version__ = VERSION
@@ -34,5 +35,7 @@ __all__ = [
     "from_onnx",
     "from_torch",
     "from_yaml",
+    "import_tflite",
     "load",
+    "quantize",
 ]

@@ -37,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         errors.print(f"error: {error}", markup=False, highlight=False)
         return 1
     console.print(report.samples(outcomes, test), report.table(outcomes, args.batch), sep="\n")
+    for line in report.boards(outcomes):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for name, reason in missing.items():
         console.print(f"no row {name}: {reason}", markup=False, highlight=False, soft_wrap=True)
     mistakes = report.mistakes(outcomes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -27,6 +28,10 @@ class DemoTarget:
         bytes_moved: bytes copied to and from such a device so far; None where nothing is copied.
         modelled_seconds: time that a simulated device would have taken so far, where it is one.
         int8: whether it computes the models' int8 form.
+        quantized: whether it computes what `xtc.quantize` makes of the float form, which may read
+            one image in a hundred worse.
+        batch: images per call, where that is not the demo's choice.
+        board: whether it is a board, whose flash, RAM and instructions are told.
         timed: whether the wall time of a batch says something of the machine.
         missing: what this machine lacks to have the row; None where it lacks nothing.
     """
@@ -37,6 +42,9 @@ class DemoTarget:
     bytes_moved: Callable[[Any], int] | None = None
     modelled_seconds: Callable[[Any], float] | None = None
     int8: bool = False
+    quantized: bool = False
+    batch: int | None = None
+    board: bool = False
     timed: bool = True
     missing: Callable[[], str | None] = _nothing
 
@@ -63,6 +71,18 @@ def _without_dpus() -> str | None:
     from xtc_targets.upmem import UpmemDevice
 
     return UpmemDevice.detect_accelerator()
+
+
+def _board() -> Any:
+    from xtc_targets.embedded import EmbeddedBoard
+
+    return EmbeddedBoard(str(Path(__file__).with_name("cortex-m7.yaml")))
+
+
+def _without_boards() -> str | None:
+    from xtc_targets.embedded.simulator import unavailable
+
+    return unavailable()
 
 
 def _gpu() -> Any:
@@ -111,6 +131,18 @@ TARGETS = {
             modelled_seconds=_dpu_seconds,
             int8=True,
             missing=_without_dpus,
+        ),
+        *(
+            DemoTarget(
+                label,
+                _board,
+                batch=1,
+                board=True,
+                quantized=quantized,
+                timed=False,
+                missing=_without_boards,
+            )
+            for label, quantized in (("cortex-m7:sim", False), ("cortex-m7:sim int8", True))
         ),
         DemoTarget("nvgpu:hw", _gpu, bytes_moved=_bytes_moved, missing=_without_gpu),
     )

@@ -88,11 +88,22 @@ def _reading(outcome: Outcome, index: int) -> str:
     return f"{outcome.model} on {outcome.target}: {digit} ({certainty:.0%})"
 
 
+def boards(outcomes: Sequence[Outcome]) -> list[str]:
+    """One line for every program of a board: what it takes."""
+    return [
+        f"{outcome.model} on {outcome.target}: {outcome.board.flash:,} bytes of flash, "
+        f"{outcome.board.ram:,} bytes of RAM, {outcome.board.instructions:,} instructions an image"
+        for outcome in outcomes
+        if outcome.board is not None
+    ]
+
+
 def mistakes(outcomes: Sequence[Outcome]) -> list[str]:
-    """One line for every outcome whose accuracy is not the reference's."""
+    """One line for every outcome whose accuracy is not the reference's, or not near enough."""
     return [
         f"{outcome.model} on {outcome.target} reads {outcome.correct} of {len(outcome.labels)} "
         f"digits, its meaning in NumPy reads {outcome.reference_correct}"
         for outcome in outcomes
-        if outcome.correct != outcome.reference_correct
+        if abs(outcome.correct - outcome.reference_correct)
+        > outcome.tolerance * len(outcome.labels)
     ]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import xtc
-from examples.digits.data import Digits, Labels
+from examples.digits.data import Digits, Labels, load_split
 from examples.digits.demo_targets import DemoTarget
 from examples.digits.models import DemoModel, Images
 
@@ -26,8 +26,20 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
+class BoardFigures:
+    """What a program takes of a board: bytes, and instructions of an image."""
+
+    flash: int
+    ram: int
+    instructions: int
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What one model did on one target; all probabilities have the shape (images, 10)."""
+    """What one model did on one target; all probabilities have the shape (images, 10).
+
+    `tolerance` is the fraction of images that it may read worse than its meaning in NumPy.
+    """
 
     model: str
     target: str
@@ -38,6 +50,8 @@ class Outcome:
     batch_seconds: float | None
     bytes_per_batch: int | None
     modelled_batch_seconds: float | None = None
+    board: BoardFigures | None = None
+    tolerance: float = 0.0
 
     @property
     def correct(self) -> int:
@@ -133,9 +147,14 @@ def _run_on(
     progress: Progress,
 ) -> Outcome:
     images, label = model.images(digits), f"{model.name} on {target.label}"
+    batch = target.batch or batch
     batches = -(-len(images) // batch)
     progress(f"compile {label}", 0, batches)
-    graph = model.graph(device, int8=target.int8)
+    # A board runs a whole program; on others, operators are placed.
+    meaning = graph = model.graph(None if target.board else device, int8=target.int8)
+    if target.quantized:
+        training, _ = load_split()
+        graph = xtc.quantize(graph, [model.images(training)])
     begin = time.perf_counter()
     compile_for = "host" if device is None else device
     module = xtc.compile(graph, target=compile_for, dims={"batch": batch}, **target.options)
@@ -149,15 +168,25 @@ def _run_on(
         result = run_batches(
             module, images, batch, lambda done: progress(f"run {label}", done, batches)
         )
+        figures = board_figures(module, len(images)) if target.board else None
         bytes_moved, seconds = moved(device) - before, modelled(device) - start
     return Outcome(
         model=model.name,
         target=target.label,
         labels=digits.labels,
         probabilities=result.probabilities,
-        reference=graph.evaluate(images=images),
+        reference=meaning.evaluate(images=images),
         compile_seconds=compile_seconds,
         batch_seconds=statistics.median(result.seconds) if target.timed else None,
         bytes_per_batch=bytes_moved // batches if target.bytes_moved else None,
         modelled_batch_seconds=seconds / batches if target.modelled_seconds else None,
+        board=figures,
+        tolerance=0.01 if target.quantized else 0.0,
     )
+
+
+def board_figures(module: xtc.Module, images: int) -> BoardFigures:
+    """What a module on a board took to read so many images."""
+    counters = module.host.counters()
+    flash, ram = (int(counters[f"embedded.{name}_BYTES"]) for name in ("FLASH", "RAM"))
+    return BoardFigures(flash, ram, int(counters["embedded.INSTRUCTIONS"]) // images)

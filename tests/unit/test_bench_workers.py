@@ -55,6 +55,7 @@ def test_a_lost_worker_is_over_and_says_why(do: str, seconds: float, says: str) 
     worker.close()
 
 
+@pytest.mark.slow
 def test_a_candidate_is_started_again_until_it_was_lost_too_often() -> None:
     starts: list[None] = []
 

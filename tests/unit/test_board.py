@@ -50,6 +50,7 @@ def test_a_program_runs_on_a_live_board(board: SimulatedBoard) -> None:
     assert result.tolist() == [[8.0] * 4] * 4
 
 
+@pytest.mark.slow
 def test_the_boards_own_options_are_compiled_for(board: SimulatedBoard) -> None:
     with xtc.compile(layer(), target=board) as module:
         assert module.artifact.manifest.toolchain["ram"] == "4096"
@@ -67,11 +68,13 @@ def test_the_manifest_maps_the_memory(board: SimulatedBoard) -> None:
     assert Manifest.from_json(manifest.to_json(), Path()) == manifest
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_fails_at_build(board: SimulatedBoard) -> None:
     with pytest.raises(DeviceMemoryError, match=r"needs \d+ bytes of RAM, not 4096"):
         xtc.compile(layer(rows=256), target=board)
 
 
+@pytest.mark.slow
 def test_a_modelled_board_reports_no_measured_rate(board: SimulatedBoard) -> None:
     with xtc.compile(layer(), target=board) as module:
         measured = module.measure(repeat=2, number=1)
@@ -81,6 +84,7 @@ def test_a_modelled_board_reports_no_measured_rate(board: SimulatedBoard) -> Non
     assert "modelled cycles 1,000" in str(measured)
 
 
+@pytest.mark.slow
 def test_an_artefact_is_loaded_onto_a_live_board(board: SimulatedBoard, tmp_path: Path) -> None:
     with xtc.compile(layer(), target=board) as module:
         module.save(tmp_path / "saved")
@@ -91,6 +95,7 @@ def test_an_artefact_is_loaded_onto_a_live_board(board: SimulatedBoard, tmp_path
         xtc.load(tmp_path / "saved", other)
 
 
+@pytest.mark.slow
 def test_a_program_runs_on_a_single_runtime_of_its_target(
     board: SimulatedBoard, tmp_path: Path
 ) -> None:
@@ -110,6 +115,7 @@ def test_a_board_holds_a_single_program(board: SimulatedBoard) -> None:
             first(*arrays)
 
 
+@pytest.mark.slow
 def test_a_board_refuses_code_of_another_target(board: SimulatedBoard) -> None:
     with xtc.compile(layer()) as module, pytest.raises(ArtifactError, match="cannot run code for"):
         board.load(Artifact(module.artifact.manifest, module.artifact.folder))

@@ -264,6 +264,7 @@ class TestHalves:
         run(elementwise(65536, lanes, ["bf16", "f32"], lines), bits, result)
         assert np.array_equal(result.view(np.uint32), bits.astype(np.uint32) << 16)
 
+    @pytest.mark.slow
     def test_rounding_to_bfloat16(self, strict_compiler: str, lanes: int) -> None:
         import ml_dtypes
 

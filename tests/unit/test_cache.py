@@ -134,6 +134,7 @@ def test_an_age_prunes_what_was_not_used_since(cache: ArtifactCache, built: Path
     assert keys_by_use(cache) == ["02"]
 
 
+@pytest.mark.slow
 def test_publishing_past_the_limit_prunes(tmp_path: Path, built: Path) -> None:
     cache = ArtifactCache(tmp_path / "small", limit_bytes=10 * 3 * 4096)
     published(cache, built, *(f"{number:02}" for number in range(10)))

@@ -90,6 +90,7 @@ def test_split_is_stratified_disjoint_and_complete() -> None:
     assert np.bincount(labels[test]).tolist() == [50] * 10
 
 
+@pytest.mark.slow
 def test_split_never_moves() -> None:
     _, test = data.split_indices(data.load_digits().labels)
     assert test[:6].tolist() == [662, 431, 1150, 1718, 1740, 692]

@@ -168,6 +168,7 @@ class TestTypes:
         np.testing.assert_array_equal(array, given)
 
     @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.slow
     def test_results_go_out_without_a_copy(self, dtype: str) -> None:
         x = O.tensor((3, 5), dtype, name="X")
         with O.graph(name="turned") as gb:

@@ -78,6 +78,7 @@ def mapped(name: str) -> list[str]:
 
 
 class TestCompile:
+    @pytest.mark.slow
     def test_what_it_takes(self) -> None:
         a = O.tensor((2,), name="A")
         with O.graph(name="positive") as gb:
@@ -198,6 +199,7 @@ class TestModule:
             assert module.name == "product"
 
     @pytest.mark.parametrize("in_memory", [False, True])
+    @pytest.mark.slow
     def test_closed_twice_and_called_after(self, in_memory: bool) -> None:
         module = xtc.compile(product(), in_memory=in_memory)
         np.testing.assert_array_equal(module(A, B), A @ B)
@@ -239,6 +241,7 @@ class TestModule:
 
 
 class TestSave:
+    @pytest.mark.slow
     def test_what_is_saved_is_loaded(self, saved: Path, temporary: Path) -> None:
         with xtc.load(saved) as module:
             np.testing.assert_array_equal(module(A, B=B), A @ B)
@@ -334,6 +337,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestOtherMachines:
+    @pytest.mark.slow
     def test_objects_are_not_linked(self, built: Path) -> None:
         assert {file.name for file in built.iterdir()} == {
             "module.o",

@@ -107,6 +107,7 @@ class TestInputs:
         for result in (product(A, B), product(A, B=B), product(B=B, A=A)):
             np.testing.assert_array_equal(result, C)
 
+    @pytest.mark.slow
     def test_inputs_may_be_one_array(self, pair: xtc.Module) -> None:
         raw = P.copy()
         p, q = pair(raw, raw.reshape(2, 2))

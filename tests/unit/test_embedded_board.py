@@ -79,6 +79,7 @@ def test_the_map_has_regions_operators_and_buffers(folder: Path, board: Embedded
     assert board.counters()["embedded.FLASH_BYTES"] == memory.used("FLASH")
 
 
+@pytest.mark.slow
 def test_a_program_for_another_board_is_refused(folder: Path) -> None:
     with (
         EmbeddedBoard("nucleo-g0b1") as other,

@@ -138,6 +138,7 @@ def test_a_changed_source_is_compiled_anew(tmp_path: Path) -> None:
                 module.check()
 
 
+@pytest.mark.slow
 def test_another_signature_is_refused(tmp_path: Path) -> None:
     source = _source(tmp_path, "double", "double")
     with pytest.raises(UserError, match="does not compile as external functions") as refused:
@@ -147,6 +148,7 @@ def test_another_signature_is_refused(tmp_path: Path) -> None:
     assert "float *result, const float *operand0, const float *operand1" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_sources_define_the_function(tmp_path: Path) -> None:
     source = tmp_path / "empty.c"
     source.write_text("int nothing;\n")
@@ -180,6 +182,7 @@ def test_strides_of_a_convolution(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the assembly is for x86-64")
+@pytest.mark.slow
 def test_assembly(tmp_path: Path) -> None:
     source = tmp_path / "largest.s"
     source.write_text(RELU)
@@ -197,6 +200,7 @@ def test_devices_call_no_functions_of_c(tmp_path: Path) -> None:
         xtc.compile(graph, target="null", schedule=_scheduled(graph, _source(tmp_path)))
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page() -> None:
     with O.graph(name="layer") as builder:
         O.matmul(O.tensor((20, 7)), O.tensor((7, 70)), name="C")

@@ -39,6 +39,7 @@ def test_sixteen_thousand_fit_one_process(program: Path) -> None:
     assert (done.stdout, done.stderr) == ("16384 fibers ended\n", "")
 
 
+@pytest.mark.slow
 def test_using_up_a_stack_is_a_fault(program: Path) -> None:
     assert run(program, "overflow").returncode == -signal.SIGSEGV
 

@@ -71,6 +71,7 @@ def alive() -> bool:
     return "arith" not in run_passes(GOOD, ["canonicalize"])
 
 
+@pytest.mark.slow
 def test_passes_run_on_text() -> None:
     assert alive()
     assert "arith.constant" in run_passes(GOOD, [])
@@ -98,6 +99,7 @@ def test_deep_nesting_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NESTED)
+@pytest.mark.slow
 def test_deep_nesting_that_was_not_seen_is_survived(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,18 +157,21 @@ def test_an_assertion_of_mlir_is_an_error_that_quotes_it() -> None:
     assert alive()
 
 
+@pytest.mark.slow
 def test_a_stack_overflow_is_an_error() -> None:
     with pytest.raises(ChildDied, match="crashed: the process was ended by SIGSEGV"):
         run_passes(MINUSES, [], keep_input=False)
     assert alive()
 
 
+@pytest.mark.slow
 def test_endless_work_is_ended() -> None:
     with pytest.raises(ChildDied, match="took longer than 1 s and was ended"):
         run_passes(ENDLESS, [], Limits(seconds=1), keep_input=False)
     assert alive()
 
 
+@pytest.mark.slow
 def test_memory_without_bounds_is_not_given() -> None:
     with pytest.raises(ChildDied) as failure:
         run_passes(UNROLL, INTERPRET, Limits(memory_bytes=64 << 20), keep_input=False)

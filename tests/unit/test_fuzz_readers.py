@@ -95,6 +95,7 @@ def test_any_environment(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [t for t in hostile_text.PAYLOADS if t.split()[0] != "touch"])
+@pytest.mark.slow
 def test_the_compiler_s_name_is_no_shell_command(text: str, monkeypatch: Any) -> None:
     monkeypatch.setenv(CC.name, text)
     x = O.tensor((2,), name="X")
@@ -201,6 +202,7 @@ def test_any_damaged_constants(data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=300))
+@pytest.mark.slow
 def test_any_bytes_are_no_constants(content: bytes) -> None:
     with pytest.raises(UserError):
         read(content)

@@ -46,6 +46,7 @@ def test_results_come_back(workers: Workers) -> None:
     assert ask(workers, "return", "x" * 3_000_000) == "x" * 3_000_000
 
 
+@pytest.mark.slow
 def test_one_server_has_a_child_for_each_request(workers: Workers) -> None:
     (child, parent), (next_child, next_parent) = (ask(workers, "pid").split() for _ in range(2))
     assert parent == next_parent
@@ -91,11 +92,13 @@ def test_work_that_ends_the_process_has_no_result(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("do", ["sleep", "spin"])
+@pytest.mark.slow
 def test_what_takes_too_long_is_ended(workers: Workers, do: str) -> None:
     with pytest.raises(ChildDied, match=r"took longer than 0\.5 s and was ended"):
         ask(workers, do, 60, SHORT)
 
 
+@pytest.mark.slow
 def test_what_ignores_its_alarm_is_killed(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +112,7 @@ def test_what_ignores_its_alarm_is_killed(
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit address space")
+@pytest.mark.slow
 def test_what_needs_too_much_memory_is_ended(workers: Workers) -> None:
     with pytest.raises(ChildDied, match="the work ran out of memory") as failure:
         ask(workers, "memory", limits=Limits(memory_bytes=256 * MIB))
@@ -198,6 +202,7 @@ def test_a_fork_leaves_the_servers_to_the_parent(workers: Workers) -> None:
     assert children() == own
 
 
+@pytest.mark.slow
 def test_what_the_child_says_is_handed_on(capsys: pytest.CaptureFixture[str]) -> None:
     def work() -> str:
         os.write(2, "hélas\n".encode())

@@ -150,6 +150,11 @@ def test_a_normalisation_of_other_dimensions_stays() -> None:
     assert names(graph) == ["layer_norm"]
 
 
+def test_a_vector_times_a_number_that_is_computed_stays() -> None:
+    _, graph = simplified(lambda x: O.mul(O.reduce_max(x), np.arange(8, dtype=np.float32)))
+    assert names(graph) == ["reduce_max", "mul"]
+
+
 def test_transposes_pass_dimensions_of_one() -> None:
     def write(x: Tensor) -> Tensor:
         first = O.transpose(O.relu(x), axes=(0, 3, 1, 2))

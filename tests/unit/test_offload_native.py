@@ -116,6 +116,7 @@ def test_c_files_are_short() -> None:
             assert len(path.read_text().splitlines()) <= 400, path
 
 
+@pytest.mark.slow
 def test_a_library_that_is_no_driver_is_refused(tmp_path: Path) -> None:
     source = tmp_path / "old.c"
     source.write_text(

@@ -112,6 +112,29 @@ def test_constants_layouts_and_factors_fold() -> None:
     assert {node.where.line for node in graph.nodes if node.where} <= set(range(1, 10))
 
 
+def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
+    rng = np.random.default_rng(0)
+    tiny = np.float32(1e-40)
+    weights = rng.standard_normal((4, 3)).astype(np.float32)
+    weights[1, 2] = weights[2, 0] = tiny
+    constants = {"w": weights, "b": np.float32([1, tiny, 2]), "small": np.full((3, 2), tiny)}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["sum"]),
+        helper.make_node("Add", ["sum", "b"], ["y"]),
+        helper.make_node("MatMul", ["y", "small"], ["z"]),
+        helper.make_node("Add", ["x", "shift"], ["s"]),
+    ]
+    shift = np.float32([1, tiny, 2, 3])
+    stored = [constant(name, value) for name, value in {**constants, "shift": shift}.items()]
+    outputs = [info("z", None), info("s", None)]
+    graph = xtc.from_onnx(model(nodes, [info("x", [5, 4])], outputs, initializer=stored)).graph
+    found = {node.name: node.inputs[1].const for node in graph.nodes}
+    np.testing.assert_array_equal(found["sum"], np.where(weights == tiny, 0, weights))
+    np.testing.assert_array_equal(found["y"], [1, 0, 2])
+    np.testing.assert_array_equal(found["z"], constants["small"])  # nothing but such numbers
+    np.testing.assert_array_equal(found["s"], shift)  # no contraction
+
+
 def test_missing_sizes_are_named() -> None:
     with pytest.raises(UserError, match="free dimensions 'batch', 'h', 'w_in'"):
         _ = xtc.from_onnx(network()).graph
@@ -295,3 +318,54 @@ def test_constants_whose_data_do_not_fit_are_refused() -> None:
             setattr(tensor, name, value)
         with pytest.raises(UserError, match=r"rules|constant 'w', which cannot be read"):
             _ = xtc.from_onnx(proto, dims={"batch": 1, "h": 8, "w_in": 8}).graph
+
+
+@pytest.mark.slow
+def test_a_second_call_reads_nothing_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = xtc.from_onnx(network())
+    made: list[Any] = []
+    bound = type(read)._bound
+
+    def noted(*given: Any) -> Any:
+        made.append(given)
+        return bound(*given)
+
+    monkeypatch.setattr(type(read), "_bound", noted)
+    x = np.ones((2, 3, 8, 8), np.float32)
+    with xtc.compile(read) as module:
+        first = module(x)
+        assert len(made) == 1
+        np.testing.assert_array_equal(module(x), first)
+        assert len(made) == 1
+        module(np.ones((1, 3, 8, 8), np.float32))
+        assert len(made) == 2
+
+
+def test_constants_of_versions_that_the_evaluator_lacks_are_computed() -> None:
+    """ONNX's evaluator has no DequantizeLinear of operator set 18."""
+    nodes = [
+        helper.make_node("DequantizeLinear", ["packed", "scale", "zero"], ["w"], axis=0),
+        helper.make_node("MatMul", ["x", "w"], ["y"]),
+    ]
+    packed = np.arange(12).reshape(4, 3)
+    constants = [
+        constant("packed", packed, "int8"),
+        constant("scale", [0.5, 0.25, 2, 1]),
+        constant("zero", [1, 2, 3, 4], "int8"),
+    ]
+    proto = model(nodes, [info("x", [2, 4])], [info("y", None)], 18, initializer=constants)
+    graph = xtc.from_onnx(proto).graph
+    assert [node.op.name for node in graph.nodes] == ["matmul"]
+    scale, zero = np.array([[0.5], [0.25], [2], [1]]), np.array([[1], [2], [3], [4]])
+    x = np.ones((2, 4), np.float32)
+    np.testing.assert_allclose(graph.evaluate(x), x @ ((packed - zero) * scale), rtol=1e-6)
+
+
+def test_inputs_without_elements_are_constants() -> None:
+    """As the caches of a language model are in its first call."""
+    nodes = [helper.make_node("Concat", ["past", "x"], ["y"], axis=0)]
+    proto = model(nodes, [info("past", ["n", 2]), info("x", [3, 2])], [info("y", None)])
+    graph = xtc.from_onnx(proto).bind({"n": 0})
+    assert [str(tensor.name) for tensor in graph.inputs] == ["x"]
+    x = np.ones((3, 2), np.float32)
+    np.testing.assert_array_equal(graph.evaluate(x), x)

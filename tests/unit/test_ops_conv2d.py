@@ -116,6 +116,7 @@ def test_integers_wrap() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.slow
 def test_halves_are_summed_in_float32(dtype: str) -> None:
     """4096 + 1 is 4096 in both halves, so a sum in them would lose every 1."""
     kind = element_type(dtype).numpy

@@ -137,6 +137,7 @@ def test_slice_follows_python(places: list[tuple[int, int | None, int | None, in
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3), st.integers(0, 3)), max_size=3))
+@pytest.mark.slow
 def test_unpad_undoes_pad(places: list[tuple[int, int, int]]) -> None:
     border = tuple((before, after) for _, before, after in places)
     x = np.arange(math.prod(size for size, _, _ in places)).reshape([size for size, _, _ in places])

@@ -65,6 +65,7 @@ def test_floats(a_shape: Shape, b_shape: Shape, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.slow
 def test_integers_are_summed_in_int32_or_wider_and_wrap(dtype: str) -> None:
     a, b = data((4, 67), dtype, 1), data((67, 5), dtype, 2)
     a[0], b[:, 0] = np.iinfo(dtype).min, np.iinfo(dtype).min

@@ -125,3 +125,48 @@ def test_mistakes_are_refused(call: Callable[[Tensor, Tensor], object], message:
     x, f = O.tensor((4, 3), "int32"), O.tensor((4, 3))
     with pytest.raises(UserError, match=message), O.graph():
         call(x, f)
+
+
+@pytest.mark.slow
+def test_poolings_of_integers() -> None:
+    x = O.tensor((1, 7, 6, 3), "int8", name="x")
+    with O.graph(name="poolings") as gb:
+        O.outputs(
+            O.avg_pool2d(x, 3, stride=2, padding="same", name="edges"),
+            O.avg_pool2d(x, 2, name="halves"),
+            O.max_pool2d(x, 3, stride=2, padding="same", name="largest"),
+        )
+    values = np.random.default_rng(0).integers(-128, 128, (1, 7, 6, 3), np.int8)
+    with xtc.compile(gb.graph) as module:
+        module.check(values)
+        edges, halves, _ = module(values)
+    windows = values[0, :6].astype(int).reshape(3, 2, 3, 2, 3)
+    for row, column, channel in np.ndindex(3, 3, 3):
+        total = Fraction(int(windows[row, :, column, :, channel].sum()), 4)
+        assert halves[0, row, column, channel] == half_away(total)
+    corner = Fraction(int(values[0, :2, :3, 1].astype(int).sum()), 6)
+    assert edges[0, 0, 0, 1] == half_away(corner)
+
+
+@pytest.mark.slow
+def test_softmax_of_integers_is_near_that_of_reals() -> None:
+    x = O.tensor((64, 12), "int8", name="x")
+    with O.graph(name="softmax") as gb:
+        O.quantized_softmax(x, 0.07, beta=0.8, name="y")
+    values = np.random.default_rng(0).integers(-128, 128, (64, 12), np.int8)
+    values[0] = -128
+    with xtc.compile(gb.graph) as module:
+        module.check(values)
+        got = module(values)
+    powers = np.exp(values * 0.056)
+    wanted = np.minimum(powers / powers.sum(axis=1, keepdims=True) * 256, 255) - 128
+    assert np.abs(got - wanted).max() <= 0.51
+
+
+def test_refusals_of_softmax() -> None:
+    with pytest.raises(UserError, match="quantized_softmax takes int8, not float32"):
+        O.quantized_softmax(O.tensor((4,), "float32"), 0.1)
+    with pytest.raises(UserError, match="rows of 1 to 4095 elements"):
+        O.quantized_softmax(O.tensor((4, 4096), "int8"), 0.1)
+    with pytest.raises(UserError, match="is below 2\\^-26"):
+        O.quantized_softmax(O.tensor((4,), "int8"), 1e-9)

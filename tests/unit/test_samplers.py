@@ -87,6 +87,7 @@ def test_learning_beats_chance(name: str, large: SearchSpace) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.slow
 def test_what_was_told_is_not_asked_for_again(name: str, small: SearchSpace) -> None:
     done = searched("random", small, 3, 40)
     searcher = sampler(name, small, 0)

@@ -101,6 +101,7 @@ def labels(values: Iterable[Any]) -> list[str]:
 @pytest.mark.parametrize("primitive", PRIMITIVES)
 @pytest.mark.parametrize("value", VALUES, ids=labels(VALUES))
 @pytest.mark.timeout(5)
+@pytest.mark.slow
 def test_a_primitive_refuses_it(primitive: str, value: Any) -> None:
     node = xtc.Schedule(product())["Product"]
     before = str(node)

@@ -92,6 +92,7 @@ def test_unknown_names_are_named() -> None:
 
 
 @given(st.text(alphabet="iRj0179 +-*/%<>=()andornmx,.[]'", max_size=40))
+@pytest.mark.slow
 def test_any_text_is_an_expression_or_an_error(text: str) -> None:
     try:
         expression = parse_expression(text)

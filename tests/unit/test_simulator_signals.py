@@ -134,17 +134,50 @@ def test_a_stopped_simulator_is_ended_at_the_time_limit() -> None:
 
 
 def test_a_call_that_ends_soon_is_waited_for() -> None:
-    ended, stopped = threading.Event(), threading.Event()
+    with opened(timeout_s=_LONG_S) as kernels:
+        word = kernels.device.zeros(1, "int32")
+        queue, beside = kernels.device.queue(), kernels.device.queue()
+        queue.launch(kernels.wait_for_word, [word])
 
-    def call() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        ended.wait(0.05)
-        ended.set()
+        def interrupt_and_let_go() -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            content = memoryview(bytes([1, 0, 0, 0]))
+            beside.wait(beside.copy_to(word.address, content, parallel=True))
 
-    with pytest.raises(KeyboardInterrupt):
-        interruptible(call, stopped.set)
-    assert ended.is_set()
-    assert not stopped.is_set()
+        timer = threading.Timer(0.1, interrupt_and_let_go)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            queue.wait()
+        timer.join()
+        assert word.numpy().tolist() == [1]
+
+
+def test_signals_that_come_together_are_all_served() -> None:
+    served: list[int] = []
+
+    def fail(number: int, _: object) -> None:
+        served.append(number)
+        raise ValueError(number)
+
+    def send_all() -> None:
+        for number in numbers:
+            os.kill(os.getpid(), number)
+
+    numbers = [signal.SIGUSR1, signal.SIGUSR2]
+    before = [signal.signal(number, fail) for number in numbers]
+    try:
+        for _ in range(2):
+            with opened(timeout_s=_LONG_S) as kernels:
+                timer = threading.Timer(0.2, send_all)
+                timer.start()
+                with pytest.raises(ValueError, match=r"^1[02]$"):  # that of the first one served
+                    _run_for_good(kernels)
+                timer.join()
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+    assert sorted(served) == sorted(numbers * 2)
 
 
 def test_an_exception_of_the_call_is_the_callers() -> None:

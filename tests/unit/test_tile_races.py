@@ -84,6 +84,7 @@ def test_arguments_are_checked(arguments: tuple[Any, ...], message: str) -> None
         tile_races.InPlace()(*arguments)
 
 
+@pytest.mark.slow
 def test_an_array_that_is_read_only_is_not_written() -> None:
     x = np.zeros(128, np.float32)
     x.flags.writeable = False

@@ -104,6 +104,7 @@ def run_waiting(folder: Path, timeout: float | None) -> tool.CompletedTool:
     return tool.run(argv, what="the trial", install_hint="", cwd=folder, timeout=timeout)
 
 
+@pytest.mark.slow
 def test_timeout_kills_the_program_and_its_children(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"did not end within 1 s and was killed") as caught:
         run_waiting(tmp_path, timeout=1)
@@ -111,6 +112,7 @@ def test_timeout_kills_the_program_and_its_children(tmp_path: Path) -> None:
     assert _is_gone(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.slow
 def test_interrupt_kills_the_program_and_its_children(tmp_path: Path) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -98,6 +98,7 @@ def test_other_files_are_refused(path: Path) -> None:
         "UPDATE runs SET seconds = 'many'",
     ],
 )
+@pytest.mark.slow
 def test_a_damaged_row_is_told(path: Path, damage: str) -> None:
     with Store(path) as store:
         store.add_result(store.add_run(a_run()).number, ok("C: [i]", 2e-3))

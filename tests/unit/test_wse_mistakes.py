@@ -52,6 +52,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES)
+@pytest.mark.slow
 def test_what_is_wrong_in_a_function(body: str, tmp_path: Path) -> None:
     assert BODIES[body] in text_of(tmp_path, program(body))
 

@@ -20,7 +20,7 @@ from xtc.core.extensions import extend, failure_of
 from xtc.driver import IrOptions
 from xtc.graph.builder import GraphBuilder
 from xtc.graph.graph import Graph
-from xtc.importers import from_onnx, from_yaml
+from xtc.importers import from_onnx, from_yaml, import_tflite
 from xtc.interfaces.target import DEFAULT_TARGET
 
 INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
@@ -88,8 +88,10 @@ def read_graph(
 def _written_graph(path: Path) -> Graph:
     if path.suffix in (".yaml", ".yml"):
         return from_yaml(path)
+    if path.suffix == ".tflite":
+        return import_tflite(path)
     if path.suffix != ".py":
-        raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx file")
+        raise UserError(f"{path} is neither a .py nor a .yaml nor an .onnx nor a .tflite file")
     return _graph_of(_run(path), path)
 
 
@@ -134,7 +136,7 @@ def _graph_of(variables: dict[str, Any], path: Path) -> Graph:
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """What is compiled: a file, or an operator of a known shape."""
-    help = "an .onnx or .yaml file, or a .py that defines `graph`"
+    help = "an .onnx, .tflite or .yaml file, or a .py that defines `graph`"
     parser.add_argument("graph", type=Path, nargs="?", help=help)
     parser.add_argument(
         "--op",

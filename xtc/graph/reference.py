@@ -40,6 +40,22 @@ def evaluate_step(
     given = match_names(f"graph '{graph.name}'", names, args, arrays)
     given = {name: _as_array(value, name) for name, value in given.items()}
     graph = graph.bind(_sizes_of_symbols(graph, given))
+    values = _evaluated(graph, given, precise)
+    outputs = {str(tensor.name): values[tensor] for tensor in graph.outputs}
+    return outputs, {str(state.name): values[value] for state, value in graph.updates}
+
+
+def evaluate_nodes(graph: Graph, arrays: Mapping[str, Any]) -> list[Array]:
+    """The result of each node, in order, on arrays by input name. Raises UserError."""
+    names = [str(tensor.name) for tensor in graph.inputs]
+    given = match_names(f"graph '{graph.name}'", names, (), arrays)
+    given = {name: _as_array(value, name) for name, value in given.items()}
+    graph = graph.bind(_sizes_of_symbols(graph, given))
+    values = _evaluated(graph, given, precise=False)
+    return [values[node.output] for node in graph.nodes]
+
+
+def _evaluated(graph: Graph, given: Mapping[str, Array], precise: bool) -> dict[Tensor, Array]:
     values: dict[Tensor, Array] = {
         tensor: _as_operand(checked_array(given[str(tensor.name)], tensor), tensor.type, precise)
         for tensor in graph.inputs
@@ -52,8 +68,7 @@ def evaluate_step(
         for node in graph.nodes:
             result = node.op.reference(*(values[tensor] for tensor in node.inputs))
             values[node.output] = _as_operand(result, node.output.type, precise)
-    outputs = {str(tensor.name): values[tensor] for tensor in graph.outputs}
-    return outputs, {str(state.name): values[value] for state, value in graph.updates}
+    return values
 
 
 def initial_value(state: Tensor) -> Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other front doors: `from_onnx` reads ONNX, `from_torch` PyTorch, `from_yaml` graphs as text."""
+"""Other front doors: ONNX, PyTorch, TensorFlow Lite, and graphs as text."""
 
 from __future__ import annotations
 
@@ -85,3 +85,24 @@ def from_torch(program: ExportedProgram, *, name: str = "model", device: object 
             hints=["torch.export.export(module, example_arguments) gives one"],
         )
     return graph_of(program, name, device)
+
+
+def import_tflite(path: str | Path, *, device: object = None) -> Graph:
+    """The graph in a TensorFlow Lite file: float32, or int8 with the bits of its reference kernels.
+
+    All operators run on `device`; inputs and outputs live on the host.
+
+    Raises UserError where the package `tflite` is missing, the file is no model, and with all
+    operators that are not supported.
+    """
+    try:
+        from xtc.importers.tflite.convert import graph_of
+    except ModuleNotFoundError as error:
+        if error.name not in ("tflite", "flatbuffers"):
+            raise
+        raise UserError(
+            "xtc.import_tflite needs the package tflite", hints=["pip install 'tflite>=2.18'"]
+        ) from None
+    if not isinstance(path, str | Path):
+        raise UserError(f"xtc.import_tflite takes a path, not {type(path).__name__}")
+    return graph_of(Path(path), device)

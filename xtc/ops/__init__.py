@@ -64,7 +64,15 @@ from xtc.ops.not_equal import not_equal
 from xtc.ops.pad import pad
 from xtc.ops.pad_mirrored import pad_mirrored
 from xtc.ops.pow import pow
-from xtc.ops.quantised import Quantization, quantized_add, quantized_mean, quantized_mul
+from xtc.ops.quantised import (
+    Quantization,
+    lookup,
+    quantized_add,
+    quantized_mean,
+    quantized_mul,
+    quantized_sub,
+)
+from xtc.ops.quantised_softmax import quantized_softmax
 from xtc.ops.quantize import quantize
 from xtc.ops.reduce_max import reduce_max
 from xtc.ops.reduce_mean import reduce_mean
@@ -158,6 +166,7 @@ __all__ = [
     "less_equal",
     "log",
     "logical_not",
+    "lookup",
     "matmul",
     "max_pool2d",
     "maximum",
@@ -173,6 +182,8 @@ __all__ = [
     "quantized_add",
     "quantized_mean",
     "quantized_mul",
+    "quantized_softmax",
+    "quantized_sub",
     "reduce_max",
     "reduce_mean",
     "reduce_min",

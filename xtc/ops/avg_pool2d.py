@@ -26,14 +26,16 @@ from xtc.ops.window import Pair, Slide
 class AvgPool2d(Pool2d):
     """The mean of each window, of its elements alone or with `count_include_pad` of padding too.
 
-    float16 and bfloat16 are summed and divided in float32 and rounded once.
+    float16 and bfloat16 are summed and divided in float32 and rounded once; int8 is summed in
+    int32, and halves of its means are rounded away from zero.
     """
 
     name: ClassVar[str] = "avg_pool2d"
     count_include_pad: bool = False
 
     def check_element(self, type: TensorType) -> None:
-        require_float(self.name, type)
+        if type.element.name != "int8":
+            require_float(self.name, type)
         check_flag(self.name, "count_include_pad", self.count_include_pad)
 
     def counts(self, sizes: Pair) -> list[Array]:
@@ -48,7 +50,10 @@ class AvgPool2d(Pool2d):
         wide = x.astype(accumulator_dtype(x.dtype))
         rows, columns = self.counts((x.shape[1], x.shape[2]))
         count = np.multiply.outer(rows, columns)[..., np.newaxis].astype(wide.dtype)
-        total: Array = self.padded_windows(wide, 0).sum(axis=(-2, -1))
+        total: Array = self.padded_windows(wide, 0).sum(axis=(-2, -1), dtype=wide.dtype)
+        if wide.dtype.kind == "i":
+            nearest = (np.abs(total) + count // 2) // count
+            return np.asarray(np.sign(total) * nearest, x.dtype)
         mean: Array = total / count
         return mean
 
@@ -77,12 +82,13 @@ def avg_pool2d(
     name: str | None = None,
     device: object = None,
 ) -> Tensor:
-    """The mean of each window of `x`, (n, h, w, c), of a float type.
+    """The mean of each window of `x`, (n, h, w, c), of a float type or int8.
 
     Window, stride and dilation are one number or (height, width); the stride is the window where
     None. Padding is written as for conv2d and is smaller than the window; its zeros are counted
-    only with `count_include_pad`. float16 and bfloat16 are computed in float32 and rounded once.
-    Loops are n, h, w, c, r, s. Raises UserError where rank, element type or attributes do not fit.
+    only with `count_include_pad`. float16 and bfloat16 are computed in float32 and rounded once;
+    means of int8 are rounded, halves away from zero, as in TensorFlow Lite. Loops are n, h, w, c,
+    r, s. Raises UserError where rank, element type or attributes do not fit.
     """
     attributes = canonical_window("avg_pool2d", x, window, stride, padding, dilation)
     flag = check_flag("avg_pool2d", "count_include_pad", count_include_pad)
@@ -90,11 +96,21 @@ def avg_pool2d(
     return apply(op, x, name=name, device=device)
 
 
+def _mean(body: ScalarBuilder, total: Scalar, count: Scalar) -> Scalar:
+    """total / count; of integers to nearest, halves away from zero."""
+    if total.element.is_float:
+        return body.div(total, count)
+    half = body.shift("right", count, body.constant(1, count.element), inside=True)
+    below = body.compare("lt", total, body.constant(0, total.element))
+    away = body.select(below, body.neg(half), half)
+    return body.quotient(body.add(total, away), count)
+
+
 def _divide_by(builder: LinalgBuilder, total: Value, count: int, result: TensorType) -> Value:
     """total / count, rounded to the result's type."""
 
     def body(scalars: ScalarBuilder, element: Scalar, _old: Scalar) -> Scalar:
-        mean = scalars.div(element, scalars.constant(count, element.element))
+        mean = _mean(scalars, element, scalars.constant(count, element.element))
         return scalars.cast(mean, result.element)
 
     return emit_elementwise(builder, [total], result, body, step="mean")
@@ -108,7 +124,7 @@ def _divide(
     def body(
         scalars: ScalarBuilder, element: Scalar, rows: Scalar, columns: Scalar, _old: Scalar
     ) -> Scalar:
-        mean = scalars.div(element, scalars.mul(rows, columns))
+        mean = _mean(scalars, element, scalars.mul(rows, columns))
         return scalars.cast(mean, result.element)
 
     rows, columns = (builder.vector(count.tolist(), total.type.element) for count in counts)

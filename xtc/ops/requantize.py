@@ -188,9 +188,21 @@ def requantize(
     if scales.ndim > 1:
         raise UserError(f"the scales of requantize have shape {scales.shape}, not one dimension")
     parts = np.array([fixed_point(float(s)) for s in scales.reshape(-1)], np.int32).T
-    constants = [_constant(part.reshape(scales.shape)) for part in parts]
     least, greatest = element_type(dtype).limits
     limits = (least if low is None else low, greatest if high is None else high)
-    divides = bool((parts[2] > 0).all())
-    op = Requantize(zero_point, *limits, dtype, rounding, divides)
+    op = Requantize(zero_point, *limits, dtype, rounding, bool((parts[2] > 0).all()))
+    return by_parts(op, x, parts, scales.shape, name=name, device=device)
+
+
+def by_parts(
+    op: Requantize,
+    x: Tensor,
+    parts: Array,
+    shape: tuple[int, ...] = (),
+    *,
+    name: str | None = None,
+    device: object = None,
+) -> Tensor:
+    """`x` by multipliers, left and right shifts, the rows of `parts`, each of a shape."""
+    constants = [_constant(part.reshape(shape)) for part in np.asarray(parts, np.int32)]
     return apply(op, x, *constants, name=name, device=device)

@@ -24,7 +24,7 @@ from xtc.core.errors import (
     UserError,
     XtcError,
 )
-from xtc.runtime.interruptible import Result, interruptible
+from xtc.runtime.interruptible import Result, attend, interruptible
 from xtc.runtime.native import NativeUnit, build_native
 from xtc.runtime.table import VERSION, DriverTable, Status
 
@@ -62,6 +62,8 @@ class Driver:
             raise DeviceNotFound(
                 f"the driver has version {table.version} of the table, not {VERSION}", where=library
             )
+        if ends_kernels:
+            attend(self._library)
         self.table = table
         # Reading a member makes a new function object: once is enough.
         self.functions: dict[str, Callable[..., Any]] = {

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import ctypes
+import inspect
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotDone
-from functools import partial
-from queue import SimpleQueue
+import time
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -18,60 +15,113 @@ Result = TypeVar("Result")
 _GRACE_S = 0.2
 """How long a call may go on by itself once the caller has been interrupted."""
 
+_wanted = ctypes.c_int32(0)
+"""Whether waits of drivers serve signals: that of the main thread's call under way."""
 
-class _Worker:
-    """A thread that makes call after call: most take less time than starting a thread does."""
-
-    def __init__(self) -> None:
-        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="simulator calls").start()
-
-    def make(self, call: Callable[[], None]) -> None:
-        """Let the thread make a call; afterwards it is idle."""
-        self._calls.put(call)
-
-    def _work(self) -> None:
-        while True:
-            self._calls.get()()
-            _idle.append(self)
+_call: _Call | None = None
+"""The main thread's call under way."""
 
 
-_idle: list[_Worker] = []
-os.register_at_fork(after_in_child=_idle.clear)  # a child has no thread but its own
+class _Call:
+    """A call that waits for a simulator, and what a handler of signals raised meanwhile."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self.raised: BaseException | None = None
+        self._stop = stop
+        self._limit = 0.0
+        self._stopping: threading.Thread | None = None
+
+    def interrupt(self, error: BaseException) -> None:
+        """The call is to end soon; where it already was, it is to end now."""
+        self._limit = 0.0 if self.raised else time.monotonic() + _GRACE_S
+        self.raised = self.raised or error
+
+    def stop_when_due(self) -> None:
+        """Stop what goes on after its grace: on a thread, as this one is in the middle of it."""
+        if self.raised and not self._stopping and time.monotonic() > self._limit:
+            self._stopping = threading.Thread(target=self._stop, name="end of a call")
+            self._stopping.start()
+
+    def join(self) -> None:
+        """Wait until the call is stopped, where that has begun."""
+        if self._stopping:
+            self._stopping.join()
+
+
+def _served() -> Generator[None]:
+    """Each step serves the signals that have come.
+
+    Python runs their handlers where it goes on with the generator, which is inside of the `try`: in
+    a function, what they raise would be lost before its first instruction.
+    """
+    while True:
+        try:
+            try:
+                yield
+                if _call:
+                    _call.stop_when_due()
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                if _call:
+                    _call.interrupt(error)
+        except BaseException as another:  # of a signal that came with the first
+            if _call:
+                _call.interrupt(another)
+
+
+_signals = _served()
+next(_signals)
+_serve = ctypes.CFUNCTYPE(None)(_signals.__next__)
+
+
+def attend(driver: ctypes.CDLL) -> None:
+    """Let the waits in a driver's library serve signals (`csrc/xtc_attend.h`)."""
+    driver.xtc_attend_with(ctypes.byref(_wanted), _serve)
 
 
 def interruptible(call: Callable[[], Result], stop: Callable[[], None]) -> Result:
     """The result of `call`, or its exception.
 
-    Python runs handlers of signals on its main thread, between two instructions: there the call is
-    made on another thread while this one waits. Where a handler raises, as that of Ctrl-C does,
-    `stop` makes a call end that does not soon end by itself, before the exception goes on.
+    Python runs handlers of signals on its main thread, between two instructions; while a call of
+    that thread waits for a simulator, the wait serves them. Where a handler raises, as that of
+    Ctrl-C does, `stop` makes a call end that does not soon end by itself, before the exception goes
+    on.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
-    done: Future[Result] = Future()
+    if inspect.getgeneratorstate(_signals) == inspect.GEN_RUNNING:  # in a handler
+        return _without_signals(call)
+    return call() if _call else _with_signals(call, _Call(stop))
+
+
+def interrupted(error: BaseException) -> None:
+    """Where `error` interrupts the call under way, which still has to wait: it is to end soon."""
+    if _call and not isinstance(error, Exception):
+        _call.interrupt(error)
+
+
+def _with_signals(call: Callable[[], Result], under_way: _Call) -> Result:
+    global _call
+    _call, _wanted.value = under_way, 1
     try:
-        worker = _idle.pop() if _idle else _Worker()
-        worker.make(partial(_fulfil, done, call))
-        return done.result()
-    except BaseException:
-        if not done.cancel() and not done.done():  # it has begun
-            _end(done, stop)
+        result = call()
+    except Exception:
+        if under_way.raised:
+            raise under_way.raised from None
         raise
+    finally:
+        _call, _wanted.value = None, 0
+        under_way.join()
+    if under_way.raised:
+        raise under_way.raised
+    return result
 
 
-def _fulfil(done: Future[Result], call: Callable[[], Result]) -> None:
-    if not done.set_running_or_notify_cancel():
-        return
+def _without_signals(call: Callable[[], Result]) -> Result:
+    """The result of a handler's call: it runs inside of a wait that serves signals already."""
+    before, _wanted.value = _wanted.value, 0
     try:
-        done.set_result(call())
-    except BaseException as error:
-        done.set_exception(error)
-
-
-def _end(done: Future[Result], stop: Callable[[], None]) -> None:
-    with contextlib.suppress(NotDone):
-        done.exception(_GRACE_S)
-        return
-    stop()
-    done.exception()
+        return call()
+    finally:
+        _wanted.value = before

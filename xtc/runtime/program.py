@@ -19,7 +19,7 @@ from xtc.core.errors import DeviceLost, XtcError
 from xtc.interfaces.offload import ARGUMENT_TYPES, Kernel, Resident
 from xtc.runtime.device import DeviceImage, DriverDevice
 from xtc.runtime.device_array import DeviceArray
-from xtc.runtime.interruptible import interruptible
+from xtc.runtime.interruptible import interrupted, interruptible
 from xtc.runtime.native import CSRC, NativeUnit, build_native
 from xtc.runtime.queue import DriverQueue
 
@@ -129,7 +129,8 @@ class DeviceProgram:
             self._require_devices()
             try:
                 call()
-            except BaseException:  # of the program; commands that it issued have to end
+            except BaseException as error:  # of the program; commands that it issued have to end
+                interrupted(error)
                 with contextlib.suppress(XtcError):
                     self._wait()
                 raise

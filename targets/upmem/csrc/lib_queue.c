@@ -6,6 +6,7 @@
 
 #include "lib.h"
 #include "timing.h"
+#include "xtc_attend.h"
 
 static const char *const kind_names[LIB_KINDS] = {
     [LIB_LAUNCH] = "launch",
@@ -160,7 +161,7 @@ static dpu_error_t give_now(lib_machine *machine, lib_job *job)
         if (machine->first && !machine->busy)
             run_first(machine);
         else
-            pthread_cond_wait(&machine->changed, &machine->lock);
+            xtc_attend_wait(&machine->changed, &machine->lock);
     }
     dpu_error_t status = take_latched(machine);
     if (status == DPU_OK)
@@ -214,7 +215,7 @@ dpu_error_t lib_wait_all(lib_machine *machine)
         if (machine->first && !machine->busy)
             run_first(machine);
         else
-            pthread_cond_wait(&machine->changed, &machine->lock);
+            xtc_attend_wait(&machine->changed, &machine->lock);
     }
     dpu_error_t status = take_latched(machine);
     pthread_mutex_unlock(&machine->lock);

@@ -24,7 +24,8 @@ def units() -> tuple[NativeUnit, NativeUnit]:
     own = [*sorted(OWN_CSRC.glob("iss_*.c")), *sorted(OWN_CSRC.glob("upmem_*.c"))]
     simulator, _ = simulator_units("upmem", own, [], libraries=["m"])
     simulator = replace(simulator, include=(*simulator.include, SHARED), flags=_EXACT)
-    sources = (*_host_sources(), CSRC / "xtc_error.c", CSRC / "xtc_report.c")
+    shared = (CSRC / name for name in ("xtc_attend.c", "xtc_error.c", "xtc_report.c"))
+    sources = (*_host_sources(), *shared)
     library = NativeUnit(LIBRARY, "library", sources, (CSRC, OWN_CSRC, INCLUDE), ("m", "dl"))
     return simulator, library
 

@@ -44,7 +44,7 @@ session(
     "xtc-compile gone.py --stage source",
     # CHECK:      xtc-compile: error: there is no file gone.py
     "xtc-compile dead.mlir --stage source",
-    # CHECK:      xtc-compile: error: dead.mlir is neither a .py nor a .yaml nor an .onnx file
+    # CHECK:      xtc-compile: error: dead.mlir is neither a .py nor a .yaml nor an .onnx nor a .tflite file
     "xtc-compile two_graphs.py --stage source",
     # CHECK:      xtc-compile: error: two_graphs.py defines 2 graphs and none is called 'graph'
     # CHECK-NEXT:   hint: assign the one to use: graph = gb.graph

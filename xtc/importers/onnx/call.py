@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,10 @@ class Call:
     attributes: Mapping[str, Any]
     version: int
     run: Subgraph
+
+    def on(self, *inputs: Value | None, **attributes: Any) -> Call:
+        """The node on other operands, with some attributes in the place of its own."""
+        return replace(self, inputs=inputs, attributes={**self.attributes, **attributes})
 
     def has(self, position: int) -> bool:
         """Whether an operand is given."""

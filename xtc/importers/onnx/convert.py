@@ -17,7 +17,7 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.names import plain_name
 from xtc.importers.onnx import ops as _  # noqa: F401  fills the table
 from xtc.importers.onnx.call import Call
-from xtc.importers.onnx.fold import fold, foldable
+from xtc.importers.onnx.fold import evaluated, fold, foldable
 from xtc.importers.onnx.load import attributes_of
 from xtc.importers.onnx.table import TABLE, Entry, versions_of
 from xtc.importers.values import Array, Unsupported, Value, ValueNeeded
@@ -118,19 +118,29 @@ class Converter:
         if entry is not None and not entry.folds:
             return _listed(entry.write(call))
         if len(arrays) == len(inputs) and foldable(node):
-            return list(fold(node, arrays, self.opsets))
-        if any(isinstance(value, np.ndarray) and value.size == 0 for value in inputs[:1]):
-            return list(self._without_elements(node, inputs))
+            return self._folded(node, call, arrays, entry)
         if entry is None:
             raise Unsupported(unknown(node, self.opsets))
         return _listed(entry.write(call))
 
-    def _without_elements(
-        self, node: onnx.NodeProto, inputs: Sequence[Value | None]
-    ) -> list[Array | None]:
-        if any(isinstance(value, Tensor) for value in inputs):
-            raise Unsupported("an operand without elements")
-        return fold(node, [v for v in inputs if not isinstance(v, Tensor)], self.opsets)
+    def _folded(
+        self,
+        node: onnx.NodeProto,
+        call: Call,
+        arrays: Sequence[Array | None],
+        entry: Entry | None,
+    ) -> list[Value | None]:
+        """What a node of constants is: by ONNX's evaluator, or by the table where it has no way."""
+        try:
+            return list(fold(node, arrays, self.opsets))
+        except Unsupported:
+            if entry is None:
+                raise
+        start = len(self.builder.nodes)
+        results = _listed(entry.write(call))
+        computed = evaluated(self.builder.nodes[start:])
+        del self.builder.nodes[start:]
+        return [computed.get(x, x) if isinstance(x, Tensor) else x for x in results]
 
     def _entry(self, node: onnx.NodeProto) -> tuple[Entry | None, int]:
         # Of others' operators there is no schema: their set has the version.

@@ -11,6 +11,8 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from xtc.graph.node import Node
+from xtc.graph.tensor import Tensor
 from xtc.importers.values import Array, Unsupported
 
 LARGEST = 1 << 28  # bytes that a folded value may have
@@ -63,3 +65,17 @@ def _array(value: Any) -> Array:
     if array.nbytes > LARGEST:
         raise Unsupported(f"a constant of {array.nbytes} bytes")
     return array
+
+
+def evaluated(nodes: Sequence[Node]) -> dict[Tensor, Array]:
+    """What operators on constants compute, in NumPy. Raises Unsupported where that is large."""
+    values: dict[Tensor, Array] = {}
+    for node in nodes:
+        operands = [values.get(x, x.const) for x in node.inputs]
+        if node.output.type.nbytes > LARGEST:
+            raise Unsupported(f"a constant of {node.output.type.nbytes} bytes")
+        with np.errstate(all="ignore"):
+            array = np.asarray(node.op.reference(*(x for x in operands if x is not None)))
+        element = node.output.element
+        values[node.output] = array.astype(element.numpy).reshape(node.output.type.sizes)
+    return values

@@ -28,7 +28,9 @@ from xtc.importers.onnx.load import opsets
 from xtc.importers.values import Array, Unsupported, Value, as_tensor
 
 Size = int | str
+Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
 MOST_VALUES = 4096  # elements of an input whose value sizes may depend on
+MOST_MET = 256  # sizes of calls that a model remembers
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class OnnxModel:
     _device: object = field(default=None, repr=False)
     _values: tuple[str, ...] = field(default=(), repr=False)
     states: tuple[tuple[ModelInput, str], ...] = ()
+    _met: dict[Key, None] = field(default_factory=dict, repr=False)
     _latest: tuple[dict[str, int], dict[str, Array], Graph] | None = field(default=None, repr=False)
 
     @property
@@ -136,10 +139,10 @@ class OnnxModel:
                     f"model '{self.name}' has no free dimension '{name}'",
                     hints=did_you_mean(name, self.symbols),
                 )
-            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
                 raise UserError(
                     f"dimension '{name}' of model '{self.name}' cannot be {size!r}",
-                    notes=["every size is 1 or more"],
+                    notes=["a size is 0 or more"],
                 )
         sizes = {**self.dims, **{name: int(size) for name, size in dims.items()}}
         missing = [name for name in self.symbols if name not in sizes]
@@ -239,7 +242,7 @@ class OnnxModel:
         for given in self.inputs:
             self._match(given, arrays[given.name], sizes)
         values = {name: arrays[name] for name in self._values}
-        while True:
+        while _key(sizes, values) not in self._met:
             try:
                 self._latest = (sizes, values, self._bound(sizes, values))
             except UnsupportedModel as error:
@@ -248,7 +251,14 @@ class OnnxModel:
                 values |= {name: arrays[name] for name in error.needs}
             else:
                 self._values = tuple(values)
-                return sizes, values
+                self._remember(_key(sizes, values))
+        return sizes, values
+
+    def _remember(self, key: Key) -> None:
+        """Keep that a graph can be made for a call, so that the next one like it makes none."""
+        self._met[key] = None
+        while len(self._met) > MOST_MET:
+            del self._met[next(iter(self._met))]
 
     def _match(self, given: ModelInput, array: Array, sizes: dict[str, int]) -> None:
         """Take free sizes from an array. Raises UserError where it is no such input."""
@@ -279,6 +289,11 @@ class OnnxModel:
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
         return f"<xtc model {self.name}({inputs}) -> {', '.join(self.outputs)}>"
+
+
+def _key(sizes: Mapping[str, int], values: Mapping[str, Array]) -> Key:
+    given = ((name, x.tobytes(), x.shape) for name, x in sorted(values.items()))
+    return tuple(sorted(sizes.items())), tuple(given)
 
 
 class UnsupportedModel(UserError):  # noqa: N818  what the user has, not what went wrong

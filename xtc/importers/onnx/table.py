@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xtc.importers.onnx.call import Call
 from xtc.importers.values import Value
 
 Result = Value | Sequence[Value | None]
 Writer = Callable[[Call], Result]
+AnyWriter = TypeVar("AnyWriter", bound=Writer)
 Key = tuple[str, str, int]
 
 
@@ -36,10 +38,10 @@ TABLE: dict[Key, Entry] = {}
 
 def reads(
     name: str, *versions: int, domain: str = "", folds: bool = True
-) -> Callable[[Writer], Writer]:
+) -> Callable[[AnyWriter], AnyWriter]:
     """Marks the function that writes operator `name` as these versions of its schema say."""
 
-    def register(write: Writer) -> Writer:
+    def register(write: AnyWriter) -> AnyWriter:
         for version in versions:
             TABLE[domain, name, version] = Entry(write, folds)
         return write

@@ -134,7 +134,7 @@ def _scalable(x: Tensor) -> bool:
 
 def _last(factor: Tensor, x: Tensor) -> bool:
     """Whether a constant is one number, or one for each element of the last dimension."""
-    if factor.type.size == 1:
-        return factor.type.rank <= x.type.rank
+    if factor.type.rank > x.type.rank:
+        return False
     sizes = factor.type.sizes
-    return sizes[-1] == x.type.sizes[-1] == factor.type.size and factor.type.rank <= x.type.rank
+    return factor.type.size == 1 or sizes[-1] == x.type.sizes[-1] == factor.type.size

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "sim_futex.h"
+#include "xtc_attend.h"
 #include "xtc_error.h"
 
 #define IMAGE_BYTES (64ull << 20)
@@ -239,6 +240,8 @@ static int32_t finish(sim_host *sim, uint64_t *result)
         if (seconds() > limit && is_stopped(sim))
             end_stopped(sim);
         sim_futex_wait(&channel->finished, finished, &patience);
+        if (channel->finished == finished)
+            xtc_attend();
     }
     const sim_request *request = &channel->ring[sim->oldest++ % SIM_RING];
     if (request->status)

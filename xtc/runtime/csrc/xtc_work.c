@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "xtc_attend.h"
 #include "xtc_error.h"
 
 bool xtc_work_is_mine(const xtc_engine *engine)
@@ -122,7 +123,7 @@ void xtc_work_step(xtc_device *device, xtc_engine *engine, bool waits_for_kernel
         finish_first(device, engine);
     } else {
         wake_finisher(engine);
-        pthread_cond_wait(&engine->changed, &engine->lock);
+        xtc_attend_wait(&engine->changed, &engine->lock);
     }
     engine->finishers -= waits_for_kernels;
 }

@@ -41,7 +41,7 @@ def attention(call: Call) -> list[Tensor | None]:
     heads = _heads(call)
     present = (heads.k, heads.v)
     repeat = heads.q.type.sizes[1] // heads.k.type.sizes[1]
-    k, v = (_repeated(x, repeat) for x in present)
+    k, v = (repeated_heads(x, repeat) for x in present)
     root = np.asarray(_scale(call, heads.q) ** 0.5).astype(heads.q.element.numpy).item()
     scores = O.matmul(O.mul(heads.q, root), O.mul(k, root), transpose_b=True)
     cap = float(call.attribute("softcap", 0.0))
@@ -51,7 +51,7 @@ def attention(call: Call) -> list[Tensor | None]:
     weights = _softmax(call, biased, guarded=whole_rows)
     result = O.matmul(weights, v)
     stage = (scores, capped, biased, weights)[int(call.attribute("qk_matmul_output_mode", 0))]
-    return [_joined(result) if heads.packed else result, *present, stage]
+    return [joined_heads(result) if heads.packed else result, *present, stage]
 
 
 def _scale(call: Call, q: Tensor) -> float:
@@ -64,7 +64,7 @@ def _heads(call: Call) -> Heads:
     packed = q.type.rank == 3
     if packed:
         queries, keys = int(call.required("q_num_heads")), int(call.required("kv_num_heads"))
-        q, k, v = _split(q, queries), _split(k, keys), _split(v, keys)
+        q, k, v = split_heads(q, queries), split_heads(k, keys), split_heads(v, keys)
     cached = 0
     if call.has(4) and call.has(5):
         past = call.tensor(4)
@@ -75,7 +75,8 @@ def _heads(call: Call) -> Heads:
     return Heads(q, k, v, packed, cached)
 
 
-def _split(x: Tensor, heads: int) -> Tensor:
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(batch, positions, heads * size) as (batch, heads, positions, size)."""
     batch, positions, size = x.type.sizes
     if heads < 1 or size % heads:
         raise Unsupported(f"{heads} heads of {size} elements")
@@ -83,12 +84,13 @@ def _split(x: Tensor, heads: int) -> Tensor:
     return O.transpose(shaped, axes=(0, 2, 1, 3))
 
 
-def _joined(x: Tensor) -> Tensor:
+def joined_heads(x: Tensor) -> Tensor:
+    """(batch, heads, positions, size) as (batch, positions, heads * size)."""
     batch, heads, positions, size = x.type.sizes
     return O.reshape(O.transpose(x, axes=(0, 2, 1, 3)), (batch, positions, heads * size))
 
 
-def _repeated(x: Tensor, times: int) -> Tensor:
+def repeated_heads(x: Tensor, times: int) -> Tensor:
     """Each head several times, one after the other."""
     if times == 1:
         return x

@@ -116,16 +116,41 @@ def instance_normalization(call: Call) -> Tensor:
 
 @reads("GroupNormalization", 21)
 def group_normalization(call: Call) -> Tensor:
-    x, groups = call.tensor(0), int(call.required("num_groups"))
-    n, channels, *rest = x.type.sizes
-    if channels % groups:
-        raise Unsupported(f"{channels} channels in {groups} groups")
-    split = O.reshape(x, (n, groups, channels // groups * math.prod(rest)))
+    x, groups, eps = (
+        call.tensor(0),
+        int(call.required("num_groups")),
+        call.attribute("epsilon", 1e-5),
+    )
+    split = _groups(x, groups)
     wide = _stash(call, split)
-    _, inverse, centred = _moments(wide, (2,), call.attribute("epsilon", 1e-5))
-    result = O.reshape(_back(O.mul(centred, inverse), x), x.type.sizes)
-    scale, bias = (per_channel(call.tensor(n), x.type.rank) for n in (1, 2))
-    return O.add(O.mul(result, scale), bias)
+    return _scaled(x, _back(_normal(wide, eps), x), call.tensor(1), call.tensor(2))
+
+
+def grouped(x: Tensor, groups: int, scale: Tensor, bias: Tensor, eps: float) -> Tensor:
+    """An image, channels in dimension 1, with each group of them normalised, in float32."""
+    split = _groups(x, groups)
+    wide = split if split.dtype == "float32" else O.cast(split, "float32")
+    return _scaled(x, _back(_normal(wide, eps), x), scale, bias)
+
+
+def _groups(x: Tensor, groups: int) -> Tensor:
+    n, channels, *rest = x.type.sizes
+    if groups < 1 or channels % groups:
+        raise Unsupported(f"{channels} channels in {groups} groups")
+    return O.reshape(x, (n, groups, channels // groups * math.prod(rest)))
+
+
+def _normal(x: Tensor, eps: float) -> Tensor:
+    _, inverse, centred = _moments(x, (2,), eps)
+    return O.mul(centred, inverse)
+
+
+def _scaled(x: Tensor, normal: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
+    rank = x.type.rank
+    factor, summand = (
+        per_channel(y if y.dtype == x.dtype else O.cast(y, x.dtype), rank) for y in (scale, bias)
+    )
+    return O.add(O.mul(O.reshape(normal, x.type.sizes), factor), summand)
 
 
 @reads("MeanVarianceNormalization", 9, 13)

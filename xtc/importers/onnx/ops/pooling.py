@@ -28,7 +28,7 @@ def _windows(call: Call) -> list[Window]:
 
 
 @reads("MaxPool", 1, 8, 10, 11, 12, 22)
-def max_pool(call: Call) -> list[Tensor | None]:
+def max_pool(call: Call) -> list[Tensor]:
     x, slides = call.tensor(0), _windows(call)
     if call.wants(1):
         return [*max_with_indices(x, slides, "F" if call.attribute("storage_order", 0) else "C")]

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import xtc.ops as O
 from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import constant
 from xtc.importers.compositions.windows import channels_first
 from xtc.importers.onnx.call import Call, whole_axis
 from xtc.importers.onnx.ops.convolution import conv_of
@@ -100,7 +103,48 @@ def matmul_integer(call: Call) -> Tensor:
     a, b = call.tensor(0), call.tensor(1)
     if a.dtype == b.dtype == "int8" and not (call.has(2) or call.has(3)):
         return O.matmul(a, b)  # instructions that multiply bytes need them as they are
+    if call.has(2) and call.tensor(2).type.size == 1 and b.type.rank == 2:
+        return integer_matmul(a, call.tensor(2), b, call.optional(3), call.has(3))
     return matmul_of(_centred(call, 0, 2), _centred(call, 1, 3, columns=True))
+
+
+def integer_matmul(
+    a: Tensor, a_zero: Tensor | None, b: Tensor, b_zero: Tensor | None, shifted: bool
+) -> Tensor:
+    """(a - a_zero) @ (b - b_zero) in int32, as a product of signed bytes and its corrections.
+
+    `a_zero` is one number, `b_zero` one or one for each column of the matrix `b`; it counts where
+    `shifted` says so.
+    """
+    left, right = _signed(a), _signed(b)
+    total = O.matmul(left, right)
+    by = _shift(a, a_zero)
+    if by is not None:
+        columns = O.reduce_sum(O.cast(right, "int32"), axes=(b.type.rank - 2,), keepdims=True)
+        total = O.add(total, O.mul(columns, by))
+    other = _shift(b, b_zero if shifted else None)
+    if other is None:
+        return total
+    rows = O.reduce_sum(O.cast(left, "int32"), axes=(a.type.rank - 1,), keepdims=True)
+    if by is not None:
+        rows = O.add(rows, O.mul(by, a.type.sizes[-1]))
+    return O.add(total, O.mul(rows, other))
+
+
+def _signed(x: Tensor) -> Tensor:
+    """Bytes as int8: those without a sign less 128."""
+    if x.dtype == "int8":
+        return x
+    return O.bit_cast(O.bitwise_xor(x, constant(np.asarray(128, np.uint8))), "int8")
+
+
+def _shift(x: Tensor, zero: Tensor | None) -> Tensor | None:
+    """What is to be added to an operand's signed bytes; None for nothing."""
+    start = 128 if x.dtype == "uint8" else 0
+    if zero is None:
+        return constant(np.asarray(start, np.int32)) if start else None
+    whole = O.cast(O.reshape(zero, ()) if zero.type.size == 1 else zero, "int32")
+    return O.sub(start, whole)
 
 
 @reads("ConvInteger", 10)
@@ -155,9 +199,13 @@ def qlinear_conv(call: Call) -> Tensor:
 
 @reads("DynamicQuantizeLinear", 11)
 def dynamic_quantize_linear(call: Call) -> list[Tensor]:
-    x = call.tensor(0)
+    return list(dynamically_quantized(call.tensor(0)))
+
+
+def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`x` as uint8 between its least and its greatest element, with its scale and zero point."""
     low, high = O.minimum(O.reduce_min(x), 0.0), O.maximum(O.reduce_max(x), 0.0)
     scale = O.div(O.sub(high, low), 255.0)
     scale = O.where(O.equal(scale, 0.0), 1.0, scale)
     zero = O.cast(O.round(O.minimum(O.maximum(O.div(O.neg(low), scale), 0.0), 255.0)), "uint8")
-    return [quantized(x, scale, zero, "uint8"), scale, zero]
+    return quantized(x, scale, zero, "uint8"), scale, zero

@@ -47,13 +47,14 @@ class Layer:
 
     def input(self, x: Tensor) -> Tensor:
         """What the input gives to all gates, side by side, its bias included."""
-        return self._biased(O.matmul(x, self.w, transpose_b=True), 0)
+        return self.biased(O.matmul(x, self.w, transpose_b=True), 0)
 
     def state(self, h: Tensor) -> Tensor:
         """What the state gives to all gates, its bias included."""
-        return self._biased(O.matmul(h, self.r, transpose_b=True), 1)
+        return self.biased(O.matmul(h, self.r, transpose_b=True), 1)
 
-    def _biased(self, x: Tensor, half: int) -> Tensor:
+    def biased(self, x: Tensor, half: int) -> Tensor:
+        """`x` with the bias of the input (half 0) or of the state (1)."""
         if self.b is None:
             return x
         size = self.gates * self.hidden
@@ -92,7 +93,8 @@ def _gru(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
     return [O.add(O.mul(O.sub(1.0, z), new), O.mul(z, h))]
 
 
-def _lstm(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+def lstm_step(layer: Layer, x: Tensor, states: list[Tensor]) -> list[Tensor]:
+    """The state and the cell after one step."""
     h, c = states
     f, g, last = layer.activations
     gates = O.add(x, layer.state(h))
@@ -123,22 +125,28 @@ def _clipped(layer: Layer, x: Tensor) -> Tensor:
 
 @reads("RNN", 7, 14, 22)
 def rnn(call: Call) -> list[Tensor | None]:
-    return _layers(call, _rnn, 1, ("Tanh",), 1)
+    return layers(call, _rnn, 1, ("Tanh",), 1)
 
 
 @reads("GRU", 7, 14, 22)
 def gru(call: Call) -> list[Tensor | None]:
-    return _layers(call, _gru, 3, ("Sigmoid", "Tanh"), 1)
+    return layers(call, _gru, 3, ("Sigmoid", "Tanh"), 1)
 
 
 @reads("LSTM", 7, 14, 22)
 def lstm(call: Call) -> list[Tensor | None]:
-    return _layers(call, _lstm, 4, ("Sigmoid", "Tanh", "Tanh"), 2)
+    return layers(call, lstm_step, 4, ("Sigmoid", "Tanh", "Tanh"), 2)
 
 
-def _layers(
-    call: Call, step: Step, gates: int, functions: Sequence[str], states: int
+def layers(
+    call: Call,
+    step: Step,
+    gates: int,
+    functions: Sequence[str],
+    states: int,
+    make: Callable[[Call, int], Layer] | None = None,
 ) -> list[Tensor | None]:
+    """Sequences of all steps, then the last states; `make` gives the layer of a direction."""
     direction = call.choice("direction", "forward", "forward", "reverse", "bidirectional")
     backward = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
     batch_first = bool(call.attribute("layout", 0))
@@ -146,8 +154,9 @@ def _layers(
     x = moved_axis(x, 1, 0) if batch_first else x
     if x.type.sizes[0] > LONGEST:
         raise Unsupported(f"{x.type.sizes[0]} steps, of which at most {LONGEST} are unrolled")
+    of = make or (lambda call, number: layer_of(call, gates, functions, number))
     results = [
-        _direction(call, step, _layer(call, gates, functions, number), x, number, back, states)
+        _direction(call, step, of(call, number), x, number, back, states)
         for number, back in enumerate(backward)
     ]
     whole = stacked([sequence for sequence, _ in results], 1)
@@ -158,7 +167,9 @@ def _layers(
     return [whole, *finals]
 
 
-def _layer(call: Call, gates: int, functions: Sequence[str], number: int) -> Layer:
+def layer_of(call: Call, gates: int, functions: Sequence[str], number: int) -> Layer:
+    """The layer that reads direction `number` of the node's weights."""
+
     def of(position: int) -> Tensor | None:
         if not call.has(position):
             return None
@@ -187,6 +198,15 @@ def _activations(call: Call, functions: Sequence[str], number: int) -> list[Acti
         if first <= position < first + len(functions):
             chosen.append(lambda x, write=write, a=alpha, b=beta: write(x, a, b))  # type: ignore[misc]
     return chosen
+
+
+def activation_of(name: str, numbers: Sequence[float] = ()) -> Activation:
+    """An activation by its name, with the numbers given or those that ONNX has for it."""
+    alpha, beta, write = _function(name)
+    given = [*numbers, None, None]
+    alpha = alpha if given[0] is None else given[0]
+    beta = beta if given[1] is None else given[1]
+    return lambda x: write(x, alpha, beta)
 
 
 def _function(name: str) -> tuple[float | None, float | None, Callable[..., Tensor]]:

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""import_tflite against TensorFlow Lite's own reference kernels: int8 bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tflite", reason="the package tflite is not installed")
+
+import xtc
+from tests.unit.tflite_models import MODELS, random_inputs
+
+SEEDS = 2
+
+
+def reference(data: bytes, arrays: list[Any]) -> list[Any]:
+    """What the reference kernels make of arrays."""
+    litert = pytest.importorskip(
+        "ai_edge_litert.interpreter", reason="the package ai-edge-litert is not installed"
+    )
+    kernels = litert.OpResolverType.BUILTIN_REF
+    found = litert.Interpreter(model_content=data, experimental_op_resolver_type=kernels)
+    found.allocate_tensors()
+    for entry, array in zip(found.get_input_details(), arrays, strict=True):
+        found.set_tensor(entry["index"], array)
+    found.invoke()
+    return [found.get_tensor(entry["index"]) for entry in found.get_output_details()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_results_of_reference_kernels(name: str, tmp_path: Path) -> None:
+    make: Callable[..., Any] = MODELS[name]
+    for seed in range(SEEDS):
+        model = make(np.random.default_rng(seed))
+        data = model.data()
+        file = tmp_path / f"{name}.tflite"
+        file.write_bytes(data)
+        graph = xtc.import_tflite(file)
+        arrays = random_inputs(model, seed)
+        wanted = reference(data, arrays)
+        # The meaning in NumPy is what targets are checked against.
+        found = graph.evaluate(*arrays)
+        got = list(found.values()) if isinstance(found, dict) else [found]
+        for ours, theirs in zip(got, wanted, strict=True):
+            assert ours.shape == theirs.shape
+            assert ours.dtype == theirs.dtype
+            if theirs.dtype == np.float32:
+                np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-5)
+            else:
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """A few bytes or words changed, or the end cut off."""
+    changed = bytearray(data)
+    for _ in range(rng.integers(1, 6)):
+        at = int(rng.integers(0, len(changed) - 4))
+        how = rng.integers(5)
+        if how == 0:
+            changed[at] = int(rng.integers(256))
+        elif how == 1:
+            changed[at] ^= 1 << int(rng.integers(8))
+        elif how == 2:
+            words = (0, 0xFFFFFFFF, 0x7FFFFFFF, 0x80000000, 1 << 20, len(data))
+            at -= at % 4
+            changed[at : at + 4] = words[rng.integers(len(words))].to_bytes(4, "little")
+        elif how == 3:
+            other = int(rng.integers(0, len(changed) - 4))
+            changed[at : at + 4] = changed[other : other + 4]
+        elif rng.integers(8) == 0 and len(changed) > 64:
+            del changed[int(rng.integers(8, len(changed))) :]
+            changed.extend(bytes(8))
+    return bytes(changed)
+
+
+@pytest.mark.slow
+def test_damaged_files_end_in_a_named_error(tmp_path: Path, is_long: bool) -> None:
+    count = 5000 if is_long else 150
+    names = ("residual_network", "float_network", "concatenation", "quantize", "logistic", "pad")
+    rng = np.random.default_rng(0)
+    whole = [MODELS[name](rng).data() for name in names]
+    # Small files, so that most mutations hit what is no weight.
+    file, messages = tmp_path / "damaged.tflite", []
+    for number in range(count):
+        file.write_bytes(mutated(whole[number % len(whole)], rng))
+        try:
+            xtc.import_tflite(file)
+        except xtc.UserError as error:
+            messages.append(str(error))
+    assert len(messages) > count // 3
+    assert all(str(file) in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "it does not have the mark TFL3 at byte 4"),
+        (b"\x1c\x00\x00\x00TFL3", "error: unpack_from requires a buffer of at least"),
+    ],
+)
+def test_files_that_are_no_models(data: bytes, text: str, tmp_path: Path) -> None:
+    file = tmp_path / "none.tflite"
+    file.write_bytes(data)
+    with pytest.raises(xtc.UserError, match="cannot be read as a TensorFlow Lite model") as found:
+        xtc.import_tflite(file)
+    assert text in str(found.value)
+
+
+def test_operators_that_are_not_supported(tmp_path: Path) -> None:
+    writer = MODELS["softmax"](np.random.default_rng(0))
+    _code, inputs, outputs, *_ = writer.operators[0]
+    writer.operators[0] = ("L2_NORMALIZATION", inputs, outputs, "", {})
+    file = tmp_path / "unknown.tflite"
+    file.write_bytes(writer.data())
+    with pytest.raises(xtc.UserError) as found:
+        xtc.import_tflite(file)
+    assert str(found.value).splitlines() == [
+        f"1 operator of {file} cannot be imported",
+        "  note: operator 0, L2_NORMALIZATION: the operator is not supported",
+    ]

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes TensorFlow Lite models from a few lines: tensors, operators, inputs and outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import tflite
+
+TYPES = {
+    "float32": tflite.TensorType.FLOAT32,
+    "int8": tflite.TensorType.INT8,
+    "uint8": tflite.TensorType.UINT8,
+    "int32": tflite.TensorType.INT32,
+    "int16": tflite.TensorType.INT16,
+}
+
+
+def _table(builder: Any, name: str, **fields: Any) -> int:
+    """A table with fields that are offsets or numbers, by the generated functions."""
+    getattr(tflite, f"{name}Start")(builder)
+    for key, value in fields.items():
+        getattr(tflite, f"{name}Add{key}")(builder, value)
+    return int(getattr(tflite, f"{name}End")(builder))
+
+
+def _offsets(builder: Any, offsets: list[int]) -> int:
+    builder.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())
+
+
+def _array(builder: Any, values: Any, dtype: str) -> int:
+    return int(builder.CreateNumpyVector(np.asarray(values, dtype)))
+
+
+@dataclass
+class Writer:
+    """Collects a model; `data` gives the bytes of the file."""
+
+    tensors: list[dict[str, Any]] = field(default_factory=list)
+    operators: list[tuple[str, list[int], list[int], str, dict[str, Any]]] = field(
+        default_factory=list
+    )
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def tensor(
+        self,
+        shape: tuple[int, ...],
+        dtype: str = "int8",
+        *,
+        scale: Any = None,
+        zero: Any = 0,
+        axis: int = 0,
+        const: Any = None,
+        name: str = "",
+    ) -> int:
+        """Declares a tensor; gives its number."""
+        number = len(self.tensors)
+        entry = {"shape": shape, "dtype": dtype, "scale": scale, "zero": zero, "axis": axis}
+        self.tensors.append({**entry, "const": const, "name": name or f"t{number}"})
+        return number
+
+    def input(self, *shape: int, dtype: str = "int8", **more: Any) -> int:
+        """Declares an input."""
+        self.inputs.append(self.tensor(shape, dtype, **more))
+        return self.inputs[-1]
+
+    def constant(self, values: Any, **more: Any) -> int:
+        """Declares a constant."""
+        array = np.ascontiguousarray(values)
+        return self.tensor(array.shape, array.dtype.name, const=array, **more)
+
+    def op(self, code: str, inputs: list[int], output: int, table: str = "", **more: Any) -> int:
+        """Appends an operator with the options `table` of the fields `more`; gives its result."""
+        self.operators.append((code, inputs, [output], table, more))
+        return output
+
+    def data(self) -> bytes:
+        """The file."""
+        b = flatbuffers.Builder(1024)
+        buffers = [_table(b, "Buffer")]
+        tensors = [self._tensor(b, entry, buffers) for entry in self.tensors]
+        codes = sorted({code for code, *_ in self.operators})
+        operators = [self._operator(b, codes, *entry) for entry in self.operators]
+        name, listed = b.CreateString("main"), _offsets(b, tensors)
+        inputs, outputs = _array(b, self.inputs, "int32"), _array(b, self.outputs, "int32")
+        graph = self._graph(b, listed, inputs, outputs, operators, name)
+        entries = [self._code(b, code) for code in codes]
+        graphs, data = _offsets(b, [graph]), _offsets(b, buffers)
+        model = self._model(b, _offsets(b, entries), graphs, data)
+        b.Finish(model, file_identifier=b"TFL3")
+        return bytes(b.Output())
+
+    @staticmethod
+    def _graph(b: Any, listed: int, inputs: int, outputs: int, ops: list[int], name: int) -> int:
+        operators = _offsets(b, ops)
+        fields = {"Tensors": listed, "Inputs": inputs, "Outputs": outputs}
+        return _table(b, "SubGraph", **fields, Operators=operators, Name=name)
+
+    @staticmethod
+    def _model(b: Any, codes: int, graphs: int, buffers: int) -> int:
+        return _table(b, "Model", Version=3, OperatorCodes=codes, Subgraphs=graphs, Buffers=buffers)
+
+    @staticmethod
+    def _code(b: Any, code: str) -> int:
+        number = getattr(tflite.BuiltinOperator, code)
+        fields = {"DeprecatedBuiltinCode": min(number, 127), "BuiltinCode": number}
+        return _table(b, "OperatorCode", **fields, Version=VERSIONS.get(code, 1))
+
+    @staticmethod
+    def _tensor(b: Any, entry: dict[str, Any], buffers: list[int]) -> int:
+        number = 0
+        if entry["const"] is not None:
+            data = _array(b, np.frombuffer(entry["const"].tobytes(), np.uint8), "uint8")
+            number = len(buffers)
+            buffers.append(_table(b, "Buffer", Data=data))
+        name, shape = b.CreateString(entry["name"]), _array(b, entry["shape"], "int32")
+        fields = {"Shape": shape, "Type": TYPES[entry["dtype"]], "Buffer": number, "Name": name}
+        if entry["scale"] is not None:
+            scales = np.atleast_1d(entry["scale"])
+            zeros = np.broadcast_to(entry["zero"], scales.shape)
+            listed = _array(b, scales, "float32"), _array(b, zeros, "int64")
+            quantized = {"Scale": listed[0], "ZeroPoint": listed[1]}
+            fields["Quantization"] = _table(
+                b, "QuantizationParameters", **quantized, QuantizedDimension=entry["axis"]
+            )
+        return _table(b, "Tensor", **fields)
+
+    @staticmethod
+    def _operator(
+        b: Any,
+        codes: list[str],
+        code: str,
+        inputs: list[int],
+        outputs: list[int],
+        table: str,
+        more: dict[str, Any],
+    ) -> int:
+        fields: dict[str, Any] = {
+            "OpcodeIndex": codes.index(code),
+            "Inputs": _array(b, inputs, "int32"),
+            "Outputs": _array(b, outputs, "int32"),
+        }
+        if table:
+            fields["BuiltinOptionsType"] = getattr(tflite.BuiltinOptions, table)
+            fields["BuiltinOptions"] = _table(b, table, **more)
+        return _table(b, "Operator", **fields)
+
+
+# Kernels for int8 are registered from these versions on.
+VERSIONS = {
+    "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 3,
+    "FULLY_CONNECTED": 4,
+    "ADD": 2,
+    "SUB": 2,
+    "MUL": 2,
+    "AVERAGE_POOL_2D": 2,
+    "MAX_POOL_2D": 2,
+    "SOFTMAX": 2,
+    "PAD": 2,
+    "MEAN": 2,
+    "CONCATENATION": 2,
+    "LOGISTIC": 2,
+    "TANH": 2,
+    "RELU": 2,
+    "RELU6": 2,
+    "QUANTIZE": 2,
+    "DEQUANTIZE": 2,
+    "RESHAPE": 1,
+}

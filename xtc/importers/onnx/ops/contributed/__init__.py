@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of the domain com.microsoft; importing this package puts them into the table."""
+
+from xtc.importers.onnx.ops.contributed import (
+    attention,
+    few_bits,
+    grouped_query,
+    layers,
+    normalisation,
+    quantised,
+    recurrent,
+)
+
+__all__ = [
+    "attention",
+    "few_bits",
+    "grouped_query",
+    "layers",
+    "normalisation",
+    "quantised",
+    "recurrent",
+]

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention with projections, masks and caches in one node."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import constant, expanded, part
+from xtc.importers.onnx.call import Call
+from xtc.importers.onnx.ops.attention import joined_heads, repeated_heads, split_heads
+from xtc.importers.onnx.ops.contributed.domain import contributed
+from xtc.importers.onnx.ops.reduction import softmax_of
+from xtc.importers.onnx.table import Result
+from xtc.importers.values import Unsupported
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, scale: float, biases: Sequence[Tensor]) -> Tensor:
+    """softmax(q k^T * scale + biases) v of operands (batch, heads, positions, size)."""
+    scores = O.matmul(O.mul(q, scale), k, transpose_b=True)
+    for bias in biases:
+        scores = O.add(scores, bias)
+    return O.matmul(softmax_of(scores, 3), v)
+
+
+def scale_of(call: Call, size: int) -> float:
+    """The node's factor of the scores, 1 / sqrt(size) where it names none."""
+    return float(call.attribute("scale", 0.0)) or 1 / math.sqrt(size)
+
+
+def causal(q: Tensor, k: Tensor) -> Tensor:
+    """What hides the keys behind each query; the last query is as late as the last key."""
+    rows, columns = q.type.sizes[2], k.type.sizes[2]
+    later = np.arange(columns)[None, :] > np.arange(rows)[:, None] + (columns - rows)
+    return hidden(later, q)
+
+
+def hidden(keys: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], like: Tensor) -> Tensor:
+    """The lowest number where keys are to be hidden, 0 elsewhere."""
+    lowest = -65504.0 if like.dtype == "float16" else -3e38
+    return constant(np.where(keys, lowest, 0.0).astype(like.element.numpy))
+
+
+def key_mask(mask: Tensor, q: Tensor, k: Tensor, filter_value: float) -> Tensor:
+    """A mask of any of the shapes that nodes have, as what is added to the scores.
+
+    (batch): lengths; (2 * batch): ends, then starts; (3 * batch + 2): lengths first; (batch, keys);
+    (batch, queries, keys); (batch, 1, most, most).
+    """
+    (batch, _, rows, _), columns = q.type.sizes, k.type.sizes[2]
+    rank = mask.type.rank
+    if rank == 1:
+        seen = _seen(mask, batch, columns)
+    elif rank == 4:
+        seen = O.slice(mask, (0, 0, columns - rows, 0), (batch, 1, columns, columns))
+    else:
+        sizes = mask.type.sizes
+        seen = O.reshape(mask, (sizes[0], 1, 1 if rank == 2 else sizes[1], sizes[-1]))
+    if seen.element.kind != "bool":
+        seen = O.greater(seen, 0)
+    zero, low = (constant(np.asarray(x, q.element.numpy)) for x in (0.0, filter_value))
+    return O.where(seen, zero, low)
+
+
+def _seen(mask: Tensor, batch: int, columns: int) -> Tensor:
+    """Which keys lie between the starts and ends that a vector has."""
+    numbers = constant(np.arange(columns, dtype=np.int32).reshape(1, 1, 1, columns))
+    ends = O.reshape(O.cast(part(mask, 0, 0, batch), "int32"), (batch, 1, 1, 1))
+    seen = O.less(numbers, ends)
+    if mask.type.size == 2 * batch:
+        starts = O.reshape(O.cast(part(mask, 0, batch, 2 * batch), "int32"), (batch, 1, 1, 1))
+        seen = O.minimum(seen, O.greater_equal(numbers, starts))
+    return seen
+
+
+def _biases(call: Call, q: Tensor, k: Tensor, mask: int, bias: int) -> list[Tensor]:
+    """All that is added to the scores: padding, positions after a query, the node's own bias."""
+    low = float(call.attribute("mask_filter_value", -10000.0))
+    found = [key_mask(call.tensor(mask), q, k, low)] if call.has(mask) else []
+    if call.attribute("unidirectional", 0) and q.type.sizes[2] > 1:
+        found.append(causal(q, k))
+    return [*found, call.tensor(bias)] if call.has(bias) else found
+
+
+@contributed("Attention", 1)
+def attention(call: Call) -> Result:
+    if call.attribute("do_rotary", 0) or call.has(6):
+        raise Unsupported("rotated keys, or caches that outputs share")
+    projected = O.matmul(call.tensor(0), call.tensor(1))
+    if call.has(2):
+        projected = O.add(projected, call.tensor(2))
+    return projected_attention(call, projected, mask=3, past=4, bias=5)
+
+
+def projected_attention(call: Call, x: Tensor, *, mask: int, past: int, bias: int) -> Result:
+    """Attention of queries, keys and values side by side; operands by their positions."""
+    heads, width = int(call.required("num_heads")), x.type.sizes[-1]
+    sizes = [int(n) for n in call.attribute("qkv_hidden_sizes", [width // 3] * 3)]
+    starts = (0, sizes[0], sizes[0] + sizes[1], width)
+    q, k, v = (
+        split_heads(part(x, 2, start, stop), heads) for start, stop in itertools.pairwise(starts)
+    )
+    if call.has(past):
+        cache = call.tensor(past)
+        old = [O.reshape(part(cache, 0, n, n + 1), cache.type.sizes[1:]) for n in (0, 1)]
+        k, v = O.concat(old[0], k, axis=2), O.concat(old[1], v, axis=2)
+    result = attend(q, k, v, scale_of(call, q.type.sizes[-1]), _biases(call, q, k, mask, bias))
+    if not call.wants(1):
+        return [joined_heads(result)]
+    whole = [O.reshape(y, (1, *y.type.sizes)) for y in (k, v)]
+    return [joined_heads(result), O.concat(*whole, axis=0)]
+
+
+@contributed("MultiHeadAttention", 1)
+def multi_head_attention(call: Call) -> Result:
+    if call.has(8) or call.has(9) or call.wants(3):
+        raise Unsupported("caches that outputs share, or the scores as an output")
+    q, k, v = _heads(call, int(call.required("num_heads")))
+    if call.has(6) and call.has(7):
+        k, v = O.concat(call.tensor(6), k, axis=2), O.concat(call.tensor(7), v, axis=2)
+    biases = _biases(call, q, k, mask=4, bias=5)
+    return [joined_heads(attend(q, k, v, scale_of(call, q.type.sizes[-1]), biases)), k, v]
+
+
+def _heads(call: Call, heads: int) -> list[Tensor]:
+    """Queries, keys and values as (batch, heads, positions, size), biases included."""
+    given = _unpacked(call)
+    if call.has(3):
+        bias, start = call.tensor(3), 0
+        for number, x in enumerate(given):
+            width = x.type.sizes[-1] * (x.type.sizes[1] if x.type.rank == 4 else 1)
+            if x.type.rank == 3:
+                given[number] = O.add(x, part(bias, 0, start, start + width))
+            start += width
+    return [x if x.type.rank == 4 else split_heads(x, heads) for x in given]
+
+
+def _unpacked(call: Call) -> list[Tensor]:
+    """Queries, keys and values, whether they come packed or apart."""
+    first = call.tensor(0)
+    if first.type.rank == 5:
+        return _apart(first)
+    if not call.has(1):
+        raise Unsupported("no keys")
+    second = call.tensor(1)
+    if second.type.rank == 5:
+        return [first, *_apart(second)]
+    return [first, second, call.tensor(2)]
+
+
+def _apart(x: Tensor) -> list[Tensor]:
+    """(batch, positions, heads, n, size) as n of (batch, positions, heads * size)."""
+    batch, positions, heads, count, size = x.type.sizes
+    shape = (batch, positions, heads * size)
+    return [O.reshape(part(x, 3, n, n + 1), shape) for n in range(count)]
+
+
+@contributed("RotaryEmbedding", 1)
+def rotary_embedding(call: Call) -> Result:
+    x, positions, cos, sin = (call.tensor(n) for n in range(4))
+    width = int(call.attribute("rotary_embedding_dim", 0))
+    heads = int(call.attribute("num_heads", 0))
+    packed = x.type.rank == 3
+    if packed:
+        x = split_heads(x, heads or x.type.sizes[-1] // (2 * cos.type.sizes[-1]))
+    length = x.type.sizes[2]
+    if positions.type.rank == 1:
+        positions = O.add(
+            O.reshape(positions, (1, 1)), constant(np.arange(length, dtype=np.int64)[None])
+        )
+    result = rotated(x, positions, cos, sin, width, bool(call.attribute("interleaved", 0)))
+    return joined_heads(result) if packed else result
+
+
+def rotated(
+    x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool
+) -> Tensor:
+    """(batch, heads, positions, size), its first `width` elements (0: all) turned in pairs."""
+    batch, heads, length, size = x.type.sizes
+    width, half = width or size, (width or size) // 2
+    rows = [part(O.gather(table, positions, axis=0), 2, 0, half) for table in (cos, sin)]
+    c, s = (O.reshape(row, (row.type.sizes[0], 1, length, half)) for row in rows)
+    turned = part(x, 3, 0, width)
+    if interleaved:
+        pairs = O.reshape(turned, (batch, heads, length, half, 2))
+        a, b = (O.reshape(part(pairs, 4, n, n + 1), (batch, heads, length, half)) for n in (0, 1))
+    else:
+        a, b = part(turned, 3, 0, half), part(turned, 3, half, width)
+    pair = [O.sub(O.mul(a, c), O.mul(b, s)), O.add(O.mul(a, s), O.mul(b, c))]
+    if interleaved:
+        wide = [O.reshape(y, (batch, heads, length, half, 1)) for y in pair]
+        whole = O.reshape(O.concat(*wide, axis=4), (batch, heads, length, width))
+    else:
+        whole = O.concat(*pair, axis=3)
+    return whole if width == size else O.concat(whole, part(x, 3, width, size), axis=3)
+
+
+def expanded_heads(x: Tensor, heads: int) -> Tensor:
+    """Keys or values of fewer heads, each repeated for the queries that share it."""
+    return repeated_heads(x, heads // x.type.sizes[1])
+
+
+def rows_of(lengths: Tensor, batch: int) -> Tensor:
+    """A number for each sequence of a batch, so that it broadcasts over (batch, 1, 1, 1)."""
+    whole = O.reshape(O.cast(lengths, "int64"), (lengths.type.size, 1, 1, 1))
+    return whole if lengths.type.size == batch else expanded(whole, (batch, 1, 1, 1))

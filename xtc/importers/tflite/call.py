@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One operator of a model with its operands, as the functions of the table see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tflite
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.tflite.load import OperatorOf, Scales, TensorOf
+from xtc.importers.values import Array, Unsupported, Value, as_tensor, shape_of
+
+_ACTIVATIONS = {
+    tflite.ActivationFunctionType.NONE: (None, None),
+    tflite.ActivationFunctionType.RELU: (0.0, None),
+    tflite.ActivationFunctionType.RELU_N1_TO_1: (-1.0, 1.0),
+    tflite.ActivationFunctionType.RELU6: (0.0, 6.0),
+}
+_QUANTISED = {"int8": "int8", "uint8": "uint8"}
+
+Limits = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator: operands and results as the file describes them, values of operands.
+
+    Attributes:
+        operator: as the file has it.
+        tensors: of the operands, None where an optional one is left out.
+        values: of the operands.
+        results: tensors of the results.
+    """
+
+    operator: OperatorOf
+    tensors: Sequence[TensorOf | None]
+    values: Sequence[Value | None]
+    results: Sequence[TensorOf]
+
+    @property
+    def count(self) -> int:
+        """How many operands there are."""
+        return len(self.values)
+
+    def has(self, position: int) -> bool:
+        """Whether an operand is given."""
+        return position < len(self.values) and self.values[position] is not None
+
+    def value(self, position: int) -> Value:
+        """An operand. Raises Unsupported where it is left out."""
+        found = self.values[position] if position < len(self.values) else None
+        if found is None:
+            raise Unsupported(f"operand {position} is left out")
+        return found
+
+    def tensor(self, position: int) -> Tensor:
+        """An operand as a tensor of the graph."""
+        return as_tensor(self.value(position))
+
+    def array(self, position: int) -> Array:
+        """The value of an operand that must be a constant."""
+        found = self.value(position)
+        if isinstance(found, Tensor):
+            raise Unsupported(f"operand {position} is not a constant")
+        return found
+
+    def ints(self, position: int) -> list[int]:
+        """The numbers of a constant operand."""
+        array = self.array(position)
+        if array.dtype.kind != "i":
+            raise Unsupported(f"operand {position} holds {array.dtype}, not integers")
+        return [int(number) for number in array.reshape(-1)]
+
+    def shape(self, position: int) -> tuple[int, ...]:
+        """The sizes of an operand."""
+        return shape_of(self.value(position))
+
+    def options(self, name: str) -> Any:
+        """The operator's options, of the type `name`."""
+        wanted = getattr(tflite.BuiltinOptions, name)
+        kind, table = self.operator.node.BuiltinOptionsType(), self.operator.node.BuiltinOptions()
+        if kind != wanted or table is None:
+            raise Unsupported(f"it has no {name}")
+        options = getattr(tflite, name)()
+        options.Init(table.Bytes, table.Pos)
+        return options
+
+    @property
+    def quantised(self) -> bool:
+        """Whether operand and result are integers that stand for real numbers.
+
+        Raises Unsupported where only one is, or weights alone.
+        """
+        kinds = {self.operand(0).dtype, self.results[0].dtype}
+        if kinds == {"float32"}:
+            return False
+        if kinds != {"int8"}:
+            raise Unsupported(f"operands and results of {' and '.join(sorted(kinds))}")
+        return True
+
+    def operand(self, position: int) -> TensorOf:
+        """How the file describes an operand."""
+        found = self.tensors[position] if position < len(self.tensors) else None
+        if found is None:
+            raise Unsupported(f"operand {position} is left out")
+        return found
+
+    def scale(self, position: int) -> O.Quantization:
+        """The quantisation of an operand, which has one scale."""
+        return single(self.operand(position))
+
+    @property
+    def result_scale(self) -> O.Quantization:
+        """The quantisation of the result, which has one scale."""
+        return single(self.results[0])
+
+    def scales(self, position: int) -> Scales:
+        """The quantisation of an operand, which may have several scales."""
+        return scales_of(self.operand(position))
+
+
+def scales_of(tensor: TensorOf) -> Scales:
+    """How a tensor is quantised. Raises Unsupported where the file does not say it."""
+    if tensor.scales is None:
+        raise Unsupported(f"'{tensor.name}' is {tensor.dtype} without a scale")
+    return tensor.scales
+
+
+def single(tensor: TensorOf) -> O.Quantization:
+    """The only scale of a tensor."""
+    found = scales_of(tensor)
+    if len(found.scales) != 1:
+        raise Unsupported(f"'{tensor.name}' has {len(found.scales)} scales")
+    zero_point = int(found.zero_points[0])
+    if tensor.dtype in _QUANTISED:
+        limits = np.iinfo(tensor.dtype)
+        if not limits.min <= zero_point <= limits.max:
+            raise Unsupported(f"the zero point {zero_point} of '{tensor.name}', {tensor.dtype}")
+    return O.Quantization(float(found.scales[0]), zero_point)
+
+
+def limits_of(number: int) -> Limits:
+    """What an activation limits results to. Raises Unsupported."""
+    if number not in _ACTIVATIONS:
+        raise Unsupported(f"activation {number}")
+    return _ACTIVATIONS[number]
+
+
+def limited(x: Tensor, limits: Limits) -> Tensor:
+    """A float tensor within limits."""
+    low, high = limits
+    if low == 0 and high is None:
+        return O.relu(x)
+    x = x if low is None else O.maximum(x, low)
+    return x if high is None else O.minimum(x, high)
+
+
+def integer_limits(limits: Limits, quantization: O.Quantization) -> tuple[int, int]:
+    """Limits of int8, rounded as CalculateActivationRangeQuantized does: in float32, half away."""
+    least, greatest = -128, 127
+    low, high = (
+        None if limit is None else quantization.zero_point + _rounded(limit, quantization.scale)
+        for limit in limits
+    )
+    return (
+        least if low is None else max(least, low),
+        greatest if high is None else min(greatest, high),
+    )
+
+
+def _rounded(value: float, scale: float) -> int:
+    steps = float(np.float32(value) / np.float32(scale))
+    return int(np.copysign(np.floor(abs(steps) + 0.5), steps))

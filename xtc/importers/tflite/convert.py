@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""import_tflite: walks the operators of a model and writes each into a graph."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.core.errors import UserError, XtcError
+from xtc.core.location import SourceLocation
+from xtc.core.types import ELEMENT_TYPES
+from xtc.graph.builder import GraphBuilder
+from xtc.graph.graph import Graph
+from xtc.graph.tensor import Tensor
+from xtc.importers.finish import finish, undeclared
+from xtc.importers.names import graph_name, plain_name
+from xtc.importers.tflite import ops as _  # noqa: F401  fills the table
+from xtc.importers.tflite.call import Call
+from xtc.importers.tflite.load import DAMAGED, OperatorOf, TensorOf, TfliteModel, load_model
+from xtc.importers.tflite.table import TABLE
+from xtc.importers.values import Unsupported, Value, as_tensor, dtype_of, shape_of
+
+_LISTED = 20  # of the operators that are not supported
+
+
+@dataclass
+class Converter:
+    """Writes operators into `builder`, and collects what it cannot write.
+
+    Attributes:
+        values: of the tensors, by their number.
+        problems: texts of what went wrong.
+        names: taken by tensors.
+    """
+
+    builder: GraphBuilder
+    model: TfliteModel
+    file: str
+    values: dict[int, Value] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+    def leaves(self) -> list[Tensor]:
+        """Declares inputs and constants; gives the inputs."""
+        for number, tensor in enumerate(self.model.tensors):
+            if tensor.data is not None and tensor.data.size:
+                self.values[number] = tensor.data
+        found = []
+        for number in dict.fromkeys(self.model.inputs):
+            tensor = self.model.tensors[number]
+            if tensor.dtype not in ELEMENT_TYPES or 0 in tensor.shape:
+                raise UserError(
+                    f"input '{tensor.name}' is {tensor.dtype} of shape {tensor.shape}",
+                    where=self.file,
+                )
+            name = plain_name(tensor.name, self.names)
+            self.names.add(name)
+            found.append(undeclared(self.builder, tensor.shape, tensor.dtype, name))
+            self.values[number] = found[-1]
+        return found
+
+    def run(self) -> None:
+        """Writes all operators."""
+        for number, operator in enumerate(self.model.operators):
+            start, before = len(self.builder.nodes), set(self.values)
+            try:
+                self._operator(operator)
+            except (Unsupported, UserError, *DAMAGED) as error:
+                del self.builder.nodes[start:]
+                for added in set(self.values) - before:
+                    del self.values[added]
+                self.problems.append(f"operator {number}, {operator.name}: {_why(error)}")
+                continue
+            where = SourceLocation(self.file, number)
+            for node in self.builder.nodes[start:]:
+                node.where = node.output.where = where
+
+    def _operator(self, operator: OperatorOf) -> None:
+        missing = [n for n in operator.inputs if n >= 0 and n not in self.values]
+        if missing and not self.problems:
+            raise Unsupported(f"nothing computes '{self.model.tensors[missing[0]].name}'")
+        if missing:
+            return  # what computes it is among the problems
+        write = TABLE.get(operator.name)
+        if write is None:
+            raise Unsupported("the operator is not supported")
+        tensors = [self.model.tensors[n] if n >= 0 else None for n in operator.inputs]
+        values = [self.values[n] if n >= 0 else None for n in operator.inputs]
+        wanted = [self.model.tensors[n] for n in operator.outputs]
+        found = write(Call(operator, tensors, values, wanted))
+        results = [found] if isinstance(found, Tensor | np.ndarray) else list(found)
+        for number, tensor, value in zip(operator.outputs, wanted, results, strict=True):
+            self._result(number, tensor, value)
+
+    def _result(self, number: int, tensor: TensorOf, value: Value) -> None:
+        if number < 0 or number in self.values:
+            raise Unsupported(f"its result is tensor {number}, which is another's")
+        if dtype_of(value) != tensor.dtype:
+            raise Unsupported(f"a result of {tensor.dtype}, not of {dtype_of(value)}")
+        if shape_of(value) != tensor.shape:
+            if math.prod(tensor.shape) != math.prod(shape_of(value)):
+                raise Unsupported(
+                    f"a result of shape {shape_of(value)}, where the file has {tensor.shape}"
+                )
+            value = O.reshape(as_tensor(value), tensor.shape)
+        if isinstance(value, Tensor) and value.producer is not None and value.name is None:
+            value.name = plain_name(tensor.name, self.names)
+            self.names.add(value.name)
+        self.values[number] = value
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, XtcError):
+        return error.what
+    if isinstance(error, Unsupported):
+        return str(error)
+    return f"operands or options that do not fit ({type(error).__name__}: {error})"[:300]
+
+
+def graph_of(path: Path, device: object = None) -> Graph:
+    """The graph in a file. Raises UserError that lists the operators that are not supported."""
+    model = load_model(path)
+    with O.graph(name=graph_name(model.name)) as builder:
+        converter = Converter(builder, model, str(path))
+        leaves = converter.leaves()
+        converter.run()
+        if converter.problems:
+            raise _refusal(converter)
+        found = [number for number in model.outputs if number in converter.values]
+        if len(found) != len(model.outputs):
+            raise UserError("nothing computes an output of the model", where=str(path))
+        results = [as_tensor(converter.values[number]) for number in found]
+        finish(builder, _names(model), results, leaves, device)
+    return builder.graph
+
+
+def _names(model: TfliteModel) -> list[str]:
+    return [model.tensors[number].name or "output" for number in model.outputs]
+
+
+def _refusal(converter: Converter) -> UserError:
+    problems = converter.problems
+    count = len(problems)
+    more = [f"and {count - _LISTED} more"] if count > _LISTED else []
+    return UserError(
+        f"{count} operator{'s' * (count != 1)} of {converter.file} cannot be imported",
+        notes=[*problems[:_LISTED], *more],
+    )

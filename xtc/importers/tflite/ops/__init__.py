@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of the table, by family; importing this package fills the table."""
+
+from xtc.importers.tflite.ops import (
+    activation,
+    arithmetic,
+    contraction,
+    movement,
+    pooling,
+    quantised,
+    reduction,
+)
+
+__all__ = [
+    "activation",
+    "arithmetic",
+    "contraction",
+    "movement",
+    "pooling",
+    "quantised",
+    "reduction",
+]

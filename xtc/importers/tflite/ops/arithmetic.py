@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic on elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.tflite.call import Call, Limits, integer_limits, limited, limits_of
+from xtc.importers.tflite.table import reads
+from xtc.importers.values import Unsupported
+
+Binary = Callable[[Tensor, Tensor], Tensor]
+
+
+def _binary(call: Call, options: str, real: Binary, whole: Callable[..., Tensor] | None) -> Tensor:
+    a, b = call.tensor(0), call.tensor(1)
+    limits: Limits = limits_of(call.options(options).FusedActivationFunction())
+    if a.dtype != b.dtype:
+        raise Unsupported(f"operands of {a.dtype} and {b.dtype}")
+    if a.element.is_float or a.dtype in ("int32", "int64"):
+        if not a.element.is_float and limits != (None, None):
+            raise Unsupported(f"an activation of {a.dtype}")
+        return limited(real(a, b), limits)
+    if whole is None or not call.quantised:
+        raise Unsupported(f"operands of {a.dtype}")
+    y = call.result_scale
+    low, high = integer_limits(limits, y)
+    return whole(a, b, (call.scale(0), call.scale(1), y), low=low, high=high)
+
+
+@reads("ADD")
+def add(call: Call) -> Tensor:
+    return _binary(call, "AddOptions", O.add, O.quantized_add)
+
+
+@reads("SUB")
+def sub(call: Call) -> Tensor:
+    return _binary(call, "SubOptions", O.sub, O.quantized_sub)
+
+
+@reads("MUL")
+def mul(call: Call) -> Tensor:
+    return _binary(call, "MulOptions", O.mul, _product)
+
+
+def _product(
+    a: Tensor,
+    b: Tensor,
+    scales: tuple[O.Quantization, O.Quantization, O.Quantization],
+    *,
+    low: int,
+    high: int,
+) -> Tensor:
+    """The factor of a product is computed in float32."""
+    qa, qb, qy = (np.float32(q.scale) for q in scales)
+    factor = float(qa * qb / qy)
+    points = [q.zero_point for q in scales]
+    exact = O.Quantization(factor, points[0]), O.Quantization(1.0, points[1])
+    return O.quantized_mul(a, b, (*exact, O.Quantization(1.0, points[2])), low=low, high=high)
+
+
+@reads("DIV")
+def div(call: Call) -> Tensor:
+    if not call.tensor(0).element.is_float:
+        raise Unsupported("quotients of integers")
+    return _binary(call, "DivOptions", O.div, None)
+
+
+def _extremum(call: Call, write: Binary) -> Tensor:
+    a, b = call.tensor(0), call.tensor(1)
+    if a.dtype == "int8" and not (call.scale(0) == call.scale(1) == call.result_scale):
+        raise Unsupported("operands and result of different scales")
+    return write(a, b)
+
+
+@reads("MAXIMUM")
+def maximum(call: Call) -> Tensor:
+    return _extremum(call, O.maximum)
+
+
+@reads("MINIMUM")
+def minimum(call: Call) -> Tensor:
+    return _extremum(call, O.minimum)
+
+
+def _unary(name: str, write: Callable[[Tensor], Tensor]) -> None:
+    @reads(name)
+    def read(call: Call) -> Tensor:
+        x = call.tensor(0)
+        if not x.element.is_float:
+            raise Unsupported(f"an operand of {x.dtype}")
+        return write(x)
+
+
+for _name, _write in (
+    ("EXP", O.exp),
+    ("LOG", O.log),
+    ("SQRT", O.sqrt),
+    ("RSQRT", O.rsqrt),
+    ("ABS", O.abs),
+    ("NEG", O.neg),
+    ("FLOOR", O.floor),
+    ("CEIL", O.ceil),
+    ("ROUND", O.round),
+    ("SIN", O.sin),
+    ("COS", O.cos),
+    ("GELU", O.gelu),
+):
+    _unary(_name, _write)
+
+
+@reads("SQUARE")
+def square(call: Call) -> Tensor:
+    x = call.tensor(0)
+    if not x.element.is_float:
+        raise Unsupported(f"an operand of {x.dtype}")
+    return O.mul(x, x)

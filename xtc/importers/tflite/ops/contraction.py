@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and fully connected layers.
+
+In int8, sums are of raw integers: what the zero point of the image adds is in the bias.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tflite
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.tflite.call import Call, integer_limits, limited, limits_of
+from xtc.importers.tflite.table import reads
+from xtc.importers.tflite.windows import framed, images, windows
+from xtc.importers.values import Array, Unsupported, Value, as_tensor
+
+
+@reads("CONV_2D")
+def conv_2d(call: Call) -> Tensor:
+    options, x = call.options("Conv2DOptions"), call.tensor(0)
+    _image(call, x)
+    f, height, width, c = call.shape(1)
+    groups, rest = divmod(x.type.sizes[3], c)
+    if rest or groups < 1 or f % groups:
+        raise Unsupported(f"filters of {c} channels on an image of {x.type.sizes[3]}")
+    kernel = _transposed(call.value(1), (1, 2, 3, 0))
+    return _conv(call, options, x, kernel, (height, width), groups)
+
+
+@reads("DEPTHWISE_CONV_2D")
+def depthwise_conv_2d(call: Call) -> Tensor:
+    options, x = call.options("DepthwiseConv2DOptions"), call.tensor(0)
+    _image(call, x)
+    single, height, width, filters = call.shape(1)
+    channels = x.type.sizes[3]
+    if single != 1 or filters % channels:
+        raise Unsupported(f"filters {call.shape(1)} on an image of {channels} channels")
+    kernel = _transposed(call.value(1), (1, 2, 0, 3))
+    return _conv(call, options, x, kernel, (height, width), channels)
+
+
+def _image(call: Call, x: Tensor) -> None:
+    images(x)
+    if len(call.shape(1)) != 4 or 0 in call.shape(1):
+        raise Unsupported(f"filters of shape {call.shape(1)}")
+
+
+def _conv(
+    call: Call, options: object, x: Tensor, kernel: Value, taps: tuple[int, int], groups: int
+) -> Tensor:
+    dilations = options.DilationHFactor(), options.DilationWFactor()  # type: ignore[attr-defined]
+    slides = windows(x.type.sizes[1:3], taps, options, dilations)
+    zero = call.scale(0).zero_point if call.quantised else 0
+    result = O.conv2d(
+        framed(x, slides, zero),
+        as_tensor(kernel),
+        stride=(slides[0].stride, slides[1].stride),
+        dilation=dilations,
+        groups=groups,
+    )
+    return _finished(call, result, kernel, options)
+
+
+@reads("FULLY_CONNECTED")
+def fully_connected(call: Call) -> Tensor:
+    options, x = call.options("FullyConnectedOptions"), call.tensor(0)
+    if options.WeightsFormat() != tflite.FullyConnectedOptionsWeightsFormat.DEFAULT:
+        raise Unsupported("weights that are shuffled")
+    rows, terms = call.shape(1)
+    if x.type.size % terms:
+        raise Unsupported(f"weights {call.shape(1)} on {x.type.size} elements")
+    flat = x if x.type.rank == 2 and x.type.sizes[1] == terms else O.reshape(x, (-1, terms))
+    kernel = _transposed(call.value(1), (1, 0))
+    result = _finished(call, O.matmul(flat, as_tensor(kernel)), kernel, options)
+    if options.KeepNumDims():
+        return O.reshape(result, (*x.type.sizes[:-1], rows))
+    return result
+
+
+def _transposed(value: Value, axes: tuple[int, ...]) -> Value:
+    if isinstance(value, Tensor):
+        return O.transpose(value, axes=axes)
+    return np.ascontiguousarray(np.transpose(value, axes))
+
+
+def _finished(call: Call, sums: Tensor, kernel: Value, options: object) -> Tensor:
+    """Sums with bias and activation, in the result's quantisation."""
+    limits = limits_of(options.FusedActivationFunction())  # type: ignore[attr-defined]
+    if not call.quantised:
+        if call.operand(1).dtype != "float32":
+            raise Unsupported(f"weights of {call.operand(1).dtype} for an image of float32")
+        total = O.add(sums, call.tensor(2)) if call.has(2) else sums
+        return limited(total, limits)
+    if isinstance(kernel, Tensor) or kernel.dtype != np.int8:
+        raise Unsupported(f"weights of {call.operand(1).dtype}, or computed ones")
+    total = O.add(sums, as_tensor(_bias(call, kernel)))
+    y = call.result_scale
+    low, high = integer_limits(limits, y)
+    # As the kernels of TensorFlow Lite 2.17 and later round: once in fully connected layers.
+    rounding = "single" if call.operator.name == "FULLY_CONNECTED" else "double"
+    return O.requantize(
+        total, _factors(call), zero_point=y.zero_point, low=low, high=high, rounding=rounding
+    )
+
+
+def _bias(call: Call, kernel: Array) -> Array:
+    """Less the zero point of the image times the weights of each filter; it wraps in int32."""
+    points = call.scales(1).zero_points
+    if points.any():
+        raise Unsupported("weights with a zero point")
+    filters = kernel.shape[-1]
+    sums = kernel.reshape(-1, filters).sum(axis=0, dtype=np.int64)
+    bias = call.array(2).reshape(-1) if call.has(2) else np.zeros(filters, np.int32)
+    if bias.dtype != np.int32 or bias.size != filters:
+        raise Unsupported(f"a bias of {bias.size} {bias.dtype} for {filters} filters")
+    folded: Array = bias.astype(np.int64) - call.scale(0).zero_point * sums
+    return folded.astype(np.int32)
+
+
+def _factors(call: Call) -> float | Array:
+    """Scales of sums in those of the result, one or one for each filter."""
+    found = call.scales(1)
+    x, y = call.scale(0).scale, call.result_scale.scale
+    factors: Array = x * found.scales.astype(np.float64) / y
+    if len(factors) > 1:
+        if found.axis != (3 if call.operator.name == "DEPTHWISE_CONV_2D" else 0):
+            raise Unsupported(f"scales along dimension {found.axis} of the weights")
+        return factors
+    if call.operator.name == "FULLY_CONNECTED":  # its product of scales is rounded to float32
+        return float(np.float32(x) * found.scales[0]) / y
+    return float(factors[0])

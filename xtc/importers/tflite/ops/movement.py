@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements moved, chosen, joined. Those of int8 keep the scale of their operand."""
+
+from __future__ import annotations
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import padded, part, same, stacked, starts_of, taken
+from xtc.importers.tflite.call import Call
+from xtc.importers.tflite.table import reads
+from xtc.importers.values import Unsupported, Value, as_tensor
+
+_MIRRORS = {0: "reflect", 1: "symmetric"}
+
+
+def _axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise Unsupported(f"axis {axis} of rank {rank}")
+    return axis % rank
+
+
+def _same_scales(call: Call) -> None:
+    """Raise Unsupported where an int8 result has another scale than an operand."""
+    if call.results[0].dtype != "int8" or call.results[0].scales is None:
+        return
+    for position in range(call.count):
+        found = call.operand(position)
+        if found.dtype == "int8" and call.scale(position) != call.result_scale:
+            raise Unsupported("operand and result of different scales")
+
+
+@reads("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+def reshape(call: Call) -> Tensor:
+    _same_scales(call)
+    return O.reshape(call.tensor(0), call.results[0].shape)
+
+
+@reads("TRANSPOSE")
+def transpose(call: Call) -> Tensor:
+    _same_scales(call)
+    x = call.tensor(0)
+    return O.transpose(x, axes=tuple(_axis(axis, x.type.rank) for axis in call.ints(1)))
+
+
+def _border(call: Call) -> list[tuple[int, int]]:
+    x, border = call.tensor(0), call.array(1)
+    if border.shape != (x.type.rank, 2) or (border < 0).any() or (border > 1 << 20).any():
+        raise Unsupported(f"paddings of shape {border.shape} for rank {x.type.rank}")
+    return [(int(before), int(after)) for before, after in border]
+
+
+@reads("PAD")
+def pad(call: Call) -> Value:
+    _same_scales(call)
+    value = call.scale(0).zero_point if call.operand(0).dtype in ("int8", "uint8") else 0
+    return padded(call.tensor(0), _border(call), "constant", value)
+
+
+@reads("PADV2")
+def pad_v2(call: Call) -> Value:
+    _same_scales(call)
+    return padded(call.tensor(0), _border(call), "constant", call.array(2).reshape(-1)[0])
+
+
+@reads("MIRROR_PAD")
+def mirror_pad(call: Call) -> Value:
+    _same_scales(call)
+    mode = _MIRRORS.get(call.options("MirrorPadOptions").Mode())
+    if mode is None:
+        raise Unsupported("its mode")
+    return padded(call.tensor(0), _border(call), mode, 0)
+
+
+@reads("CONCATENATION")
+def concatenation(call: Call) -> Tensor:
+    options = call.options("ConcatenationOptions")
+    if options.FusedActivationFunction():
+        raise Unsupported("an activation")
+    _same_scales(call)
+    xs = [call.tensor(position) for position in range(call.count)]
+    axis = _axis(options.Axis(), xs[0].type.rank)
+    return O.concat(*xs, axis=axis) if len(xs) > 1 else same(xs[0])
+
+
+@reads("PACK")
+def pack(call: Call) -> Tensor:
+    _same_scales(call)
+    xs = [call.tensor(position) for position in range(call.count)]
+    return stacked(xs, _axis(call.options("PackOptions").Axis(), xs[0].type.rank + 1))
+
+
+@reads("SPLIT")
+def split(call: Call) -> list[Tensor]:
+    x = call.tensor(1)
+    axis = _axis(call.ints(0)[0], x.type.rank)
+    count = len(call.results)
+    size, rest = divmod(x.type.sizes[axis], count)
+    if rest:
+        raise Unsupported(f"{count} parts of {x.type.sizes[axis]}")
+    return [part(x, axis, start, start + size) for start in starts_of([size] * count)]
+
+
+@reads("SLICE")
+def slice(call: Call) -> Value:
+    _same_scales(call)
+    x, starts, sizes = call.tensor(0), call.ints(1), call.ints(2)
+    chosen = []
+    for start, size, whole in zip(starts, sizes, x.type.sizes, strict=True):
+        stop = whole if size == -1 else start + size
+        if not 0 <= start < stop <= whole:
+            raise Unsupported(f"elements {start} to {stop} of {whole}")
+        chosen.append(range(start, stop))
+    return taken(x, chosen)
+
+
+@reads("STRIDED_SLICE")
+def strided_slice(call: Call) -> Tensor:
+    _same_scales(call)
+    options, x = call.options("StridedSliceOptions"), call.tensor(0)
+    if options.EllipsisMask() or options.NewAxisMask() or options.Offset():
+        raise Unsupported("masks of an ellipsis or of new dimensions")
+    chosen = []
+    numbers = zip(call.ints(1), call.ints(2), call.ints(3), x.type.sizes, strict=True)
+    for d, (start, stop, step, size) in enumerate(numbers):
+        if options.ShrinkAxisMask() >> d & 1:
+            first = start + size if start < 0 else start
+            chosen.append(range(size)[first : first + 1])
+            continue
+        begin = None if options.BeginMask() >> d & 1 else start
+        end = None if options.EndMask() >> d & 1 else stop
+        chosen.append(range(size)[begin:end:step])
+    return O.reshape(as_tensor(taken(x, chosen)), call.results[0].shape)
+
+
+@reads("RESIZE_NEAREST_NEIGHBOR")
+def resize_nearest(call: Call) -> Tensor:
+    _same_scales(call)
+    options, x = call.options("ResizeNearestNeighborOptions"), call.tensor(0)
+    if options.AlignCorners() or options.HalfPixelCenters():
+        raise Unsupported("corners that are aligned, or centres of pixels")
+    for d, wanted in zip((1, 2), call.ints(1), strict=True):
+        times, rest = divmod(wanted, x.type.sizes[d])
+        if rest or times < 1:
+            raise Unsupported(f"{x.type.sizes[d]} elements as {wanted}")
+        if times > 1:
+            shape = x.type.sizes
+            wide = O.reshape(x, (*shape[: d + 1], 1, *shape[d + 1 :]))
+            grown = O.expand(wide, (*shape[: d + 1], times, *shape[d + 1 :]))
+            x = O.reshape(grown, (*shape[:d], wanted, *shape[d + 1 :]))
+    return x if x.producer is not None else same(x)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Poolings of images."""
+
+from __future__ import annotations
+
+import math
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.windows import Window
+from xtc.importers.tflite.call import Call, integer_limits, limited, limits_of
+from xtc.importers.tflite.table import reads
+from xtc.importers.tflite.windows import framed, images, windows
+from xtc.importers.values import Unsupported
+
+
+def _prepared(call: Call) -> tuple[Tensor, list[Window], int]:
+    options, x = call.options("Pool2DOptions"), call.tensor(0)
+    images(x)
+    taps = options.FilterHeight(), options.FilterWidth()
+    if call.quantised and call.scale(0) != call.result_scale:
+        raise Unsupported("operand and result of different scales")
+    return x, windows(x.type.sizes[1:3], taps, options), options.FusedActivationFunction()
+
+
+@reads("MAX_POOL_2D")
+def max_pool_2d(call: Call) -> Tensor:
+    x, slides, activation = _prepared(call)
+    lowest = -math.inf if x.element.is_float else x.element.limits[0]
+    taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
+    pooled = O.max_pool2d(framed(x, slides, lowest), taps, stride=stride)
+    return _limited(call, pooled, activation)
+
+
+@reads("AVERAGE_POOL_2D")
+def average_pool_2d(call: Call) -> Tensor:
+    x, slides, activation = _prepared(call)
+    whole = all(slide.taps == slide.size and slide.output == 1 for slide in slides)
+    if call.quantised and whole:
+        return _limited(call, O.quantized_mean(x, axes=(1, 2)), activation)
+    border = tuple((max(a, 0), max(b, 0)) for a, b in (slide.border for slide in slides))
+    taps, stride = _pair(slides, "taps"), _pair(slides, "stride")
+    pooled = O.avg_pool2d(x, taps, stride=stride, padding=border)
+    return _limited(call, pooled, activation)
+
+
+def _pair(slides: list[Window], name: str) -> tuple[int, int]:
+    first, second = (int(getattr(slide, name)) for slide in slides)
+    return first, second
+
+
+def _limited(call: Call, x: Tensor, activation: int) -> Tensor:
+    limits = limits_of(activation)
+    if not call.quantised or limits == (None, None):
+        return limited(x, limits)
+    low, high = integer_limits(limits, call.result_scale)
+    return O.minimum(O.maximum(x, low), high)
