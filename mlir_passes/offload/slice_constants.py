@@ -28,7 +28,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.partition import device_of, symbol_of, top_level
 from xtc.ir.passes import Pass
-from xtc_passes.offload._calls import Results, callee, device_results, written_by
+from xtc_passes.offload._device_functions import Results, callee, device_results, written_by
 
 
 @dataclass(frozen=True)

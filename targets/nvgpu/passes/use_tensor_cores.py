@@ -103,7 +103,15 @@ class UseTensorCores(Pass):
         m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
         batch = [contraction.extent(loop) for loop in contraction.batch]
         copy_bytes = min(_copy_bytes(contraction, operand) for operand in (0, 1))
-        tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes, copy_bytes)
+        tiling = choose_tiling(
+            m,
+            n,
+            math.prod(batch),
+            self.sms,
+            self.shared_bytes,
+            copy_bytes,
+            many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
+        )
         block = kernel.regions[0].blocks[0]
         with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
             _write_thread(kernel, work, tiling)
@@ -248,6 +256,12 @@ def _strided(contraction: MmaContraction, operand: int, batch: Sequence[Number])
         by_loop[contraction.k],
         _copy_bytes(contraction, operand),
     )
+
+
+def _is_by_elements(contraction: MmaContraction, operand: int) -> bool:
+    """Whether threads copy single elements of 16 bits of an operand whose rows are along K."""
+    last = contraction.nest.indices[operand][-1].loop
+    return last == contraction.k and _copy_bytes(contraction, operand) == 2
 
 
 def _copy_bytes(contraction: MmaContraction, operand: int) -> int:

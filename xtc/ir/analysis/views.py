@@ -37,16 +37,16 @@ def is_reshape(op: Operation) -> bool:
     )
 
 
-def are_apart(one: Value, other: Value) -> bool:
+def are_apart(memref: Value, other: Value) -> bool:
     """Whether two memrefs certainly have no element in common, such as two columns of a matrix.
 
     Of one buffer, they are subviews with ranges of a dimension that do not meet.
     """
-    if root(one) != root(other):
-        return shares_nothing(root(one)) and shares_nothing(root(other))
-    if not (one.type.has_static_shape and other.type.has_static_shape):
+    if root(memref) != root(other):
+        return shares_nothing(root(memref)) and shares_nothing(root(other))
+    if not (memref.type.has_static_shape and other.type.has_static_shape):
         return False
-    (base, ranges), (other_base, other_ranges) = _ranges(one), _ranges(other)
+    (base, ranges), (other_base, other_ranges) = _ranges(memref), _ranges(other)
     return base == other_base and any(
         last < begin or end < first
         for (first, last), (begin, end) in zip(ranges, other_ranges, strict=True)
