@@ -185,7 +185,7 @@ def test_each_cluster_has_its_own_memory_in_one_image(toolchain: Path, tmp_path:
     loaded = ctypes.CDLL(str(tmp_path / "out" / "device.so"))
     loaded.dev_smem.restype = ctypes.c_uint64
     cluster = ctypes.c_uint32.in_dll(loaded, "stand_in_cluster")
-    places = []
+    places: list[int] = []
     for machine in MACHINES.values():
         places.clear()
         for number in range(machine.clusters):

@@ -83,7 +83,7 @@ def _announce(op: Operation) -> None:
             if len(op.operands) > 1
             else (op.results[0].type)
         )
-        width = constant(_bytes_of(type), ip)
+        width = constant(stored_bytes(type), ip)
         call(_ATOMIC, [plain_address(pointer, ip), width], [], ip)
         return
     reads = op.name == "llvm.load"
