@@ -23,7 +23,7 @@ from xtc_targets.wse.description import DEFAULT, Architecture
 from xtc_targets.wse.route_checks import check_circles
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
-from xtc_targets.wse.sema.facts import ColorConfig, ExportName, LayoutFacts
+from xtc_targets.wse.sema.declarations import ColorConfig, ExportName, LayoutDeclarations
 from xtc_targets.wse.sema.program import Program
 from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.tile import TileClass, compile_tile
@@ -58,7 +58,7 @@ class Compiled:
     """A program with all of its classes, before code generation."""
 
     arch: Architecture
-    layout: LayoutFacts
+    layout: LayoutDeclarations
     classes: list[TileClass]
     class_of: list[int]
     routes: list[dict[int, ColorConfig]]
@@ -71,7 +71,7 @@ def evaluate(request: Request) -> Compiled:
     """Everything up to LLVM IR. Raises CslError."""
     with deep_calls():
         program = Program(request.arch, SharedCode())
-        program.layout = LayoutFacts()
+        program.layout = LayoutDeclarations()
         if request.dims is not None:
             x, y = request.offsets or (0, 0)
             program.largest = (request.dims[0] - x, request.dims[1] - y)
@@ -104,17 +104,19 @@ def _parameter(name: str, text: str) -> Const:
     return Const(t.STRING, text)
 
 
-def _classes(program: Program, facts: LayoutFacts) -> Compiled:
-    if not facts.width:
+def _classes(program: Program, declarations: LayoutDeclarations) -> Compiled:
+    if not declarations.width:
         raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
     classes: list[TileClass] = []
     numbers: dict[object, int] = {}
     route_numbers: dict[object, int] = {}
-    made = Compiled(program.arch, facts, classes, [], [], [], list(program.said), program.shared)
-    size = (facts.width, facts.height)
-    for y in range(facts.height):
-        for x in range(facts.width):
-            tile = facts.tiles.get((x, y))
+    made = Compiled(
+        program.arch, declarations, classes, [], [], [], list(program.said), program.shared
+    )
+    size = (declarations.width, declarations.height)
+    for y in range(declarations.height):
+        for x in range(declarations.width):
+            tile = declarations.tiles.get((x, y))
             if tile is None:
                 raise CslError(
                     f"PE ({x}, {y}) has no code", hints=[f"@set_tile_code({x}, {y}, ...)"]
@@ -135,7 +137,7 @@ def _classes(program: Program, facts: LayoutFacts) -> Compiled:
                 classes.append(compiled)
                 made.said += compiled.said
             made.class_of.append(numbers[key])
-            colors = _colors(facts, classes[numbers[key]], (x, y))
+            colors = _colors(declarations, classes[numbers[key]], (x, y))
             routes = (image.routes_key(colors), numbers[key])
             if routes not in route_numbers:
                 route_numbers[routes] = len(made.routes)
@@ -146,15 +148,17 @@ def _classes(program: Program, facts: LayoutFacts) -> Compiled:
     return made
 
 
-def _colors(facts: LayoutFacts, made: TileClass, pe: tuple[int, int]) -> dict[int, ColorConfig]:
+def _colors(
+    declarations: LayoutDeclarations, made: TileClass, pe: tuple[int, int]
+) -> dict[int, ColorConfig]:
     """The colours of a PE: those that the layout and those that its own code configures."""
-    found = {color: config for color, (config, _) in facts.colors.get(pe, {}).items()}
-    for color in made.facts.colors:
+    found = {color: config for color, (config, _) in declarations.colors.get(pe, {}).items()}
+    for color in made.declarations.colors:
         if color in found:
             raise CslError(
                 f"colour {color} of PE {pe} is configured twice",
-                where=made.facts.colors[color][1],
-                notes=[f"first in the layout, at {facts.colors[pe][color][1]}"],
+                where=made.declarations.colors[color][1],
+                notes=[f"first in the layout, at {declarations.colors[pe][color][1]}"],
             )
     return found
 
@@ -162,7 +166,7 @@ def _colors(facts: LayoutFacts, made: TileClass, pe: tuple[int, int]) -> dict[in
 def _check_exports(made: Compiled) -> None:
     """Symbols of tiles must be names of the layout, of the same type."""
     for each in made.classes:
-        for name, export in each.facts.exports.items():
+        for name, export in each.declarations.exports.items():
             declared = made.layout.exports.get(name)
             if declared is None:
                 raise CslError(
@@ -174,7 +178,7 @@ def _check_exports(made: Compiled) -> None:
 
 
 def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
-    export = made.facts.exports[name]
+    export = made.declarations.exports[name]
     if isinstance(declared.type, t.Fn) != (export.function is not None):
         raise CslError(f"'{name}' is no {declared.type}", where=export.at)
     if isinstance(declared.type, t.Fn):
@@ -229,6 +233,8 @@ _RUNTIME = (
     "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @wse_overrun(ptr)",
     "declare void @wse_assertion(ptr, i32)",
+    "declare i16 @wse_register_read(ptr, i16)",
+    "declare void @wse_register_write(ptr, i16, i16)",
     "declare i32 @wse_push(ptr, i32)",
     "declare void @wse_pop(ptr, i32)",
     *(f"declare void @wse_{name}(ptr, i16)" for name in ("activate", "block", "unblock",
@@ -286,7 +292,9 @@ def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:
     found = []
     for number, routes in enumerate(made.routes):
         which = made.class_of[made.routes_of.index(number)]
-        own = {color: config for color, (config, _) in made.classes[which].facts.colors.items()}
+        own = {
+            color: config for color, (config, _) in made.classes[which].declarations.colors.items()
+        }
         found.append({**own, **routes})
     return found
 
@@ -302,7 +310,7 @@ def _about(made: Compiled, request: Request) -> dict[str, object]:
             target = _target(kind)
             entry["element"], entry["type"] = target.size, str(target)
         entry["classes"] = [
-            index for index, each in enumerate(made.classes) if name in each.facts.exports
+            index for index, each in enumerate(made.classes) if name in each.declarations.exports
         ]
         exports.append(entry)
     return {

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from xtc_targets.wse.description import Architecture
-from xtc_targets.wse.sema.facts import ColorConfig, QueueConfig
+from xtc_targets.wse.sema.declarations import ColorConfig, QueueConfig
 from xtc_targets.wse.sema.tile import TileClass
 
 MAGIC = 0x45535758  # "XWSE"
@@ -76,36 +76,36 @@ def tables(
 
 
 def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str]) -> None:
-    facts = made.facts
+    declarations = made.declarations
     out.text(made.name)
-    out.put(made.memory_end, facts.host_in, facts.host_out)
+    out.put(made.memory_end, declarations.host_in, declarations.host_out)
     out.put(len(made.initial))
     for address, data in made.initial:
         out.put(address)
         out.bytes(data)
-    out.put(len(facts.tasks))
-    for number, binding in sorted(facts.tasks.items()):
+    out.put(len(declarations.tasks))
+    for number, binding in sorted(declarations.tasks.items()):
         entry = first + made.entry_of[binding.function]
         out.put(number, _KINDS.index(binding.kind), entry)
         out.text(binding.function.name)
-    out.table([number] for number in sorted(facts.blocked))
-    out.table([number] for number in sorted(facts.unblocked))
-    out.table([number] for number in sorted(facts.activated))
-    for queues in (facts.input_queues, facts.output_queues):
+    out.table([number] for number in sorted(declarations.blocked))
+    out.table([number] for number in sorted(declarations.unblocked))
+    out.table([number] for number in sorted(declarations.activated))
+    for queues in (declarations.input_queues, declarations.output_queues):
         out.table(_queue(number, config) for number, config in sorted(queues.items()))
-    _routes(out, {color: config for color, (config, _) in facts.colors.items()})
+    _routes(out, {color: config for color, (config, _) in declarations.colors.items()})
     out.table(
         (each.buffer.address or 0, each.nbytes, each.element, each.on_push, each.on_pop)
-        for each in facts.fifos
+        for each in declarations.fifos
     )
-    for handlers in (facts.teardown, facts.empty_queue):
+    for handlers in (declarations.teardown, declarations.empty_queue):
         out.table(
             (number, first + made.entry_of[function])
             for number, function in sorted(handlers.items())
         )
     for symbol in symbols:
         address, indirect = made.addresses.get(symbol, (0, False))
-        export = facts.exports.get(symbol)
+        export = declarations.exports.get(symbol)
         function = export.function if export is not None else None
         entry = first + made.entry_of[function] if function is not None else 0xFFFFFFFF
         out.put(address, int(indirect), int(symbol in made.addresses), entry)
@@ -122,7 +122,10 @@ def _routes(out: Words, colors: dict[int, ColorConfig]) -> None:
     out.put(len(colors))
     for color, config in sorted(colors.items()):
         out.put(color, len(config.positions), config.current, int(config.ring), config.pop)
-        positions = [rx | tx << 8 for rx, tx in config.positions]
+        positions = [
+            rx | tx << 8 | (config.inputs >> number & 1) << 16
+            for number, (rx, tx) in enumerate(config.positions)
+        ]
         out.put(*positions, *[0] * (4 - len(positions)))
         numbers = config.filter.numbers if config.filter is not None else ()
         kind = config.filter.kind if config.filter is not None else ""

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.sema.declarations import ColorConfig
 from xtc_targets.wse.sema.evaluate import DIRECTIONS
-from xtc_targets.wse.sema.facts import ColorConfig
 
 _NAMES = {number: name for name, number in DIRECTIONS.items()}
 _STEPS = {0: (1, 0), 1: (-1, 0), 2: (0, -1), 3: (0, 1)}

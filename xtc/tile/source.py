@@ -109,7 +109,7 @@ def transcribed(
     constants: Mapping[str, Any],
     max_warps: int,
 ) -> Module:
-    """The module of a kernel, in a context of its own. Raises UserError, as KernelError mostly."""
+    """The module of a kernel, in a separate context. Raises UserError, as KernelError mostly."""
     context = Context()
     load_tile_dialect(context)
     given = parameters(cls)

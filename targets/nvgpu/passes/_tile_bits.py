@@ -89,7 +89,7 @@ def _joined(codes: list[Value], bits: int, wide: IntegerType) -> Value:
 
 
 def _field(word: Value, at: int, bits: int, width: int) -> Value:
-    """One of the codes of a word, in so many bits, with its sign where `bits` is negative."""
+    """One of the codes of a word, in `bits` bits, with its sign where `bits` is negative."""
     narrow = IntegerType.get_signless(width)
     if at:
         word = arith.shrui(word, arith.constant(word.type, at * abs(bits)))

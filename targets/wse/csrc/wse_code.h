@@ -24,7 +24,7 @@ typedef struct {
     uint16_t words[16];
 } wse_dsd;
 
-enum { WSE_CONTROL = 1, WSE_ADVANCE = 2, WSE_INDEXED = 4 };
+enum { WSE_CONTROL = 1, WSE_INDEXED = 4 };
 
 enum wse_operand_kind { WSE_DSD, WSE_SCALAR, WSE_POINTER, WSE_DSR };
 

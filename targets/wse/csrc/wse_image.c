@@ -53,6 +53,7 @@ static void read_route(wse_route *routes)
         uint32_t both = number();
         route->rx[position] = both & 0xff;
         route->tx[position] = both >> 8 & 0xff;
+        route->inputs |= (uint8_t)((both >> 16 & 1) << position);
     }
     uint32_t state = number();
     route->teardown = state & 1;

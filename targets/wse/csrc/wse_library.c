@@ -171,19 +171,19 @@ WSE_EXPORT void wse_set_route(wse_head *head, uint16_t color, uint16_t rx, uint1
 {
     wse_route *changed = route(head, color);
     changed->is_dynamic = 1;
-    changed->rx[0] = (uint8_t)rx;
-    changed->tx[0] = (uint8_t)tx;
-    if (!changed->count)
-        changed->count = 1;
+    wse_routes_set(changed, rx, tx);
 }
 
-// A position's rx or tx; the other is that of the first. 0xff leaves one as the first has it.
+// A position's rx or tx; 0xff leaves the other as the position before has it.
 WSE_EXPORT void wse_set_switch_route(wse_head *head, uint16_t color, uint16_t position,
                                      uint16_t rx, uint16_t tx)
 {
     wse_route *changed = route(head, color);
-    changed->rx[position & 3] = rx == 0xff ? changed->rx[0] : (uint8_t)rx;
-    changed->tx[position & 3] = tx == 0xff ? changed->tx[0] : (uint8_t)tx;
+    uint32_t before = position ? (position - 1u) & 3 : 0;
+    changed->rx[position & 3] = rx == 0xff ? changed->rx[before] : (uint8_t)rx;
+    changed->tx[position & 3] = tx == 0xff ? changed->tx[before] : (uint8_t)tx;
+    changed->inputs &= (uint8_t)~(1u << (position & 3));
+    changed->inputs |= (uint8_t)((rx != 0xffu) << (position & 3));
     if (changed->count <= position)
         changed->count = (uint8_t)(position + 1);
 }

@@ -80,9 +80,9 @@ static bool passes_filter(wse_route *route, const wse_wavelet *wavelet, bool com
     if (filter->kind == 0)
         return true;
     bool counts = wavelet->control ? filter->numbers[4] : filter->numbers[3];
-    bool passes = filter->counter <= filter->numbers[2];
+    bool passes = filter->counter <= filter->numbers[1];
     if (commit && counts)
-        filter->counter = filter->counter >= filter->numbers[1] ? 0 : filter->counter + 1;
+        filter->counter = filter->counter >= filter->numbers[2] ? 0 : filter->counter + 1;
     return passes;
 }
 

@@ -40,6 +40,7 @@ typedef struct {
     uint8_t swap;       // bits: what comes along x, along y
     uint8_t is_dynamic; // set by the program while it runs
     uint8_t rx[4], tx[4];
+    uint8_t inputs; // bits: positions that replace the rx of the one before
     wse_filter filter;
     uint64_t moved; // the cycle in which it last moved a wavelet
     uint8_t arrived_from;
@@ -244,6 +245,11 @@ static inline bool wse_stream_is_fabric(const wse_stream *stream)
 void wse_command(const char *name, const uint64_t *arguments, uint32_t count);
 void wse_host_feed(wse_pe *pe);
 void wse_host_sink(wse_pe *pe, wse_wavelet wavelet);
+
+// wse_register.c: the switch of a colour as the machine's word, and the routes it begins with.
+uint16_t wse_switch_word(const wse_route *route);
+void wse_switch_set(wse_route *route, uint16_t word);
+void wse_routes_set(wse_route *route, uint32_t rx, uint32_t tx);
 
 // wse_report.c
 _Noreturn void wse_report_stall(const char *command);

@@ -13,7 +13,7 @@ from xtc_targets.wse.build import Request, compile_program
 from xtc_targets.wse.description import ARCHITECTURES, DEFAULT
 
 _IGNORED = ("--channels", "--width-west-buf", "--width-east-buf", "--max-inlined-iterations",
-            "--max-parallelism", "--verbose")  # fmt: skip
+            "--max-parallelism")  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -29,6 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--colors", action="append", default=[], help="name:number,...")
     parser.add_argument("--memcpy", action="store_true", help="with a runtime for the host")
     parser.add_argument("--import-path", action="append", default=[], help=argparse.SUPPRESS)
+    parser.add_argument("--verbose", action="store_true", help="accepted; it changes nothing")
     for name in _IGNORED:
         parser.add_argument(name, help="accepted; it changes nothing on a simulated wafer")
     return parser

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -101,9 +102,14 @@ def _coerced_fields(frame: Frame, value: Const, wanted: t.Type, at: Position) ->
     for name in given:
         if name not in names:
             raise CslError(f"{wanted} has no field '{name}'", where=at, notes=[_listed(names)])
-    if missing := [name for name in names if name not in given]:
+    missing = [name for name in names if name not in given]
+    if wanted.union and len(given) != 1:
+        raise CslError(f"a value of the union {wanted} has one field", where=at)
+    if missing and not wanted.union:
         raise CslError(f"the field '{missing[0]}' of {wanted} is missing", where=at)
-    parts = {name: coerce(frame, given[name], kind, at) for name, kind in wanted.fields}
+    parts = {
+        name: coerce(frame, given[name], kind, at) for name, kind in wanted.fields if name in given
+    }
     return frame.struct_of(wanted, parts)
 
 
@@ -244,6 +250,8 @@ def bitcast(frame: Frame, value: Value, wanted: t.Type, at: Position) -> Value:
         return _from_bits(bits, wanted)
     text = frame.operand(value, found, at)
     source, target = llvm_type(found), llvm_type(wanted)
+    if isinstance(wanted, t.Pointer) and isinstance(found, t.Int):
+        return Run(replace(wanted, number=True), text)
     if source == target:
         return Run(wanted, text)
     return Run(wanted, frame.running(at).value(f"bitcast {source} {text} to {target}"))
@@ -280,6 +288,8 @@ def constant_bytes(value: Any, kind: t.Type) -> bytes:
         for name, offset in kind.offsets.items():
             part = kind.field_type(name)
             assert part is not None  # noqa: S101  offsets name fields
+            if name not in value:  # of a union, which has one of them
+                continue
             each = constant_bytes(value[name].value, part)
             data[offset : offset + len(each)] = each
         return bytes(data)

@@ -327,14 +327,13 @@ def _fn_type(frame: Frame, expr: tree.FnType) -> Value:
 
 
 def _struct_type(frame: Frame, expr: tree.StructType) -> Value:
-    if expr.union:
-        raise CslError("unions are not supported", where=expr.at)
     fields = tuple((each.name, type_of(frame, each.type)) for each in expr.fields)
     names = [name for name, _ in fields]
     if len(set(names)) < len(names):
         raise CslError("a struct has a field twice", where=expr.at)
     identity = (expr.at, fields)  # the same for every module of the file
-    return type_value(t.Struct(identity, "struct", fields, expr.layout == "packed"))
+    kind = t.Struct(identity, "struct", fields, expr.layout == "packed", expr.union)
+    return type_value(kind)
 
 
 def _enum_type(frame: Frame, expr: tree.EnumType) -> Value:
@@ -365,7 +364,11 @@ def zeros(kind: t.Type, at: Position) -> Const:
     if isinstance(kind, t.Array):
         return Const(kind, Items([zeros(kind.element, at).value] * kind.count))
     if isinstance(kind, t.Struct):
-        return Const(kind, {name: zeros(each, at) for name, each in kind.fields})
+        parts = {name: zeros(each, at) for name, each in kind.fields}
+        if kind.union:  # the widest field covers the others
+            widest = max(kind.fields, key=lambda each: each[1].size)[0]
+            parts = {widest: parts[widest]}
+        return Const(kind, parts)
     if isinstance(kind, t.Float):
         return Const(kind, 0.0)
     if kind == t.BOOL:

@@ -45,6 +45,12 @@ class Memory:
     type: t.Type
     address: Address | str
     const: bool = False
+    number: bool = False
+
+    @property
+    def is_register(self) -> bool:
+        """Whether this may be a register of the machine, of which each has 16 bits."""
+        return self.number and isinstance(self.type, t.Int) and self.type.bits == 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,9 @@ class Frame:
             return part_of(place, at)
         if isinstance(place, Memory) and self.code is None:
             raise CslError("a variable's value is not known while compiling", where=at)
+        if isinstance(place, Memory) and place.is_register:
+            address = f"i16 {self.address_text(place.address)}"
+            return Run(place.type, self.running(at).call("i16", "wse_register_read", address))
         pointer = place.text if isinstance(place, Slot) else self.host(place, at)
         kind = place.type
         if kind == t.VOID:
@@ -181,6 +190,11 @@ class Frame:
         if isinstance(place, Memory) and place.const:
             raise CslError("a constant cannot be assigned to", where=at)
         if place.type == t.VOID:
+            return
+        if isinstance(place, Memory) and place.is_register:
+            address = f"i16 {self.address_text(place.address)}"
+            word = f"i16 {self.operand(value, place.type, at)}"
+            self.running(at).call("void", "wse_register_write", address, word)
             return
         pointer = place.text if isinstance(place, Slot) else self.host(place, at)
         self.store_at(pointer, value, place.type, at, isinstance(place, Memory))

@@ -82,7 +82,8 @@ def pointed(frame: Frame, pointer: Value, at: Position) -> Memory:
     const = kind.const or (
         isinstance(address, Address) and address.base.const and kind.element == address.base.type
     )
-    return Memory(kind.element, address, const)
+    number = kind.number or (isinstance(pointer, Const) and not isinstance(pointer.value, Address))
+    return Memory(kind.element, address, const, number)
 
 
 def _member(frame: Frame, base: Found, expr: tree.Member) -> Found:

@@ -14,8 +14,8 @@ from xtc_targets.wse.sema import convert, functions
 from xtc_targets.wse.sema import evaluate as e
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.known import find
+from xtc_targets.wse.sema.declarations import LayoutDeclarations, TileDeclarations
 from xtc_targets.wse.sema.descriptor import BASE
-from xtc_targets.wse.sema.facts import LayoutFacts, TileFacts
 from xtc_targets.wse.sema.frame import Frame, Memory, Scope
 from xtc_targets.wse.sema.interpret import execute
 from xtc_targets.wse.sema.module import LIBRARY, Module, locate
@@ -44,8 +44,8 @@ class Program:
         self.arch = arch
         self.shared = shared
         self.instances = functions.Instances()
-        self.layout: LayoutFacts | None = None
-        self.tile: TileFacts | None = None
+        self.layout: LayoutDeclarations | None = None
+        self.tile: TileDeclarations | None = None
         self.divisors: set[int] = set()
         self.declared: set[str] = set()
         self.said: list[str] = []
@@ -253,7 +253,7 @@ class Program:
 
     def task_id(self, function: FunctionValue, at: Position) -> int:
         """The id that a task is bound to. Raises CslError where there is none."""
-        for number, binding in (self.tile or TileFacts()).tasks.items():
+        for number, binding in (self.tile or TileDeclarations()).tasks.items():
             if binding.function == function:
                 return number
         raise CslError(f"the task '{function.name}' is bound to no id", where=at)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from xtc.core.errors import did_you_mean
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import types as t
-from xtc_targets.wse.sema.facts import ColorConfig, Filter
+from xtc_targets.wse.sema.declarations import ColorConfig, Filter
 from xtc_targets.wse.sema.values import Const, Value
 
 _PARTS = ("routes", "switches", "filter", "teardown")
@@ -37,11 +37,12 @@ def color_config(value: Value, at: Position) -> ColorConfig:
     routes = fields(parts["routes"], _ROUTES, "a route", at) if "routes" in parts else {}
     first = (_directions(routes.get("rx"), at), _directions(routes.get("tx"), at))
     switches = fields(parts["switches"], _SWITCH, "a switch", at) if "switches" in parts else {}
-    positions = [first]
+    positions, inputs = [first], 0
     for name in _POSITIONS:
-        if name not in switches:
+        if name not in switches or _is_invalid(switches[name]):
             break
-        positions.append(_position(switches[name], first, at))
+        inputs |= ("rx" in switches[name].value) << len(positions)
+        positions.append(_position(switches[name], positions[-1], at))
     current = _int(switches.get("current_switch_pos"), 0)
     if not 0 <= current < len(positions):
         raise CslError(f"a switch of {len(positions)} positions has no {current}", where=at)
@@ -53,17 +54,24 @@ def color_config(value: Value, at: Position) -> ColorConfig:
         bool(_int(parts.get("teardown"), 0)),
         _filter(parts["filter"], at) if "filter" in parts else None,
         _int(routes.get("color_swap_x"), 0) | _int(routes.get("color_swap_y"), 0) << 1,
+        inputs,
     )
 
 
-def _position(value: Const, first: tuple[int, int], at: Position) -> tuple[int, int]:
-    """Each position replaces what it gives of the first."""
+def _position(value: Const, before: tuple[int, int], at: Position) -> tuple[int, int]:
+    """Each position replaces what it gives of the one before."""
     if value.value == {}:
-        return first
+        return before
     given = fields(value, ("rx", "tx", "invalid"), "a position of a switch", at)
-    rx = _directions(given["rx"], at) if "rx" in given else first[0]
-    tx = _directions(given["tx"], at) if "tx" in given else first[1]
+    rx = _directions(given["rx"], at) if "rx" in given else before[0]
+    tx = _directions(given["tx"], at) if "tx" in given else before[1]
     return rx, tx
+
+
+def _is_invalid(value: Const) -> bool:
+    """Whether a position is given as none: the switch has those before it."""
+    given = value.value.get("invalid") if isinstance(value.value, dict) else None
+    return isinstance(given, Const) and bool(given.value)
 
 
 def _directions(value: Const | None, at: Position) -> int:
@@ -94,7 +102,7 @@ def _pop(value: Const | None, at: Position) -> int:
 
 
 def _filter(value: Const, at: Position) -> Filter | None:
-    names = ("kind", "min_idx", "max_idx", *_COUNTER)
+    names = ("kind", "min_idx", "max_idx", "fast_mode", *_COUNTER)
     given = fields(value, names, "a filter", at)
     if "kind" not in given:
         return None

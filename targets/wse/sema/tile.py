@@ -12,7 +12,7 @@ from xtc_targets.wse.sema import functions
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.code import llvm_type
 from xtc_targets.wse.sema.convert import constant_bytes
-from xtc_targets.wse.sema.facts import Export, TileFacts
+from xtc_targets.wse.sema.declarations import Export, TileDeclarations
 from xtc_targets.wse.sema.functions import Instance
 from xtc_targets.wse.sema.program import Program
 from xtc_targets.wse.sema.shared import SharedCode
@@ -27,7 +27,7 @@ class TileClass:
     """
 
     name: str
-    facts: TileFacts
+    declarations: TileDeclarations
     entries: list[str]
     entry_of: dict[FunctionValue, int]
     addresses: dict[str, tuple[int, bool]]
@@ -52,7 +52,7 @@ def compile_tile(
 ) -> tuple[TileClass, Program]:  # fmt: skip
     """Evaluate and write the code of one class. Raises CslError."""
     program = Program(arch, shared, rectangle)
-    program.tile = TileFacts()
+    program.tile = TileDeclarations()
     program.open(path, params, None)
     program.run_blocks()
     entries: list[str] = []
@@ -83,10 +83,10 @@ def compile_tile(
     return made, program
 
 
-def _entered(facts: TileFacts) -> list[FunctionValue]:
-    found = [binding.function for binding in facts.tasks.values()]
-    found += [each.function for each in facts.exports.values() if each.function is not None]
-    return [*found, *facts.teardown.values(), *facts.empty_queue.values()]
+def _entered(declarations: TileDeclarations) -> list[FunctionValue]:
+    found = [binding.function for binding in declarations.tasks.values()]
+    found += [each.function for each in declarations.exports.values() if each.function is not None]
+    return [*found, *declarations.teardown.values(), *declarations.empty_queue.values()]
 
 
 def _thunk(instance: Instance) -> str:

@@ -144,6 +144,8 @@ class Pointer(Type):
     element: Type
     many: bool = False
     const: bool = False
+    number: bool = field(compare=False, default=False)
+    """Whether it was made from a number: it may lead to a register of the machine."""
 
     def __str__(self) -> str:
         return f"{'[*]' if self.many else '*'}{'const ' if self.const else ''}{self.element}"
@@ -172,6 +174,8 @@ class Struct(Type):
     name: str = field(compare=False)
     fields: tuple[tuple[str, Type], ...] = field(compare=False, hash=False)
     packed: bool = field(compare=False, default=False)
+    union: bool = field(compare=False, default=False)
+    """Whether all fields begin at the same place."""
 
     def __str__(self) -> str:
         return self.name
@@ -181,6 +185,8 @@ class Struct(Type):
 
     @property
     def offsets(self) -> dict[str, int]:
+        if self.union:
+            return dict.fromkeys((name for name, _ in self.fields), 0)
         found, offset = {}, 0
         for name, kind in self.fields:
             step = 1 if self.packed else kind.alignment
@@ -193,8 +199,8 @@ class Struct(Type):
     def size(self) -> int:
         if not self.fields:
             return 0
-        last, kind = self.fields[-1]
-        end, step = self.offsets[last] + kind.size, self.alignment
+        offsets, step = self.offsets, self.alignment
+        end = max(offsets[name] + kind.size for name, kind in self.fields)
         return -(-end // step) * step
 
     @property

@@ -10,6 +10,7 @@ from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.sema import descriptor as d
 from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.arithmetic import binary
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
@@ -55,22 +56,49 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     access = given.get("tensor_access")
     if isinstance(access, Const) and isinstance(access.value, AccessValue):
         return _accessed(frame, kind, access.value, index, at)
-    if kind == t.MEM4D:
-        raise CslError("a mem4d_dsd takes a tensor_access", where=at)
     missing = [name for name in ("base_address", "extent") if name not in given]
     if missing:
         raise CslError(f"a {kind} without a tensor_access has no '{missing[0]}'", where=at)
     pointer = given["base_address"]
     place = pointed(frame, pointer, at)
     element = place.type.element if isinstance(place.type, t.Array) else place.type
-    stride = convert(frame, given.get("stride", integer(1)), t.I16, at)
+    extents, strides = _shape_of(frame, kind, given, at)
     address = place.address
     base: Address | Value = address if isinstance(address, Address) else Run(t.U16, address)
-    words = d.memory_words(kind, base, element, [given["extent"]], [stride], index)
+    words = d.memory_words(kind, base, element, extents, strides, index)
     value = words.value(frame, at)
     if "offset" in given:
         return moved(frame, value, given["offset"], element.size, at)
     return value
+
+
+def _shape_of(
+    frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position
+) -> tuple[list[Value], list[Value]]:
+    """Extents, the slowest first, and how far each index moves.
+
+    Programs give the jumps, the fastest index first: an outer one begins at the last element of
+    those inside of it.
+    """
+    extents = _several(given["extent"])
+    jumps = _several(given["stride"]) if "stride" in given else [integer(1)] * len(extents)
+    if len(extents) != len(jumps) or len(extents) > (1 if kind == t.MEM1D else 4):
+        raise CslError(f"a {kind} with {len(extents)} extents and {len(jumps)} strides", where=at)
+    strides: list[Value] = []
+    inside: Value = integer(0)
+    for extent, jump in zip(reversed(extents), jumps, strict=True):
+        stride = binary(frame, "+", convert(frame, jump, t.I16, at), inside, at)
+        strides.insert(0, stride)
+        last = binary(frame, "-", convert(frame, extent, t.I16, at), integer(1), at)
+        inside = binary(frame, "+", inside, binary(frame, "*", last, stride, at), at)
+    return extents, strides
+
+
+def _several(value: Value) -> list[Value]:
+    """The values of a tuple, or the one value that is given."""
+    if isinstance(value, Const) and isinstance(value.value, dict):
+        return list(value.value.values())
+    return [value]
 
 
 def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: Position) -> Value:
@@ -92,7 +120,6 @@ def _accessed(frame: Frame, kind: t.Dsd, access: AccessValue, index: Value, at: 
     start: Address | Value
     if isinstance(base.address, Address):
         start = Address(base.address.base, base.address.offset + first)
-        _check_inside(base, offsets, counts, access.tree.at)
     else:
         start = Run(t.U16, frame.running(at).value(f"add i16 {base.address}, {first}"))
     return d.memory_words(kind, start, element, counts, strides, index).value(frame, at)
@@ -141,24 +168,6 @@ def _check_affine(
         raise CslError("the index of a tensor access is not linear", where=at)
 
 
-def _check_inside(base: Memory, offsets: list[int], counts: list[Value], at: Position) -> None:
-    if not isinstance(base.type, t.Array) or not all(isinstance(c, Const) for c in counts):
-        return
-    extents = [int(each.value) for each in counts if isinstance(each, Const)]
-    if min(extents) == 0:
-        return
-    lowest = highest = offsets[0]
-    for extent, offset in zip(extents, offsets[1:], strict=True):
-        reach = (extent - 1) * (offset - offsets[0])
-        lowest, highest = lowest + min(reach, 0), highest + max(reach, 0)
-    if lowest < 0 or highest >= base.type.count:
-        raise CslError(
-            f"the tensor access leaves {base.type}",
-            where=at,
-            notes=[f"it reaches elements {lowest} to {highest}"],
-        )
-
-
 def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) -> Value:
     incoming = kind == t.FABIN
     queue = given.get("input_queue" if incoming else "output_queue")
@@ -171,13 +180,15 @@ def _fabric(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
             where=at,
             notes=[f"on {frame.program.arch.name} a queue is what it goes through"],
         )
+    if _is_true(given.get("advance_switch", integer(0))):
+        raise CslError(
+            "'advance_switch' is not supported",
+            where=at,
+            hints=["send a control wavelet with the command to advance behind the data"],
+        )
     if "fabric_color" not in given and queue is None:
         raise CslError(f"a {kind} has neither a colour nor a queue", where=at)
-    flags = sum(
-        bit
-        for name, bit in (("control", d.CONTROL), ("advance_switch", d.ADVANCE))
-        if name in given and _is_true(given[name])
-    )
+    flags = d.CONTROL if _is_true(given.get("control", integer(0))) else 0
     values: dict[int, Value] = {
         d.KIND: d.number(d.KINDS[kind]),
         d.QUEUE: queue if queue is not None else d.number(0xFFFF),

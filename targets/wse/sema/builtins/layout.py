@@ -8,31 +8,31 @@ from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
+from xtc_targets.wse.sema.declarations import ExportName, LayoutDeclarations, Tile
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known, known_int, type_of
-from xtc_targets.wse.sema.facts import ExportName, LayoutFacts, Tile
 from xtc_targets.wse.sema.frame import Frame
 from xtc_targets.wse.sema.module import locate
 from xtc_targets.wse.sema.routes import color_config
 from xtc_targets.wse.sema.values import VOID, Value, integer, struct_value
 
 
-def _layout(frame: Frame, call: tree.Builtin) -> LayoutFacts:
-    facts = frame.program.layout
-    if facts is None or frame.code is not None:
+def _layout(frame: Frame, call: tree.Builtin) -> LayoutDeclarations:
+    declarations = frame.program.layout
+    if declarations is None or frame.code is not None:
         raise CslError(f"@{call.name} belongs in a layout block", where=call.at)
-    return facts
+    return declarations
 
 
 @builtin("set_rectangle", 2)
 def _set_rectangle(frame: Frame, call: tree.Builtin) -> Value:
-    facts = _layout(frame, call)
+    declarations = _layout(frame, call)
     width, height = (known_int(frame, each, "the rectangle's size") for each in call.args)
-    if facts.width:
+    if declarations.width:
         raise CslError("@set_rectangle is called twice", where=call.at)
     if width < 1 or height < 1:
         raise CslError(f"a rectangle of {width} x {height} PEs", where=call.at)
     frame.program.check_rectangle(width, height, call.at)
-    facts.width, facts.height = width, height
+    declarations.width, declarations.height = width, height
     return VOID
 
 
@@ -54,24 +54,24 @@ def _pe(frame: Frame, call: tree.Builtin) -> tuple[int, int]:
 
 @builtin("set_tile_code", 3, 4)
 def _set_tile_code(frame: Frame, call: tree.Builtin) -> Value:
-    facts, pe = _layout(frame, call), _pe(frame, call)
+    declarations, pe = _layout(frame, call), _pe(frame, call)
     name = known(frame, call.args[2], "a file's name").value
-    if pe in facts.tiles:
+    if pe in declarations.tiles:
         raise CslError(f"PE {pe} is given code twice", where=call.at)
     given: dict[str, Value] = {}
     if len(call.args) == 4:
         given = fields_of(evaluate(frame, call.args[3]), "a tile's parameters", call.at)
     path = locate(str(name), frame.module.path, call.at)
-    facts.tiles[pe] = Tile(path, given, call.at)
+    declarations.tiles[pe] = Tile(path, given, call.at)
     return VOID
 
 
 @builtin("set_color_config", 4)
 def _set_color_config(frame: Frame, call: tree.Builtin) -> Value:
-    facts, pe = _layout(frame, call), _pe(frame, call)
+    declarations, pe = _layout(frame, call), _pe(frame, call)
     color = integer_of(evaluate(frame, call.args[2]), "a colour", call.at)
     config = color_config(evaluate(frame, call.args[3]), call.at)
-    colors = facts.colors.setdefault(pe, {})
+    colors = declarations.colors.setdefault(pe, {})
     if color in colors:
         raise CslError(
             f"colour {color} of PE {pe} is configured twice",
@@ -84,7 +84,7 @@ def _set_color_config(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("export_name", 2, 3)
 def _export_name(frame: Frame, call: tree.Builtin) -> Value:
-    facts = _layout(frame, call)
+    declarations = _layout(frame, call)
     name = known(frame, call.args[0], "a symbol's name").value
     kind = type_of(frame, call.args[1])
     mutable = False
@@ -96,7 +96,7 @@ def _export_name(frame: Frame, call: tree.Builtin) -> Value:
             where=call.at,
             hints=[f'@export_name("{name}", {kind}, true)'],
         )
-    if name in facts.exports:
+    if name in declarations.exports:
         raise CslError(f"the name '{name}' is exported twice", where=call.at)
-    facts.exports[name] = ExportName(kind, mutable, call.at)
+    declarations.exports[name] = ExportName(kind, mutable, call.at)
     return VOID

@@ -93,10 +93,10 @@ def _directions(frame: Frame, call: tree.Builtin) -> Value:
 def _trace(frame: Frame, call: tree.Builtin) -> Value:
     """A buffer of records, by its key."""
     _internal(frame, call)
-    facts = frame.program.tile
+    declarations = frame.program.tile
     key, pointer = (known(frame, each, "a trace") for each in call.args)
-    if facts is not None and isinstance(pointer.type, t.Pointer):
-        facts.traces.append((str(key.value), pointer.value, pointer.type.element.size // 2))
+    if declarations is not None and isinstance(pointer.type, t.Pointer):
+        declarations.traces.append((str(key.value), pointer.value, pointer.type.element.size // 2))
     return VOID
 
 

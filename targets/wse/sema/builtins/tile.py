@@ -9,24 +9,32 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.table import builtin
 from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
+from xtc_targets.wse.sema.declarations import (
+    Export,
+    Fifo,
+    QueueConfig,
+    TaskBinding,
+    TileDeclarations,
+)
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known
-from xtc_targets.wse.sema.facts import Export, Fifo, QueueConfig, TaskBinding, TileFacts
 from xtc_targets.wse.sema.frame import Frame, Memory
 from xtc_targets.wse.sema.lvalues import place_of
 from xtc_targets.wse.sema.routes import color_config
 from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value
 
 
-def tile_facts(frame: Frame, call: tree.Builtin, *, comptime: bool = True) -> TileFacts:
+def tile_declarations(
+    frame: Frame, call: tree.Builtin, *, comptime: bool = True
+) -> TileDeclarations:
     """What the tile says so far. Raises CslError where a built-in has no place."""
-    facts = frame.program.tile
-    if facts is None or (comptime and frame.code is not None):
+    declarations = frame.program.tile
+    if declarations is None or (comptime and frame.code is not None):
         raise CslError(f"@{call.name} belongs in a comptime block of a tile's code", where=call.at)
-    return facts
+    return declarations
 
 
 def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     function = evaluate(frame, call.args[0])
     if not isinstance(function, Const) or not isinstance(function.value, FunctionValue):
         raise CslError("what is bound is a task", where=call.at)
@@ -38,15 +46,15 @@ def _bind(frame: Frame, call: tree.Builtin, kind: str) -> Value:
     if str(value.type) != kind:
         raise CslError(f"this task is bound to a {kind}, not to a {value.type}", where=call.at)
     number = integer_of(value, "a task id", call.at)
-    if number in facts.tasks:
-        first = facts.tasks[number]
+    if number in declarations.tasks:
+        first = declarations.tasks[number]
         raise CslError(
             f"task id {number} is bound twice, to '{first.function.name}' and to "
             f"'{function.value.name}'",
             where=call.at,
             notes=[f"first at {first.at}"],
         )
-    facts.tasks[number] = TaskBinding(kind, function.value, call.at)
+    declarations.tasks[number] = TaskBinding(kind, function.value, call.at)
     return VOID
 
 
@@ -67,23 +75,23 @@ def _bind_control_task(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("set_local_color_config", 2)
 def _set_local_color_config(frame: Frame, call: tree.Builtin) -> Value:
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     color = integer_of(evaluate(frame, call.args[0]), "a colour", call.at)
-    if color in facts.colors:
+    if color in declarations.colors:
         raise CslError(
             f"colour {color} is configured twice",
             where=call.at,
-            notes=[f"first at {facts.colors[color][1]}"],
+            notes=[f"first at {declarations.colors[color][1]}"],
         )
-    facts.colors[color] = (color_config(evaluate(frame, call.args[1]), call.at), call.at)
+    declarations.colors[color] = (color_config(evaluate(frame, call.args[1]), call.at), call.at)
     return VOID
 
 
 @builtin("initialize_queue", 1, 2)
 def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     value = evaluate(frame, call.args[0])
-    queues = {t.INPUT_QUEUE: facts.input_queues, t.OUTPUT_QUEUE: facts.output_queues}
+    queues = {t.INPUT_QUEUE: declarations.input_queues, t.OUTPUT_QUEUE: declarations.output_queues}
     if value.type not in queues:
         raise CslError(f"a {value.type} is no queue", where=call.at)
     assert isinstance(value.type, t.Handle)  # noqa: S101  the two are
@@ -117,7 +125,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
 
 @builtin("export_symbol", 1, 2)
 def _export_symbol(frame: Frame, call: tree.Builtin) -> Value:
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     found = place_of(frame, call.args[0])
     function = found.value if isinstance(found, Const) else None
     if len(call.args) == 2:
@@ -126,12 +134,12 @@ def _export_symbol(frame: Frame, call: tree.Builtin) -> Value:
         name = call.args[0].name
     else:
         raise CslError("@export_symbol of this needs a name", where=call.at)
-    if name in facts.exports:
+    if name in declarations.exports:
         raise CslError(f"the symbol '{name}' is exported twice", where=call.at)
     if isinstance(function, FunctionValue):
-        facts.exports[name] = Export(function, None, None, t.Fn((), t.VOID), call.at)
+        declarations.exports[name] = Export(function, None, None, t.Fn((), t.VOID), call.at)
         return VOID
-    facts.exports[name] = _data_export(found, call.at)
+    declarations.exports[name] = _data_export(found, call.at)
     return VOID
 
 
@@ -148,9 +156,9 @@ def _data_export(found: object, at: tree.Position) -> Export:
 
 def task_number(frame: Frame, value: Value, at: tree.Position) -> Value:
     """The id that a task id, a task, a colour or a queue stands for."""
-    facts, arch = frame.program.tile, frame.program.arch
+    declarations, arch = frame.program.tile, frame.program.arch
     if isinstance(value, Const) and isinstance(value.value, FunctionValue):
-        for number, binding in facts.tasks.items() if facts else ():
+        for number, binding in declarations.tasks.items() if declarations else ():
             if binding.function == value.value:
                 return Const(t.U16, number)
         return Const(t.U16, _Later(frame, value.value, at))
@@ -187,13 +195,15 @@ def task_operand(frame: Frame, value: Value, at: tree.Position) -> str:
 def _steer(name: str, known_set: str) -> None:
     @builtin(name, 1)
     def steer(frame: Frame, call: tree.Builtin) -> Value:
-        facts = tile_facts(frame, call, comptime=False)
+        declarations = tile_declarations(frame, call, comptime=False)
         value = evaluate(frame, call.args[0])
         if frame.code is None:
             number = task_number(frame, value, call.at)
             if isinstance(number, Run):
                 raise CslError("which task this is must be known", where=call.at)
-            frame.program.after_comptime(lambda: getattr(facts, known_set).add(int(number.value)))
+            frame.program.after_comptime(
+                lambda: getattr(declarations, known_set).add(int(number.value))
+            )
             return VOID
         frame.code.charge(1)
         frame.code.call("void", f"wse_{name}", f"i16 {task_operand(frame, value, call.at)}")
@@ -209,7 +219,7 @@ _steer("unblock", "unblocked")
 def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
     from xtc_targets.wse.sema.descriptor import fifo
 
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     place = place_of(frame, call.args[0])
     if not isinstance(place, Memory) or not isinstance(place.type, t.Array):
         raise CslError("a FIFO lies in an array", where=call.at)
@@ -225,23 +235,23 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
     on = [numbers.get(name, Const(t.U16, -1)) for name in ("activate_push", "activate_pop")]
     ids = [each.value if isinstance(each, Const) else -1 for each in on]
     size = place.type.element.size
-    facts.fifos.append(Fifo(place.address.base, place.type.size, size, *ids))
-    return fifo(len(facts.fifos) - 1, place.type.element)
+    declarations.fifos.append(Fifo(place.address.base, place.type.size, size, *ids))
+    return fifo(len(declarations.fifos) - 1, place.type.element)
 
 
 @builtin("set_teardown_handler", 2)
 def _set_teardown_handler(frame: Frame, call: tree.Builtin) -> Value:
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     function, color = (evaluate(frame, each) for each in call.args)
-    facts.teardown[integer_of(color, "a colour", call.at)] = _function(function, call.at)
+    declarations.teardown[integer_of(color, "a colour", call.at)] = _function(function, call.at)
     return VOID
 
 
 @builtin("set_empty_queue_handler", 2)
 def _set_empty_queue_handler(frame: Frame, call: tree.Builtin) -> Value:
-    facts = tile_facts(frame, call)
+    declarations = tile_declarations(frame, call)
     function, queue = (evaluate(frame, each) for each in call.args)
-    facts.empty_queue[integer_of(queue, "a queue", call.at)] = _function(function, call.at)
+    declarations.empty_queue[integer_of(queue, "a queue", call.at)] = _function(function, call.at)
     return VOID
 
 

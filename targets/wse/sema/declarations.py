@@ -26,7 +26,8 @@ class Filter:
 class ColorConfig:
     """One colour at one router; directions are bits, by their numbers.
 
-    `positions` are (rx, tx) of the switch, the first that of the routes.
+    `positions` are (rx, tx) of the switch, the first that of the routes; `inputs` are bits of
+    those that replace the rx of the one before.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -36,6 +37,7 @@ class ColorConfig:
     teardown: bool = False
     filter: Filter | None = None
     swap: int = 0  # bits: what comes along x, along y
+    inputs: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Fifo:
 
 
 @dataclass
-class TileFacts:
+class TileDeclarations:
     """Of one tile class."""
 
     tasks: dict[int, TaskBinding] = field(default_factory=dict)
@@ -120,7 +122,7 @@ class ExportName:
 
 
 @dataclass
-class LayoutFacts:
+class LayoutDeclarations:
     """Of a whole program."""
 
     width: int = 0
