@@ -98,3 +98,30 @@ def networks(draw: Callable[[Any], Any]) -> Graph:
             getattr(drawing, draw(st.sampled_from(["convolution", "convolution", "sum", "pool"])))()
         drawing.end()
     return gb.graph
+
+
+@st.composite
+def float_networks(draw: Callable[[Any], Any]) -> Graph:
+    """A float32 network of one to three convolutions, with poolings, activations and an end."""
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+
+    def weights(*shape: int) -> Tensor:
+        scale = 1 / np.sqrt(max(1, int(np.prod(shape[:-1]))))
+        return O.tensor(shape, const=rng.normal(0, scale, shape).astype(np.float32))
+
+    size = (draw(st.integers(3, 9)), draw(st.integers(3, 9)), draw(_CHANNELS))
+    x = O.tensor((1, *size), name="x")
+    with O.graph(name="random_floats") as gb:
+        y = x
+        for _ in range(draw(st.integers(1, 3))):
+            filters, taps = draw(_CHANNELS), draw(st.integers(1, 3))
+            y = O.conv2d(y, weights(taps, taps, int(y.shape[3]), filters), padding="same")
+            y = draw(st.sampled_from([O.relu, O.tanh, O.sigmoid, O.gelu]))(
+                O.add(y, weights(filters))
+            )
+            pool = draw(st.sampled_from([None, O.max_pool2d, O.avg_pool2d]))
+            if pool is not None and min(int(n) for n in y.shape[1:3]) >= 2:
+                y = pool(y, 2, stride=draw(st.integers(1, 2)))
+        y = O.reduce_mean(y, axes=(1, 2))
+        O.softmax(O.matmul(y, weights(int(y.shape[1]), draw(_CHANNELS))), name="y")
+    return gb.graph

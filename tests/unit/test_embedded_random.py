@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import xtc
-from tests.unit.embedded_random import networks
+from tests.unit.embedded_random import float_networks, networks
 from tests.unit.embedded_support import BOARDS
 from xtc.graph.graph import Graph
 from xtc_targets.embedded import EmbeddedBoard
@@ -34,6 +34,15 @@ def boards() -> Iterator[list[EmbeddedBoard]]:
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=CHECKS)
 @given(graph=networks(), seed=st.integers(0, 1000))
 def test_int8_networks_are_exact(boards: list[EmbeddedBoard], graph: Graph, seed: int) -> None:
+    for board in boards:
+        with xtc.compile(graph, board) as module:
+            module.check(seed=seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=max(2, COUNT // 3), deadline=None, suppress_health_check=CHECKS)
+@given(graph=float_networks(), seed=st.integers(0, 1000))
+def test_float_networks_are_near(boards: list[EmbeddedBoard], graph: Graph, seed: int) -> None:
     for board in boards:
         with xtc.compile(graph, board) as module:
             module.check(seed=seed)
