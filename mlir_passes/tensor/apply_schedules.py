@@ -94,12 +94,12 @@ class ApplySchedules(Pass):
         apply_schedules(module, levels=self.levels, space=self.space, calls=self.calls)
         erase_meshes(module)
 
-    def nests(self, module: Operation) -> list[Scheduled]:
+    def nests(self, module: Operation, distribution: Distribution | None = None) -> list[Scheduled]:
         """What is scheduled in `module`, whose operations become linalg.generic.
 
         Raises UserError for what cannot be done.
         """
-        return _find(module, None, self.levels)
+        return _find(module, distribution, self.levels)
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,12 @@ class Distribution:
     Attributes:
         space: the memory space of packed tiles and of temporaries.
         check: raises UserError where the mesh, of this operation, is not one that the target has.
+        threads: whether processors share parallelized loops, too.
     """
 
     space: int
     check: Callable[[Mesh, str], None]
+    threads: bool = False
 
 
 def apply_schedules(
@@ -215,7 +217,7 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
 def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
     nest, title = entry.nest, entry.title
     threads = next((loop for part in nest.walk() for loop in part.loops if loop.parallelize), None)
-    if distribution and threads:
+    if distribution and threads and not distribution.threads:
         raise UserError(
             f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
             where=location_of(entry.op),
