@@ -117,14 +117,18 @@ def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
     tiny = np.float32(1e-40)
     weights = rng.standard_normal((4, 3)).astype(np.float32)
     weights[1, 2] = weights[2, 0] = tiny
-    constants = {"w": weights, "b": np.float32([1, tiny, 2]), "small": np.full((3, 2), tiny)}
+    constants = {
+        "w": weights,
+        "b": np.array([1, tiny, 2], np.float32),
+        "small": np.full((3, 2), tiny),
+    }
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["sum"]),
         helper.make_node("Add", ["sum", "b"], ["y"]),
         helper.make_node("MatMul", ["y", "small"], ["z"]),
         helper.make_node("Add", ["x", "shift"], ["s"]),
     ]
-    shift = np.float32([1, tiny, 2, 3])
+    shift = np.array([1, tiny, 2, 3], np.float32)
     stored = [constant(name, value) for name, value in {**constants, "shift": shift}.items()]
     outputs = [info("z", None), info("s", None)]
     graph = xtc.from_onnx(model(nodes, [info("x", [5, 4])], outputs, initializer=stored)).graph

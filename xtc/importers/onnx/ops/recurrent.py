@@ -17,6 +17,7 @@ from xtc.importers.onnx.table import reads
 from xtc.importers.values import Unsupported
 
 LONGEST = 4096  # steps of an unrolled sequence
+_GRU_GATES = 3
 Activation = Callable[[Tensor], Tensor]
 Step = Callable[["Layer", Tensor, list[Tensor]], list[Tensor]]
 
@@ -45,6 +46,11 @@ class Layer:
     activations: Sequence[Activation]
     call: Call
 
+    @property
+    def joins_biases(self) -> bool:
+        """Whether what input and state give is only ever added: then their biases are one."""
+        return self.gates != _GRU_GATES
+
     def input(self, x: Tensor) -> Tensor:
         """What the input gives to all gates, side by side, its bias included."""
         return self.biased(O.matmul(x, self.w, transpose_b=True), 0)
@@ -54,11 +60,15 @@ class Layer:
         return self.biased(O.matmul(h, self.r, transpose_b=True), 1)
 
     def biased(self, x: Tensor, half: int) -> Tensor:
-        """`x` with the bias of the input (half 0) or of the state (1)."""
+        """`x` with the bias of the input (half 0), or of the state (1) where that is apart."""
         if self.b is None:
             return x
         size = self.gates * self.hidden
-        return O.add(x, part(self.b, 0, half * size, (half + 1) * size))
+        own = part(self.b, 0, half * size, (half + 1) * size)
+        if not self.joins_biases:
+            return O.add(x, own)
+        # Once for the inputs of all steps, not again in each of them.
+        return x if half else O.add(x, O.add(own, part(self.b, 0, size, 2 * size)))
 
     def gate(self, x: Tensor, number: int) -> Tensor:
         """One gate of values side by side."""
@@ -249,12 +259,11 @@ def _direction(
     length, batch, size = x.type.sizes
     # The inputs of all steps at once: one large product instead of many small ones.
     gained = layer.input(O.reshape(x, (length * batch, size)))
-    gained = O.reshape(gained, (length, batch, layer.gates * layer.hidden))
     current = [_initial(call, layer, number, batch, x, 5 + n) for n in range(states)]
     lengths = _lengths(call, length)
     collected = {}
     for time in reversed(range(length)) if back else range(length):
-        row = O.reshape(part(gained, 0, time, time + 1), (batch, layer.gates * layer.hidden))
+        row = part(gained, 0, time * batch, (time + 1) * batch)
         new = step(layer, row, current)
         collected[time] = new[0]
         if lengths is not None:
@@ -262,7 +271,9 @@ def _direction(
             collected[time] = O.where(inside, new[0], 0.0)
             new = [O.where(inside, a, b) for a, b in zip(new, current, strict=True)]
         current = new
-    return stacked([collected[time] for time in range(length)], 0), current
+    steps = [collected[time] for time in range(length)]
+    whole = O.concat(*steps, axis=0) if length > 1 else steps[0]
+    return O.reshape(whole, (length, batch, layer.hidden)), current
 
 
 def _lengths(call: Call, length: int) -> Tensor | None:
