@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -107,6 +108,30 @@ def test_it_returns_when_every_iteration_is_done(runtime: Runtime) -> None:
 def meet_in_a_loop(runtime: Runtime, threads: int) -> None:
     together = threading.Barrier(threads)
     runtime.run(lambda _first, _last: void(together.wait(SECONDS)), threads, threads)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cores are chosen on Linux alone")
+def test_workers_run_on_other_cores_than_the_callers(runtime: Runtime) -> None:
+    mine = os.sched_getaffinity(0)
+    if len(mine) < 2:
+        pytest.skip("the process may use one core only")
+    together = threading.Barrier(2)
+    seen: dict[bool, set[int]] = {}
+
+    def body(_first: int, _last: int) -> None:
+        together.wait(SECONDS)
+        is_caller = threading.current_thread() is threading.main_thread()
+        seen[is_caller] = os.sched_getaffinity(0)
+
+    runtime.run(body, 2, 2)
+    assert seen[True] == mine  # the caller's cores are the program's affair
+    assert seen[False] < mine
+    assert len(seen[False]) == len(mine) - 1
+    os.sched_setaffinity(0, {min(mine)})
+    try:
+        runtime.run(body, 2, 2)  # no other core is left: they stay where they are
+    finally:
+        os.sched_setaffinity(0, mine)
 
 
 def void(_: object) -> None:

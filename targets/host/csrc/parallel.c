@@ -10,8 +10,11 @@
 // To put a thread to sleep and to wake it takes longer than many a loop. So it stays awake for a
 // while; soon it offers its core to others each time it looks, and it sleeps at once where others
 // took the core, or where there are fewer cores than threads.
+//
+// The system likes to wake a thread on the core of who wakes it; there it would run only when the
+// caller waits, when all is done. So workers may run on all cores but that of the caller.
 
-#define _GNU_SOURCE // sched_getaffinity
+#define _GNU_SOURCE // sched_getaffinity, sched_getcpu
 
 #include "parallel.h"
 
@@ -37,6 +40,7 @@ static struct {
   pthread_mutex_t owner; // held by the caller whose loop has the pool
   pthread_t workers[MAX_THREADS]; // 1 to `started`; the caller is number 0
   int64_t started; // workers that exist; the owner's
+  int avoided; // the core on which they do not run; -1 where they may run on all
 
   atomic_int_fast64_t spin_ns; // how long a thread stays awake for what it waits for
   atomic_bool is_crowded; // there are fewer cores than threads
@@ -57,6 +61,7 @@ static struct {
 
   atomic_int_fast64_t begun[MAX_THREADS * PIECES]; // the last loop in which somebody began the piece
 } pool = {
+    .avoided = -1,
     .spin_ns = XTC_PARALLEL_SPIN_US * INT64_C(1000),
     .owner = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -173,6 +178,7 @@ static void forget_workers(void) {
   pool.work = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   pool.done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   pool.started = 0;
+  pool.avoided = -1;
   pool.state = 0;
   pool.sleeping = 0;
   pool.stopping = pool.caller_sleeps = false;
@@ -213,10 +219,29 @@ static void start_workers(int64_t workers) {
     if (pthread_create(&pool.workers[thread], &attributes, work, (void *)thread) != 0)
       break;
     pool.started = thread;
+    pool.avoided = -1;
   }
   pthread_attr_destroy(&attributes);
   atomic_store(&pool.is_crowded, pool.started >= cores());
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+// Keep workers off the caller's core, where enough others are left of those that it may use.
+static void avoid_callers_core(void) {
+#ifdef __linux__
+  int core = sched_getcpu();
+  cpu_set_t set;
+  if (core == pool.avoided || core < 0 || core >= CPU_SETSIZE)
+    return;
+  if (sched_getaffinity(0, sizeof set, &set) != 0)
+    return;
+  CPU_CLR(core, &set);
+  if (CPU_COUNT(&set) < pool.started)
+    return;
+  for (int64_t thread = 1; thread <= pool.started; ++thread)
+    pthread_setaffinity_np(pool.workers[thread], sizeof set, &set);
+  pool.avoided = core;
+#endif
 }
 
 static void wake(int64_t workers) {
@@ -263,6 +288,7 @@ void xtc_parallel_run(xtc_loop *loop, void *context, int64_t count, int64_t thre
   }
   if (pool.started < chunks - 1)
     start_workers(chunks - 1);
+  avoid_callers_core();
   open_loop(loop, context, count, chunks);
   run_pieces(0);
   close_loop();
