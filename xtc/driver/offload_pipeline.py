@@ -72,9 +72,10 @@ class OffloadPipeline:
 
     def _offloaded(self) -> tuple[Step, ...]:
         split = tuple(name for name, device in self.devices.items() if device.target.splits_kernels)
+        allocating = tuple(name for name in split if self.devices[name].target.kernels_allocate)
         return (
             # Before transfers, which then see what each kernel reads and writes.
-            SplitKernels(split),
+            SplitKernels(split, allocating),
             # Each kernel is known: how its arguments lie over the memories of its device.
             *self._sharding(),
             # Before buffers: what is read on a device and never changes stays there.

@@ -159,6 +159,8 @@ class AcceleratorTarget(Target):
     splits_kernels: ClassVar[bool] = True
     """Whether loop nests that follow each other need a launch each, as they run on many cores that
     wait for each other only between launches."""
+    kernels_allocate: ClassVar[bool] = True
+    """Whether a kernel can have buffers of its own in the device's memory."""
 
     @abstractmethod
     def runtime(self, options: Any) -> AcceleratorDevice:

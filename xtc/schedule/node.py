@@ -250,7 +250,7 @@ class NodeSchedule(NodeState):
         for i: r[i] = g(c[i])  ->      c[i] = f(i)
                                        r[i] = g(c[i])              fuse_consumer_at("i")
 
-        The only reader, elementwise, without a schedule of its own. Loops outside are over axes of
+        The only reader, elementwise, without a schedule. Loops outside are over axes of
         the result.
         """
         return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))

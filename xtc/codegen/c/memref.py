@@ -45,7 +45,7 @@ def pointer(type: str, name: str, shape: Sequence[int], qualifier: str = "") -> 
     return f"{type} (*{qualifier}{name}){array_suffix(shape[1:])}"
 
 
-def place(printer: Printer, memref: Value, indices: Sequence[Value]) -> Expression:
+def element_at(printer: Printer, memref: Value, indices: Sequence[Value]) -> Expression:
     """An element, `c[i][j]`. Raises CompileError for a view that was not folded into its users."""
     _require_buffer(printer, memref)
     texts = [printer.expression(index) for index in indices]
@@ -72,12 +72,12 @@ def is_dense(memref: Value) -> bool:
 
 def _load(printer: Printer, op: Operation) -> None:
     memref, *indices = op.operands
-    printer.define(op.results[0], place(printer, memref, indices), printer.hint(memref))
+    printer.define(op.results[0], element_at(printer, memref, indices), printer.hint(memref))
 
 
 def _store(printer: Printer, op: Operation) -> None:
     value, memref, *indices = op.operands
-    target = place(printer, memref, indices)
+    target = element_at(printer, memref, indices)
     stored = printer.expression(value)
     printer.flush()
     printer.statement(assignment(target.text, stored))

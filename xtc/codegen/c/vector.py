@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xtc.codegen.c.expression import Expression, address, call, element
 from xtc.codegen.c.lanes import splat
-from xtc.codegen.c.memref import place
+from xtc.codegen.c.memref import element_at
 from xtc.codegen.c.printer import Printer, Rule
 from xtc.ir.mlir import DenseI64ArrayAttr, Operation, Value
 
@@ -15,14 +15,14 @@ from xtc.ir.mlir import DenseI64ArrayAttr, Operation, Value
 def _load(printer: Printer, op: Operation) -> None:
     memref, *indices = op.operands
     (result,) = op.results
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     value = call(printer.prelude.load(printer.type_of(result)), where)
     printer.define(result, replace(value, reads=True), printer.hint(memref))
 
 
 def _store(printer: Printer, op: Operation) -> None:
     value, memref, *indices = op.operands
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     stored = printer.expression(value)
     store = printer.prelude.store(printer.type_of(value))
     printer.flush()
@@ -33,7 +33,7 @@ def _masked_load(printer: Printer, op: Operation) -> None:
     """The first elements of a vector; the other lanes are 0."""
     memref, *indices, mask, _ = op.operands
     (result,) = op.results
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     load = printer.prelude.load_part(printer.type_of(result))
     value = call(load, where, Expression(str(_used_lanes(printer, mask))))
     printer.define(result, replace(value, reads=True), printer.hint(memref))
@@ -41,7 +41,7 @@ def _masked_load(printer: Printer, op: Operation) -> None:
 
 def _masked_store(printer: Printer, op: Operation) -> None:
     memref, *indices, mask, value = op.operands
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     stored = printer.expression(value)
     store = printer.prelude.store_part(printer.type_of(value))
     count = Expression(str(_used_lanes(printer, mask)))
