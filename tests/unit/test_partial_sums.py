@@ -88,3 +88,14 @@ def test_a_body_without_partial_results_is_refused() -> None:
         O.argmax(O.tensor((9, 40)), axis=1, name="C")
     with pytest.raises(UserError, match="its body does not combine elements by one operation"):
         xtc.compile(builder.graph, schedule={"C": ["i", "j=vectorize:reassociate"]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["vectorize", "vectorize:reassociate"])
+def test_vectors_over_k_alone_are_partial_sums_where_instructions_add_up_groups(word: str) -> None:
+    """Two of int8 are a group beside vectors of the result only, in the graph as in the IR."""
+    a, x = O.tensor((13, 17), "int8", name="A"), O.tensor((13,), "int8", name="X")
+    with O.graph() as gb:
+        O.gemv(a, x, transpose=True, name="C")
+    segments = {"k[0:11]": {"k": word}, "k[11:13]": {"k": word}}
+    xtc.compile(gb.graph, schedule={"C": {"i": {}, **segments}}, in_memory=True).check()

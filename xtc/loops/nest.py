@@ -285,9 +285,22 @@ def _outer_tile(nest: Nest, axis: str) -> int:
 
 
 def is_plain_reduction(nest: Nest, loop: NestLoop) -> bool:
-    """Whether a loop is over a reduction of which no single instruction combines the elements."""
+    """Whether a loop is over a reduction of which no single instruction combines the elements.
+
+    Such an instruction works beside vectors of the result, and in its own order.
+    """
     axis = nest.space.axis(loop.axis)
-    return axis is not None and axis.reduction and (loop.tile or axis.size) not in axis.groups
+    if axis is None or not axis.reduction:
+        return False
+    grouped = (loop.tile or axis.size) in axis.groups and not loop.reassociate
+    return not grouped or not any(
+        other.vectorize and _is_of_result(nest, other) for other in nest.loops
+    )
+
+
+def _is_of_result(nest: Nest, loop: NestLoop) -> bool:
+    axis = nest.space.axis(loop.axis)
+    return axis is not None and not axis.reduction
 
 
 def words_of(loop: NestLoop) -> list[str]:
