@@ -134,6 +134,8 @@ OFFLOADED = Stage("offloaded")
 
 def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
     description = HostDescription.of(machine)
+    # LLVM ends the process on maxima of float64 for 32-bit Arm with registers for these.
+    expand = ("arith-expand",) if machine.pointer_bits == 32 else ()
     return Stage(
         "lowered",
         (
@@ -167,6 +169,7 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,
+            *expand,
             *TO_BRANCHES,
             # A function can be left from anywhere only where loops are branches.
             CheckAllocations(),
