@@ -257,7 +257,10 @@ extern const char *const wse_direction_names[WSE_DIRECTIONS];
 
 // wse_trace.c
 void wse_trace_open(const char *path);
+void wse_trace_rows(uint32_t height);
 void wse_trace_task(const wse_pe *pe, const char *name, uint64_t begin, uint64_t end);
+void wse_trace_wavelet(const wse_pe *pe, uint32_t to, const wse_wavelet *wavelet);
+void wse_trace_flush(void);
 // wse_library.c: lines that programs print.
 void wse_print_open(const char *path);
 
