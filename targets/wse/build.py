@@ -21,13 +21,14 @@ from xtc_targets.wse.csl.depth import deep_calls
 from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.description import DEFAULT, Architecture
 from xtc_targets.wse.route_checks import check_circles
+from xtc_targets.wse.sema import per_pe
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
-from xtc_targets.wse.sema.declarations import ColorConfig, ExportName, LayoutDeclarations
+from xtc_targets.wse.sema.declarations import ColorConfig, ExportName, LayoutDeclarations, Tile
 from xtc_targets.wse.sema.program import Program
 from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.tile import TileClass, compile_tile
-from xtc_targets.wse.sema.values import Const, Value, key_of
+from xtc_targets.wse.sema.values import Const, Value
 
 LIBRARY, OUT_JSON, ABOUT = "program.so", "out.json", "xtc.json"
 """The files in an output folder."""
@@ -61,6 +62,7 @@ class Compiled:
     layout: LayoutDeclarations
     classes: list[TileClass]
     class_of: list[int]
+    values: list[list[int]]
     routes: list[dict[int, ColorConfig]]
     routes_of: list[int]
     said: list[str]
@@ -107,13 +109,32 @@ def _parameter(name: str, text: str) -> Const:
 def _classes(program: Program, declarations: LayoutDeclarations) -> Compiled:
     if not declarations.width:
         raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
-    classes: list[TileClass] = []
+    as_data = per_pe.candidates(declarations.tiles.values())
+    while True:
+        try:
+            return _with_data(program, declarations, as_data)
+        except _NotAsDataError as error:  # what a class needs to know while compiling
+            as_data = {**as_data, error.path: ()}
+
+
+class _NotAsDataError(Exception):
+    """The code of a file does not compile with parameters as data."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def _with_data(
+    program: Program, declarations: LayoutDeclarations, as_data: Mapping[Path, tuple[str, ...]]
+) -> Compiled:
+    """All classes, with the named parameters of files in the memory of PEs."""
     numbers: dict[object, int] = {}
     route_numbers: dict[object, int] = {}
-    made = Compiled(
-        program.arch, declarations, classes, [], [], [], list(program.said), program.shared
-    )
     size = (declarations.width, declarations.height)
+    made = Compiled(
+        program.arch, declarations, [], [], [], [], [], list(program.said), SharedCode()
+    )
     for y in range(declarations.height):
         for x in range(declarations.width):
             tile = declarations.tiles.get((x, y))
@@ -121,23 +142,17 @@ def _classes(program: Program, declarations: LayoutDeclarations) -> Compiled:
                 raise CslError(
                     f"PE ({x}, {y}) has no code", hints=[f"@set_tile_code({x}, {y}, ...)"]
                 )
-            key = (tile.path, tuple((n, key_of(v)) for n, v in tile.params.items()))
+            names = as_data.get(tile.path, ())
+            key = per_pe.class_key(tile, names)
             if key not in numbers:
-                numbers[key] = len(classes)
-                try:
-                    compiled, _ = compile_tile(
-                        program.arch, tile.path, tile.params, program.shared, size
-                    )
-                except CslError as error:
-                    raise CslError(
-                        error.what, where=error.where or tile.at,
-                        notes=[*error.notes, f"in the code of PE ({x}, {y}), set at {tile.at}"],
-                        hints=error.hints,
-                    ) from None  # fmt: skip
-                classes.append(compiled)
+                numbers[key] = len(made.classes)
+                compiled = _class_of(program.arch, tile, names, (x, y), made.shared, size)
+                made.classes.append(compiled)
                 made.said += compiled.said
+            which = made.classes[numbers[key]]
             made.class_of.append(numbers[key])
-            colors = _colors(declarations, classes[numbers[key]], (x, y))
+            made.values.append(_values(which, tile))
+            colors = _colors(declarations, which, (x, y))
             routes = (image.routes_key(colors), numbers[key])
             if routes not in route_numbers:
                 route_numbers[routes] = len(made.routes)
@@ -146,6 +161,39 @@ def _classes(program: Program, declarations: LayoutDeclarations) -> Compiled:
     _check_exports(made)
     check_circles(size, made.routes_of, all_routes(made))
     return made
+
+
+def _class_of(
+    arch: Architecture, tile: Tile, names: tuple[str, ...], pe: tuple[int, int],
+    shared: SharedCode, size: tuple[int, int],
+) -> TileClass:  # fmt: skip
+    """Compile the class of a PE. Raises CslError, or _NotAsDataError where it has data."""
+    try:
+        return compile_tile(
+            arch, tile.path, per_pe.class_params(tile, names), shared, size
+        )[0]  # fmt: skip
+    except CslError as error:
+        if names:
+            raise _NotAsDataError(tile.path) from None
+        raise CslError(
+            error.what,
+            where=error.where or tile.at,
+            notes=[*error.notes, f"in the code of PE {pe}, set at {tile.at}"],
+            hints=error.hints,
+        ) from None
+
+
+def _values(made: TileClass, tile: Tile) -> list[int]:
+    """What a PE has in its memory of its own, in the order of its class."""
+    found = []
+    for name, _, kind in made.per_pe:
+        given = tile.params[name]
+        assert isinstance(given, Const)  # noqa: S101  candidates are known integers
+        if not kind.lowest <= given.value <= kind.highest:
+            raise CslError(f"the parameter '{name}': {given.value} does not fit in {kind}",
+                           where=tile.at)  # fmt: skip
+        found.append(int(given.value))
+    return found
 
 
 def _colors(
@@ -209,7 +257,7 @@ def module_text(made: Compiled, request: Request) -> str:
     width, height = request.dims or (made.layout.width + x, made.layout.height + y)
     words = image.tables(
         made.arch, (made.layout.width, made.layout.height), made.classes, made.class_of,
-        made.routes_of, made.routes, list(made.layout.exports), (x, y, width, height),
+        made.values, made.routes_of, made.routes, list(made.layout.exports), (x, y, width, height),
     )  # fmt: skip
     table = ", ".join(f"i32 {word}" for word in words)
     declared = sorted({line for each in made.classes for line in each.declared})

@@ -66,6 +66,8 @@ typedef struct {
     uint32_t memory_end, host_in, host_out;
     uint32_t segments;
     const uint32_t *initial; // segments: address, bytes, data
+    uint32_t value_count;    // what each PE has of its own
+    const uint32_t *values;  // address, bytes
     wse_task tasks[WSE_TASKS];
     uint64_t bound, blocked, unblocked, activated, data_tasks; // bits by task id
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES]; // -1: none
