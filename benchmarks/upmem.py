@@ -31,6 +31,7 @@ MEASURED = {
     "VA": ("add", 10, ()),
     "GEMV": ("gemv", 10, (64,)),
     "RED": ("reduce", 10, ()),
+    "SCAN-RSS": ("scan_rss", 10, ()),
     "SCAN-SSA": ("scan", 10, ()),
     "SEL": ("select", 10, ()),
     "UNI": ("unique", 10, ()),

@@ -47,11 +47,17 @@ class SplitKernels(Pass):
 
     Operations with the same number as `xtc.kernel` become one kernel, with the buffers that only
     they use; they move next to each other first. The pass that marked them makes one of them.
+
+    Attributes:
+        devices: whose functions become kernels.
+        allocating: those of them whose kernels can allocate; on others, buffers that only a marked
+            kernel uses are the host side's, too.
     """
 
     name: ClassVar[str] = "split-kernels"
 
     devices: tuple[str, ...] = ()
+    allocating: tuple[str, ...] | None = None
 
     def run(self, module: Operation) -> None:
         functions = [op for op in top_level(module) if op.name == "func.func"]
@@ -68,10 +74,14 @@ class SplitKernels(Pass):
         counts: dict[str, int] = {}
         for op in calls:
             with module.context, op.location:
-                _replace_call(op, outlined[_callee(op)], counts)
+                function = outlined[_callee(op)]
+                allocates = self.allocating is None or device_of(function) in self.allocating
+                _replace_call(op, function, counts, allocates=allocates)
 
 
-def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) -> None:
+def _replace_call(
+    call: Operation, function: Operation, counts: dict[str, int], *, allocates: bool
+) -> None:
     """Put the function's body in the place of `call`, each of its nests as a call of a kernel."""
     prefix = symbol_of(function).rpartition(".")[0]
     gather_marked(function)
@@ -85,7 +95,8 @@ def _replace_call(call: Operation, function: Operation, counts: dict[str, int]) 
     for nest in _nests(moved):
         number = counts.get(prefix, 0)
         counts[prefix] = number + 1
-        _outline(nest, own, f"{prefix}.{number}", function.attributes[DEVICE])
+        private = _private(nest) if allocates else set()
+        _outline(nest, own, private, f"{prefix}.{number}", function.attributes[DEVICE])
     for op in reversed(moved):
         if not acts(op) and not any(True for result in op.results for _ in result.uses):
             op.erase()
@@ -126,12 +137,15 @@ def _last_use(value: Value, ops: Sequence[Operation]) -> int:
     return max(users, default=-1)
 
 
-def _outline(nest: Sequence[Operation], own: set[Value], name: str, device: StringAttr) -> None:
+def _outline(
+    nest: Sequence[Operation], own: set[Value], private: set[Value], name: str, device: StringAttr
+) -> None:
     """Move a nest, with the views and constants it uses, into a kernel, and call that.
 
     `own` are the values of the function: others come from the caller, and are never made anew.
+    `private` are the buffers that the kernel allocates.
     """
-    prelude = _prelude(nest, own)
+    prelude = _prelude(nest, own, private)
     made = {result for op in prelude for result in op.results}
     used = [*(value for op in prelude for value in _captured([op])), *_captured(nest)]
     buffers = list(dict.fromkeys(value for value in used if value not in made))
@@ -151,10 +165,9 @@ def _outline(nest: Sequence[Operation], own: set[Value], name: str, device: Stri
             _replace(op, values)
 
 
-def _prelude(nest: Sequence[Operation], own: set[Value]) -> list[Operation]:
+def _prelude(nest: Sequence[Operation], own: set[Value], private: set[Value]) -> list[Operation]:
     """What `nest` uses and is no buffer of others: views, constants; in the order of the text."""
     found: list[Operation] = []
-    private = _private(nest)
 
     def visit(ops: Sequence[Operation]) -> None:
         for value in _captured(ops):

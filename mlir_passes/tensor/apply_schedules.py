@@ -52,8 +52,8 @@ from xtc_passes.tensor._scheduled import (
     check_producers,
     check_schedulable,
     dims_of,
+    location_of,
     no_consumer,
-    place_of,
     scheduled,
     title_of,
 )
@@ -94,12 +94,12 @@ class ApplySchedules(Pass):
         apply_schedules(module, levels=self.levels, space=self.space, calls=self.calls)
         erase_meshes(module)
 
-    def nests(self, module: Operation) -> list[Scheduled]:
+    def nests(self, module: Operation, distribution: Distribution | None = None) -> list[Scheduled]:
         """What is scheduled in `module`, whose operations become linalg.generic.
 
         Raises UserError for what cannot be done.
         """
-        return _find(module, None, self.levels)
+        return _find(module, distribution, self.levels)
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,12 @@ class Distribution:
     Attributes:
         space: the memory space of packed tiles and of temporaries.
         check: raises UserError where the mesh, of this operation, is not one that the target has.
+        threads: whether processors share parallelized loops, too.
     """
 
     space: int
     check: Callable[[Mesh, str], None]
+    threads: bool = False
 
 
 def apply_schedules(
@@ -215,10 +217,10 @@ def _write_script(found: Sequence[Scheduled], distribution: Distribution | None)
 def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
     nest, title = entry.nest, entry.title
     threads = next((loop for part in nest.walk() for loop in part.loops if loop.parallelize), None)
-    if distribution and threads:
+    if distribution and threads and not distribution.threads:
         raise UserError(
             f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
-            where=place_of(entry.op),
+            where=location_of(entry.op),
             hints=["distribute it over an axis of a processor mesh"],
         )
     distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
@@ -227,13 +229,13 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
     if distribution is None:
         raise UserError(
             f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
-            where=place_of(entry.op),
+            where=location_of(entry.op),
             hints=[
                 f"place {title} on a device that has one: device=...",
                 "threads share a loop by parallelize",
             ],
         )
-    with located(place_of(entry.op)):
+    with located(location_of(entry.op)):
         distribution.check(nest.space.mesh, title)
         check_spread(entry.op, nest, title)
 
@@ -272,7 +274,7 @@ def _check_partial_sums(entry: Scheduled) -> None:
                 raise UserError(
                     f"'{loop.name}' of {entry.title} cannot be vectorized: its body does not "
                     "combine elements by one operation",
-                    where=place_of(entry.op),
+                    where=location_of(entry.op),
                     hints=["vectorize a parallel axis"],
                 )
 
@@ -293,7 +295,7 @@ def _check_no_calls(entry: Scheduled) -> None:
             raise UserError(
                 f"'{loop.name}' of {entry.title} calls '{loop.external.function}', but what runs "
                 f"{entry.title} calls no functions of C",
-                where=place_of(entry.op),
+                where=location_of(entry.op),
                 hints=["only the host does"],
             )
 
@@ -345,7 +347,7 @@ def _vectorize(module: Operation) -> None:
     if left:
         raise UserError(
             f"{title_of(left[0])} cannot be vectorized: its body has no form on vectors",
-            where=place_of(left[0]),
+            where=location_of(left[0]),
             notes=notes,
             hints=["leave its loops scalar, or write the body with arith and math operations"],
         )

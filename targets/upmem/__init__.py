@@ -24,6 +24,7 @@ class UpmemTarget(AcceleratorTarget):
 
     name: ClassVar[str] = "upmem"
     Options: ClassVar[type[UpmemOptions]] = UpmemOptions
+    kernels_allocate: ClassVar[bool] = False
 
     def pipeline(self, options: UpmemOptions) -> Pipeline:
         from xtc_targets.upmem.pipeline import upmem_pipeline  # loads MLIR, which others need not

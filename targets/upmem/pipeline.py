@@ -14,7 +14,9 @@ from xtc_targets.upmem.options import UpmemOptions
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes.copy_by_dma import CopyByDma
 from xtc_targets.upmem.passes.join_fills import JoinFills
+from xtc_targets.upmem.passes.join_rows import JoinRows
 from xtc_targets.upmem.passes.split_long_reductions import SplitLongReductions
+from xtc_targets.upmem.passes.take_schedules import TakeSchedules
 from xtc_targets.upmem.passes.tile_for_tasklets import TileForTasklets
 
 
@@ -30,8 +32,12 @@ def scheduled(options: UpmemOptions) -> Stage:
             SplitLongReductions(options.nr_dpus * options.tasklets),
             "canonicalize",
             "cse",
-            # Last: the mark is of operations that stay.
+            # What a user scheduled is what was written: nothing before has touched it.
+            TakeSchedules(options.nr_dpus, options.tasklets),
+            # Last: the marks are of operations that stay.
             JoinFills(),
+            # Once each operation has its fill.
+            JoinRows(options.nr_dpus),
         ),
     )
 

@@ -112,6 +112,29 @@ def test_constants_layouts_and_factors_fold() -> None:
     assert {node.where.line for node in graph.nodes if node.where} <= set(range(1, 10))
 
 
+def test_weights_that_have_decayed_to_subnormal_numbers_are_zero() -> None:
+    rng = np.random.default_rng(0)
+    tiny = np.float32(1e-40)
+    weights = rng.standard_normal((4, 3)).astype(np.float32)
+    weights[1, 2] = weights[2, 0] = tiny
+    constants = {"w": weights, "b": np.float32([1, tiny, 2]), "small": np.full((3, 2), tiny)}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["sum"]),
+        helper.make_node("Add", ["sum", "b"], ["y"]),
+        helper.make_node("MatMul", ["y", "small"], ["z"]),
+        helper.make_node("Add", ["x", "shift"], ["s"]),
+    ]
+    shift = np.float32([1, tiny, 2, 3])
+    stored = [constant(name, value) for name, value in {**constants, "shift": shift}.items()]
+    outputs = [info("z", None), info("s", None)]
+    graph = xtc.from_onnx(model(nodes, [info("x", [5, 4])], outputs, initializer=stored)).graph
+    found = {node.name: node.inputs[1].const for node in graph.nodes}
+    np.testing.assert_array_equal(found["sum"], np.where(weights == tiny, 0, weights))
+    np.testing.assert_array_equal(found["y"], [1, 0, 2])
+    np.testing.assert_array_equal(found["z"], constants["small"])  # nothing but such numbers
+    np.testing.assert_array_equal(found["s"], shift)  # no contraction
+
+
 def test_missing_sizes_are_named() -> None:
     with pytest.raises(UserError, match="free dimensions 'batch', 'h', 'w_in'"):
         _ = xtc.from_onnx(network()).graph
@@ -176,6 +199,55 @@ def test_loops_and_branches() -> None:
         last, every = module(x)
     np.testing.assert_allclose(last, x**4)
     np.testing.assert_allclose(every, [x**2, x**3, x**4])
+
+
+def halved(limit: int) -> Any:
+    """x halved until it is at most 1, at most `limit` times."""
+    boolean = onnx.TensorProto.BOOL
+    body = helper.make_graph(
+        [
+            helper.make_node("Mul", ["s", "half"], ["s2"]),
+            helper.make_node("ReduceMax", ["s2"], ["most"], keepdims=0),
+            helper.make_node("Greater", ["most", "one"], ["goes"]),
+        ],
+        "body",
+        [info("n", [], I64), info("go", [], boolean), info("s", [2])],
+        [info("goes", [], boolean), info("s2", [2])],
+        initializer=[constant("half", 0.5), constant("one", 1)],
+    )
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["first"], keepdims=0),
+        helper.make_node("Greater", ["first", "two"], ["begins"]),
+        helper.make_node("Loop", ["count", "begins", "x"], ["last"], body=body),
+    ]
+    constants = [constant("count", limit, "int64"), constant("two", 1)]
+    return model(nodes, [info("x", [2])], [info("last", None)], initializer=constants)
+
+
+def test_a_loop_that_ends_by_what_it_computes() -> None:
+    graph = xtc.from_onnx(halved(8)).graph
+    for value in (0.5, 3, 40, 9999):
+        x = np.array([value, 0.25], np.float32)
+        np.testing.assert_allclose(graph.evaluate(x), expected(halved(8), x)[0])
+
+
+def test_sequences_of_known_lengths() -> None:
+    nodes = [
+        helper.make_node("SplitToSequence", ["x", "two"], ["parts"], axis=1),
+        helper.make_node("SequenceAt", ["parts", "last"], ["tail"]),
+        helper.make_node("SequenceEmpty", [], ["none"]),
+        helper.make_node("SequenceInsert", ["none", "tail"], ["one"]),
+        helper.make_node("SequenceInsert", ["one", "x", "zero"], ["both"]),
+        helper.make_node("SequenceLength", ["both"], ["length"]),
+        helper.make_node("ConcatFromSequence", ["both"], ["joined"], axis=1),
+        helper.make_node("Cast", ["length"], ["number"], to=F),
+        helper.make_node("Mul", ["joined", "number"], ["y"]),
+    ]
+    constants = [constant(name, n, "int64") for name, n in (("two", 2), ("last", -1), ("zero", 0))]
+    proto = model(nodes, [info("x", [2, 5])], [info("y", None)], initializer=constants)
+    x = np.arange(10, dtype=np.float32).reshape(2, 5)
+    found = xtc.from_onnx(proto).graph.evaluate(x)
+    np.testing.assert_array_equal(found, expected(proto, x)[0])
 
 
 def test_data_stays_in_its_folder(tmp_path: Path) -> None:
@@ -258,7 +330,7 @@ def contributed(rng: np.random.Generator) -> Any:
         constant("scales", rng.random((6, 1))),
         constant("zeros", rng.integers(0, 256, (6, 1)), "uint8"),
     ]
-    steps = [
+    steps: list[tuple[str, list[str], list[str], dict[str, Any]]] = [
         ("BiasGelu", ["x", "bias"], ["a"], {}),
         ("FastGelu", ["a", "bias"], ["b"], {}),
         ("QuickGelu", ["b"], ["c"], {"alpha": 1.5}),

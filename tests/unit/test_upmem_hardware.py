@@ -27,10 +27,10 @@ ADD = Path(__file__).parents[2] / "benchmarks" / "upmem" / "add"
 @pytest.fixture
 def kit(tmp_path: Path, upmem: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A path with the kit's programs, which are the simulator's; `calls` has a line for each."""
-    programs, calls = tmp_path / "programs", tmp_path / "calls"
-    programs.mkdir()
-    for name, value in environment(programs, {}).items():
+    installed, calls = tmp_path / "kit", tmp_path / "calls"
+    for name, value in environment(installed, {}).items():
         monkeypatch.setenv(name, value)
+    programs = installed / "bin"
     (programs / COMPILER).rename(programs / "real")
     script = f'#!/bin/sh\necho "{COMPILER} $*" >> {calls}\nexec {programs}/real "$@"\n'
     (programs / COMPILER).write_text(script)

@@ -58,6 +58,12 @@ def test_a_program_is_right(upmem: Command, sources: Path, name: str, is_long: b
         assert _run_by_makefile(upmem, sources / name, tasklets) == right
 
 
+def test_makefiles_find_the_kit_below_its_home(upmem: Command, tmp_path: Path) -> None:
+    there = ("bin/dpu-upmem-dpurte-clang", "include/dpu/dpu.h", "lib/libdpu.so")
+    found = " && ".join(f"test -e $UPMEM_HOME/{name}" for name in there)
+    assert upmem("env", "--", "sh", "-c", found, cwd=tmp_path).returncode == 0
+
+
 def _page(tmp_path: Path) -> None:
     """The two programs of the page on parallel access."""
     text = PARALLEL_ACCESS.read_text()

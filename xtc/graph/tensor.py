@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from xtc.graph.node import Node
 
 
+_declarations = itertools.count()
+
 Write = Callable[..., "Tensor"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tensor:
     """An input, a constant, or the result of one operator.
 
@@ -35,17 +38,19 @@ class Tensor:
         initial: what a state is before the first call; None for zeros.
         stored: of a tensor with a layout, how it lies in memory, and the order of its dimensions
             there: an input of the permuted shape.
+        number: when it was declared, among all tensors; copies keep it.
     """
 
     name: str | None
     type: TensorType
     placement: Placement | None = None
-    const: np.ndarray | None = field(default=None, repr=False)
-    producer: Node | None = field(default=None, repr=False)
-    where: SourceLocation | None = field(default=None, repr=False)
+    const: np.ndarray | None = None
+    producer: Node | None = None
+    where: SourceLocation | None = None
     state: bool = False
-    initial: np.ndarray | None = field(default=None, repr=False)
-    stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
+    initial: np.ndarray | None = None
+    stored: tuple[Tensor, tuple[int, ...]] | None = None
+    number: int = field(default_factory=_declarations.__next__)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
     """What Python's operators and layouts write, by name; the package of operators fills it."""
@@ -71,6 +76,12 @@ class Tensor:
     def is_scalar_constant(self) -> bool:
         """True for a constant of rank 0, which is written into the code itself."""
         return self.const is not None and self.type.rank == 0
+
+    def __repr__(self) -> str:
+        kind = "constant" if self.const is not None else "state" if self.state else "tensor"
+        made = f" of {self.producer.op.name}" if self.producer is not None else ""
+        place = f" @{self.placement}" if self.placement else ""
+        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{made}{place}>"
 
     def __str__(self) -> str:
         place = f" @{self.placement}" if self.placement else ""

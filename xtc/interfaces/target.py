@@ -159,6 +159,8 @@ class AcceleratorTarget(Target):
     splits_kernels: ClassVar[bool] = True
     """Whether loop nests that follow each other need a launch each, as they run on many cores that
     wait for each other only between launches."""
+    kernels_allocate: ClassVar[bool] = True
+    """Whether a kernel can have buffers of its own in the device's memory."""
 
     @abstractmethod
     def runtime(self, options: Any) -> AcceleratorDevice:
@@ -188,6 +190,10 @@ class AcceleratorTarget(Target):
     def roundoff(self, options: Any) -> float:
         """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
         return 0.0
+
+    def checked(self, options: Any) -> Any:
+        """Options of code that tells a simulator more of what it does; the same where none does."""
+        return options
 
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:

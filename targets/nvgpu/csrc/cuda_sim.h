@@ -4,7 +4,8 @@
 // A kernel is an exported function of type cuda_kernel, which the host launches. It starts one grid
 // with cuda_launch; everything else here is called by the threads of that grid. A thread is a fiber:
 // it runs until it waits for others, so what threads do to memory between two waits is not
-// interleaved. Blocks run one after another and cannot wait for each other.
+// interleaved. Blocks run one after another; while all threads of a block wait for what another
+// block does, others run.
 //
 // A thread calls cuda_read or cuda_write before each access to global or shared memory; only what is
 // announced is checked to the byte, and counted. Memory of its own (its stack) is not announced.
@@ -47,6 +48,16 @@ __attribute__((const)) void *cuda_shared(void);
 // 1, 2, 4, 8 or 16 bytes, aligned to their number. ld, st, atom.
 void cuda_read(const void *address, uint32_t nbytes);
 void cuda_write(const void *address, uint32_t nbytes);
+
+// 4 or 8 bytes, aligned to their number, that a thread reads, combines and writes in one step, or in
+// an order with others' such accesses. atom, ld.acquire, st.release.
+void cuda_atomic(const void *address, uint32_t nbytes);
+
+// Let others run: what this thread looks for in memory is not there yet. nanosleep.
+void cuda_pause(void);
+
+// Print by the rules of C; arguments are integers of 64 bits (%lld) and doubles. vprintf.
+int cuda_print(const char *format, const void *arguments);
 
 // Say which barrier of the code, from 1 on, this thread comes to next: lanes of a warp that come to
 // different ones at a time have diverged. For the simulator alone.
@@ -106,6 +117,18 @@ __attribute__((const)) uint32_t cuda_to_tf32(float value);
 // d = a b + c by the whole warp; each points to the lane's registers of the fragment, as PTX lays
 // fragments out (.row.col). `d` may be `c`.
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);
+
+// Several of them that do not depend on each other, of shapes m16n8k16 and m16n8k8 with sums in
+// float32. Of each there are 10 words: 4 of A, 2 of B, and 4 of C, where D is written.
+#define CUDA_MMA_WORDS 10
+void cuda_mma_batch(cuda_mma_kind kind, uint32_t count, uint32_t *words);
+
+// Several ldmatrix.
+typedef struct {
+    const void *row;
+    uint32_t matrices, transposed, registers[4];
+} cuda_matrix_load;
+void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads);
 
 #pragma GCC visibility pop
 

@@ -8,22 +8,20 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders.functions import declare
-from xtc.ir.builders.llvm import advanced, call, constant, plain_address
+from xtc.ir.builders.llvm import advanced, call, constant, plain_address, stored_bytes
 from xtc.ir.mlir import (
-    FloatType,
     InsertionPoint,
     IntegerAttr,
-    IntegerType,
     Operation,
-    Type,
-    VectorType,
     all_operations,
 )
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 
-_READ, _WRITE = "cuda_read", "cuda_write"
-_DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in (_READ, _WRITE))
+_READ, _WRITE, _ATOMIC = "cuda_read", "cuda_write", "cuda_atomic"
+_CALLED = (_READ, _WRITE, _ATOMIC)
+_DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in _CALLED)
+_COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
 _ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call")
@@ -62,7 +60,7 @@ def _is_access(op: Operation) -> bool:
     pointers = [value for value in op.operands if str(value.type) in _MEMORIES]
     if not pointers or op.name in (*_ADDRESSES, *_CHECKED):
         return False
-    if op.name not in ("llvm.load", "llvm.store"):
+    if op.name not in ("llvm.load", "llvm.store", *_COMBINING):
         raise CompileError(
             f"{op.name} accesses the device's memory in a way that cannot be checked",
             where=str(op.location),
@@ -70,11 +68,27 @@ def _is_access(op: Operation) -> bool:
     return True
 
 
+def _is_atomic(op: Operation) -> bool:
+    return op.name in _COMBINING or (
+        "ordering" in op.attributes and IntegerAttr(op.attributes["ordering"]).value != 0
+    )
+
+
 def _announce(op: Operation) -> None:
     ip = InsertionPoint(op)
+    if _is_atomic(op):
+        pointer = op.operands[1 if op.name == "llvm.store" else 0]
+        type = (
+            op.operands[0 if op.name == "llvm.store" else 1].type
+            if len(op.operands) > 1
+            else (op.results[0].type)
+        )
+        width = constant(stored_bytes(type), ip)
+        call(_ATOMIC, [plain_address(pointer, ip), width], [], ip)
+        return
     reads = op.name == "llvm.load"
     pointer = op.operands[0 if reads else 1]
-    nbytes = _bytes_of(op.results[0].type if reads else op.operands[0].type)
+    nbytes = stored_bytes(op.results[0].type if reads else op.operands[0].type)
     each = min(nbytes, _alignment(op, nbytes), _WIDEST)
     base, width = plain_address(pointer, ip), constant(each, ip)
     for offset in range(0, nbytes, each):
@@ -85,15 +99,3 @@ def _alignment(op: Operation, nbytes: int) -> int:
     if "alignment" in op.attributes:
         return int(IntegerAttr(op.attributes["alignment"]).value)
     return nbytes
-
-
-def _bytes_of(type: Type) -> int:
-    """The size of a value in memory. Raises CompileError for a type that has none."""
-    if isinstance(type, VectorType):
-        count = 1
-        for size in type.shape:
-            count *= size
-        return count * _bytes_of(type.element_type)
-    if isinstance(type, IntegerType | FloatType):
-        return max(1, int(type.width) // 8)
-    raise CompileError(f"a value of type {type} is read from or written to the device's memory")

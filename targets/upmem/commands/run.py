@@ -60,9 +60,7 @@ def run(argv: Sequence[str]) -> int:
             "XTC_UPMEM_REPORT": str(options.report.absolute()) if options.report else "",
             "XTC_UPMEM_LINES": "1" if options.report else "",
         }
-        tools = Path(folder, "bin")
-        tools.mkdir()
-        return ended([str(host), *arguments], environment(tools, settings))
+        return ended([str(host), *arguments], environment(Path(folder, "kit"), settings))
 
 
 def _split(argv: list[str]) -> tuple[list[str], list[str]]:

@@ -32,18 +32,22 @@ class Limits:
     row_loop: int | None
 
 
-def tile_sizes(nest: Structured, limits: Limits) -> list[int] | None:
+def tile_sizes(
+    nest: Structured, limits: Limits, fixed: Sequence[int] | None = None
+) -> list[int] | None:
     """The iterations of each loop in a tile, divisors of its extent; None where nothing fits.
 
     Rows of operands grow first, as transfers are worth their latency from some length on, then
-    reductions, then what is left; tiles stay so small that every tasklet has one.
+    reductions, then what is left; tiles stay so small that every tasklet has one. Sizes in `fixed`
+    that are not 0 are kept.
     """
-    sizes = [1] * len(nest.extents)
+    given = fixed or [0] * len(nest.extents)
+    sizes = [size or 1 for size in given]
     if tile_bytes(nest, sizes) > limits.nbytes:
         return None
     order = _order(nest)
     for is_first in (True, False):
-        for loop in order:
+        for loop in (loop for loop in order if not given[loop]):
             most = _SHORT // _element_bytes(nest, loop) if is_first else None
             _grow(nest, sizes, loop, limits, most)
     return sizes
@@ -56,6 +60,19 @@ def tile_bytes(nest: Structured, sizes: Sequence[int]) -> int:
         for number, value in enumerate(nest.op.operands)
         if is_tiled(value)
     )
+
+
+def describe_tiles(nest: Structured, sizes: Sequence[int]) -> list[str]:
+    """The tile of each operand in words, with its bytes."""
+    lines = []
+    for number, value in enumerate(nest.op.operands):
+        if is_tiled(value):
+            shape = span(nest, number, sizes)
+            nbytes = _rounded(math.prod(shape) * element_bytes(value))
+            text = "x".join(map(str, [*shape, value.type.element_type]))
+            what = "the result" if number == nest.destination else f"operand {number}"
+            lines.append(f"{what}, {value.type}: a tile of {text} has {nbytes} bytes")
+    return lines
 
 
 def is_tiled(value: Value) -> bool:

@@ -26,6 +26,7 @@ from xtc.ir.mlir import (
 )
 from xtc_passes.local._view_layouts import DYNAMIC
 from xtc_targets.upmem.passes import _device_calls as device
+from xtc_targets.upmem.passes._tile_plan import TileLoop, TilePlan
 from xtc_targets.upmem.passes._tile_sizes import is_tiled, span
 
 
@@ -35,7 +36,7 @@ class TileWriter:
 
     Attributes:
         nest: the operation.
-        sizes: the iterations of each loop in a tile.
+        plan: its tiles, and the loops over them.
         rows: of each DPU.
         row_loop: the loop over rows; None where there is none.
         tasklets: of a DPU.
@@ -43,7 +44,7 @@ class TileWriter:
     """
 
     nest: Structured
-    sizes: Sequence[int]
+    plan: TilePlan
     rows: int
     row_loop: int | None
     tasklets: int
@@ -53,55 +54,68 @@ class TileWriter:
         """Put the loops where the operation stands, and erase that."""
         with self.nest.op.location, InsertionPoint(self.nest.op), ExitStack() as loops:
             tiles = self._load_all({}, {})
-            bounds = self._tile_counts()
-            index = self._tile_loop(bounds, loops)
-            starts = self._starts(index, bounds)
-            tiles = self._load_all(tiles, starts)
+            starts = self._shared_starts(self._tile_loop(loops))
+            own = [loop for loop in self.plan.loops if loop.loop in self.nest.out]
+            tiles = self._load_all(tiles, self._known(starts, self.plan.shared))
+            for position in range(self.plan.shared, len(own)):
+                self._enter(own[position], starts, loops)
+                tiles = self._load_all(tiles, self._known(starts, position + 1))
             out = self._begin(starts)
             self._reduce(tiles, out, starts)
             self._store(out, starts)
         self.nest.op.erase()
 
-    def _tile_counts(self) -> list[int]:
-        """Tiles of a DPU in each dimension of the result."""
-        return [
-            (self.rows if loop == self.row_loop else self.nest.extents[loop]) // self.sizes[loop]
-            for loop in self.nest.out
-        ]
-
-    def _tile_loop(self, counts: Sequence[int], loops: ExitStack) -> Value:
+    def _tile_loop(self, loops: ExitStack) -> Value:
         """Every n-th tile of this DPU; returns the number of the tile."""
-        total = 1
-        for count in counts:
-            total *= count
         tasklet = call(device.TASKLET, [], [IndexType.get()]).results[0]
-        return loops.enter_context(
-            control.loop(tasklet, self._tiles_here(total, counts), self.tasklets)
-        ).index
+        return loops.enter_context(control.loop(tasklet, self._tiles_here(), self.tasklets)).index
 
-    def _tiles_here(self, total: int, counts: Sequence[int]) -> Number:
+    def _tiles_here(self) -> Number:
         """Fewer on the last DPU that has rows, and none behind it."""
+        shared = self.plan.loops[: self.plan.shared]
+        over_rows = next((loop for loop in shared if loop.loop == self.row_loop), None)
+        rows = self._rows_here()
+        if over_rows is not None:
+            per_step = self.plan.tiles // (self.rows // over_rows.step)
+            return numbers.multiply(numbers.divide(rows, over_rows.step), per_step)
+        # Each tasklet goes through all rows there are, if any.
+        some = numbers.divide(numbers.add(rows, self.rows - 1), self.rows)
+        return numbers.multiply(some, self.plan.tiles)
+
+    def _rows_here(self) -> Number:
         all_rows = 1 if self.row_loop is None else self.nest.extents[self.row_loop]
         dpu = call(device.DPU, [], [IndexType.get()]).results[0]
         left = numbers.subtract(all_rows, numbers.multiply(dpu, self.rows))
-        rows = numbers.maximum(0, numbers.minimum(self.rows, left))
-        size = 1 if self.row_loop is None else self.sizes[self.row_loop]
-        per_row_tile = total // (self.rows // size) if self.rows else 0
-        return numbers.multiply(numbers.divide(rows, size), per_row_tile)
+        return numbers.maximum(0, numbers.minimum(self.rows, left))
 
-    def _starts(self, tile: Value, counts: Sequence[int]) -> dict[int, Number]:
-        """Where the tile begins, by loop."""
-        order = sorted(range(len(counts)), key=lambda n: self.nest.out[n] != self.row_loop)
-        found = digits(tile, [counts[n] for n in order])
+    def _shared_starts(self, tile: Value) -> dict[int, Number]:
+        """Where the tasklet's tile begins, by loop; rows begin with the DPU's."""
         starts: dict[int, Number] = {}
-        for position, place in zip(order, found, strict=True):
-            loop = self.nest.out[position]
-            starts[loop] = numbers.multiply(place, self.sizes[loop])
         if self.row_loop is not None:
             dpu = call(device.DPU, [], [IndexType.get()]).results[0]
-            first = numbers.multiply(dpu, self.rows)
-            starts[self.row_loop] = numbers.add(first, starts[self.row_loop])
+            starts[self.row_loop] = numbers.multiply(dpu, self.rows)
+        shared = self.plan.loops[: self.plan.shared]
+        found = digits(tile, [loop.trips for loop in shared]) if shared else []
+        for loop, place in zip(shared, found, strict=True):
+            start = numbers.multiply(place, loop.step)
+            starts[loop.loop] = numbers.add(starts.get(loop.loop, 0), start)
         return starts
+
+    def _enter(self, loop: TileLoop, starts: dict[int, Number], loops: ExitStack) -> None:
+        """Begin a loop of each tasklet, of which one iteration is none."""
+        if loop.trips > 1 or loop.loop == self.row_loop:
+            end: Number = loop.size
+            if loop.loop == self.row_loop and loop.size == self.rows:
+                end = self._rows_here()
+            index = loops.enter_context(control.loop(0, end, loop.step)).index
+            starts[loop.loop] = numbers.add(starts.get(loop.loop, 0), index)
+        else:
+            starts.setdefault(loop.loop, 0)
+
+    def _known(self, starts: dict[int, Number], count: int) -> dict[int, Number]:
+        """Starts that the loops behind the first `count` do not change any more."""
+        later = {loop.loop for loop in self.plan.loops[count:]}
+        return {loop: start for loop, start in starts.items() if loop not in later}
 
     def _load_all(self, tiles: dict[int, Value], known: dict[int, Number]) -> dict[int, Value]:
         """These tiles, and those of the other inputs that can be loaded by now."""
@@ -113,7 +127,7 @@ class TileWriter:
 
     def _numbers(self, known: dict[int, Number]) -> list[int]:
         """Inputs that depend on no loop but those that are known, or are in one tile."""
-        whole = {n for n, size in enumerate(self.sizes) if size == self.nest.extents[n]}
+        whole = {n for n, size in enumerate(self.plan.sizes) if size == self.nest.extents[n]}
         if self.row_loop is not None:
             whole.discard(self.row_loop)
         return [
@@ -138,14 +152,14 @@ class TileWriter:
     def _allocate(self, number: int) -> Value:
         value = self.nest.op.operands[number]
         space = IntegerAttr.get(IntegerType.get_signless(64), device.SPACE)
-        shape = span(self.nest, number, self.sizes)
+        shape = span(self.nest, number, self.plan.sizes)
         type = MemRefType.get(shape, value.type.element_type, None, space)
         return memref.alloc(type, [], [])
 
     def _window(self, number: int, starts: dict[int, Number]) -> Value:
         """The part of an operand in MRAM."""
         value = self.nest.op.operands[number]
-        shape = span(self.nest, number, self.sizes)
+        shape = span(self.nest, number, self.plan.sizes)
         if not shape or shape == list(shape_of(value)):
             return value
         offsets = [
@@ -176,12 +190,10 @@ class TileWriter:
         """Strips of the reductions, one after another."""
         inner = dict(starts)
         with ExitStack() as loops:
-            for loop in self.nest.reductions:
-                extent, size = self.nest.extents[loop], self.sizes[loop]
-                if size == extent:
-                    inner[loop] = 0
-                    continue
-                inner[loop] = loops.enter_context(control.loop(0, extent, size)).index
+            for position, loop in enumerate(self.plan.loops):
+                if loop.loop not in self.nest.out:
+                    self._enter(loop, inner, loops)
+                    tiles = self._load_all(tiles, self._known(inner, position + 1))
             self._compute(self._load_all(tiles, inner), out, inner)
 
     def _compute(self, tiles: dict[int, Value], out: Value, starts: dict[int, Number]) -> None:
@@ -211,9 +223,11 @@ def _move_body(source: Operation, target: Operation, starts: dict[int, Number]) 
     old, new = source.regions[0].blocks[0], target.regions[0].blocks[0]
     for before, after in zip(old.arguments, new.arguments, strict=True):
         before.replace_all_uses_with(after)
-    for op in [inner.operation for inner in old.operations]:
+    moved = [inner.operation for inner in old.operations]
+    for op in moved:
         op.detach_from_parent()
         new.append(op)
+    for op in moved:
         if op.name == "linalg.index":
             _shift_index(op, starts)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.structured import Structured, combining_operation, structured
+from xtc.ir.attributes import LOOP_SCHEDULE
 from xtc.ir.mlir import Operation, UnitAttr, all_operations
 from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
@@ -31,7 +32,7 @@ class SplitLongReductions(Pass):
         %s = linalg.generic {["reduction"]} ins(%parts) outs(%zero)
 
     Sums of floats are added in another order, and are rounded otherwise. Upstream's
-    `structured.split_reduction` does the work; what has several reductions is left alone.
+    `structured.split_reduction` does the work; what has several reductions, or a schedule, stays.
 
     Attributes:
         parts: partial results, at most: all tasklets there are.
@@ -47,7 +48,8 @@ class SplitLongReductions(Pass):
         factors: list[int] = []
         for op in all_operations(module):
             nest = structured(op)
-            factor = 1 if nest is None else self._factor(nest)
+            is_free = nest is not None and LOOP_SCHEDULE not in op.attributes
+            factor = self._factor(nest) if nest is not None and is_free else 1
             if factor > 1:
                 op.attributes[f"{_MARK}{len(factors)}"] = UnitAttr.get(op.context)
                 factors.append(factor)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError, UserError
 from xtc.ir.analysis.effects import is_allocation, is_view
+from xtc.ir.analysis.linalg_ops import node_id
 from xtc.ir.analysis.structured import Structured, structured
 from xtc.ir.analysis.views import root
 from xtc.ir.builders import generic
@@ -30,7 +31,8 @@ from xtc.ir.passes import Pass
 from xtc_passes.local._functions import declare, functions
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes._shards import REPLICATED, Shards, row_loop, shards_of
-from xtc_targets.upmem.passes._tile_sizes import Limits, tile_sizes
+from xtc_targets.upmem.passes._tile_plan import TilePlan, plan_of
+from xtc_targets.upmem.passes._tile_sizes import Limits, describe_tiles, tile_bytes, tile_sizes
 from xtc_targets.upmem.passes._tile_writer import TileWriter
 
 
@@ -90,16 +92,37 @@ class TileForTasklets(Pass):
 
     def _tile(self, nest: Structured, rows: int, fill: Structured | None) -> None:
         loop = row_loop(nest)
-        limits = Limits(self.local_bytes, self.tasklets, rows, loop)
-        sizes = tile_sizes(nest, limits)
+        plan = plan_of(nest, rows, loop)
+        sizes = tile_sizes(nest, Limits(self.local_bytes, self.tasklets, rows, loop), plan.sizes)
         if sizes is None:
-            raise UserError(
-                f"{nest.op.name} needs more than the {self.local_bytes} bytes of WRAM of a tasklet",
-                notes=[first_line(nest.op)],
-                hints=["use fewer tasklets"],
-            )
+            raise self._too_large(nest, plan)
+        plan = plan.completed(sizes)
+        _check_rows(nest, plan, rows, loop)
         initial = None if fill is None else fill.op.operands[0]
-        TileWriter(nest, sizes, rows, loop, self.tasklets, initial).write()
+        TileWriter(nest, plan, rows, loop, self.tasklets, initial).write()
+
+    def _too_large(self, nest: Structured, plan: TilePlan) -> UserError:
+        title = node_id(nest.op) or nest.op.name
+        sizes = [size or 1 for size in plan.sizes]
+        return UserError(
+            f"the tiles of {title} have {tile_bytes(nest, sizes)} bytes, and a tasklet has "
+            f"{self.local_bytes} bytes of WRAM for them",
+            notes=[*describe_tiles(nest, sizes), first_line(nest.op)],
+            hints=["schedule smaller tiles" if any(plan.sizes) else "use fewer tasklets"],
+        )
+
+
+def _check_rows(nest: Structured, plan: TilePlan, rows: int, row_loop: int | None) -> None:
+    """Raise UserError where a schedule's tiles do not divide the rows of a DPU."""
+    first = next((loop for loop in plan.loops if loop.loop == row_loop), None)
+    if first is None or rows % first.step == nest.extents[first.loop] % first.step == 0:
+        return
+    title = node_id(nest.op) or nest.op.name
+    raise UserError(
+        f"tiles of {first.step} rows of {title} do not divide the {rows} rows of a DPU",
+        notes=["DPUs share rows in equal parts, the same for all operations over as many rows"],
+        hints=[f"use tiles of a divisor of {rows}"],
+    )
 
 
 def _top(kernel: Operation) -> list[Operation]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+VERSION = "2025.1"
+"""Of the vendor's kit whose interface this is."""
+
 
 def main(words: Sequence[str], include: str, library: str) -> int:
     """Print the flags that are asked for; returns the exit code.
@@ -23,7 +26,7 @@ def main(words: Sequence[str], include: str, library: str) -> int:
         "--libs": f"-L{library} -ldpu",
         "--libs-only-L": f"-L{library}",
         "--libs-only-l": "-ldpu",
-        "--modversion": "2025.1",
+        "--modversion": VERSION,
         "--variable=libdir": library,
         "--variable=includedir": include,
     }

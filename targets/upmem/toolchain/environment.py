@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xtc.core import knobs
+from xtc_targets.upmem.toolchain.dpu_pkg_config import VERSION
 from xtc_targets.upmem.toolchain.library import INCLUDE, built_library
 
 PYTHON_PATH = Path(__file__).parents[1] / "python"
@@ -18,21 +19,18 @@ _TOOLCHAIN = Path(__file__).parent
 
 
 def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
-    """Variables for programs that use DPUs; `folder` receives the programs they call.
+    """Variables for programs that use DPUs; `folder` is laid out as the vendor's kit is.
 
     Args:
-        folder: an empty folder that stays while the environment is in use.
+        folder: an empty folder that stays while the environment is in use: UPMEM_HOME.
         settings: `XTC_UPMEM_...` variables of the host's library.
     """
     library = built_library()
-    roots = [root for root in sys.path if root]
-    for name in _COMPILERS:
-        _write_program(folder / name, roots, "xtc_targets.upmem.toolchain.dpu_clang")
-    folders = (str(INCLUDE), str(library))
-    _write_program(folder / "dpu-pkg-config", [str(_TOOLCHAIN)], "dpu_pkg_config", *folders)
+    _lay_out(folder, library)
     inherited = knobs.inherited_environment()
     added = {
-        "PATH": str(folder),
+        "PATH": str(folder / "bin"),
+        "PKG_CONFIG_PATH": str(folder / "share" / "pkgconfig"),
         "LD_LIBRARY_PATH": str(library),
         "LIBRARY_PATH": str(library),
         "C_INCLUDE_PATH": str(INCLUDE),
@@ -50,6 +48,24 @@ def environment(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
         "XTC_UPMEM_LIBRARY": str(library),
         **settings,
     }
+
+
+def _lay_out(folder: Path, library: Path) -> None:
+    """Programs, headers and library where Makefiles look for them below UPMEM_HOME."""
+    programs, described = folder / "bin", folder / "share" / "pkgconfig"
+    for part in (programs, described, folder / "include"):
+        part.mkdir(parents=True)
+    (folder / "include" / "dpu").symlink_to(INCLUDE)
+    (folder / "lib").symlink_to(library)
+    roots = [root for root in sys.path if root]
+    for name in _COMPILERS:
+        _write_program(programs / name, roots, "xtc_targets.upmem.toolchain.dpu_clang")
+    folders = (str(INCLUDE), str(library))
+    _write_program(programs / "dpu-pkg-config", [str(_TOOLCHAIN)], "dpu_pkg_config", *folders)
+    (described / "dpu.pc").write_text(
+        f"Name: dpu\nDescription: DPUs\nVersion: {VERSION}\n"
+        f"Cflags: -I{INCLUDE}\nLibs: -L{library} -ldpu\n"
+    )
 
 
 def _write_program(path: Path, roots: Sequence[str], module: str, *arguments: str) -> None:

@@ -13,6 +13,7 @@ from xtc.importers.simplify.constants import fold
 from xtc.importers.simplify.normalisations import find_layer_norm
 from xtc.importers.simplify.rewriter import rewritten
 from xtc.importers.simplify.shapes import join_reshapes, join_transposes, reshape_for_transpose
+from xtc.importers.simplify.subnormals import flush_weights
 from xtc.importers.simplify.transposes import sink_transposes
 
 RULES = (
@@ -31,8 +32,9 @@ RULES = (
     join_sums,
 )
 
-# Only then: a transpose that became a reshape would meet no other transpose.
-LAST_RULES = (fold, join_reshapes, join_transposes, reshape_for_transpose)
+# Only then: a transpose that became a reshape would meet no other transpose, and weights are what
+# scales and layouts have made of them.
+LAST_RULES = (fold, join_reshapes, join_transposes, reshape_for_transpose, flush_weights)
 
 
 def simplified(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> tuple[list[Node], list[Tensor]]:

@@ -10,6 +10,7 @@ from xtc.importers.onnx.ops import (
     convolution,
     linear,
     loss,
+    ml,
     movement,
     normalisation,
     pooling,
@@ -18,6 +19,7 @@ from xtc.importers.onnx.ops import (
     reduction,
     resize,
     sampling,
+    sequence,
     shape,
     signal,
 )
@@ -31,6 +33,7 @@ __all__ = [
     "convolution",
     "linear",
     "loss",
+    "ml",
     "movement",
     "normalisation",
     "pooling",
@@ -39,6 +42,7 @@ __all__ = [
     "reduction",
     "resize",
     "sampling",
+    "sequence",
     "shape",
     "signal",
 ]
