@@ -18,16 +18,14 @@ from xtc.system.workspace import private_folder
 from xtc_targets.wse import image
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.depth import deep_calls
-from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.description import DEFAULT, Architecture
-from xtc_targets.wse.route_checks import check_circles
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
-from xtc_targets.wse.sema.declarations import ColorConfig, ExportName, LayoutDeclarations
+from xtc_targets.wse.sema.declarations import LayoutDeclarations
 from xtc_targets.wse.sema.program import Program
 from xtc_targets.wse.sema.shared import SharedCode
-from xtc_targets.wse.sema.tile import TileClass, compile_tile
-from xtc_targets.wse.sema.values import Const, Value, key_of
+from xtc_targets.wse.sema.values import Const, Value
+from xtc_targets.wse.tile_classes import Compiled, all_routes, classes_of_layout, exported_type
 
 LIBRARY, OUT_JSON, ABOUT = "program.so", "out.json", "xtc.json"
 """The files in an output folder."""
@@ -53,20 +51,6 @@ class Request:
     memcpy: bool = False
 
 
-@dataclass
-class Compiled:
-    """A program with all of its classes, before code generation."""
-
-    arch: Architecture
-    layout: LayoutDeclarations
-    classes: list[TileClass]
-    class_of: list[int]
-    routes: list[dict[int, ColorConfig]]
-    routes_of: list[int]
-    said: list[str]
-    shared: SharedCode
-
-
 def evaluate(request: Request) -> Compiled:
     """Everything up to LLVM IR. Raises CslError."""
     with deep_calls():
@@ -77,7 +61,7 @@ def evaluate(request: Request) -> Compiled:
             program.largest = (request.dims[0] - x, request.dims[1] - y)
         program.open(request.layout, _given(request), None)
         program.run_blocks(tree.Layout)
-        return _classes(program, program.layout)
+        return classes_of_layout(program, program.layout)
 
 
 def _given(request: Request) -> dict[str, Value]:
@@ -104,104 +88,6 @@ def _parameter(name: str, text: str) -> Const:
     return Const(t.STRING, text)
 
 
-def _classes(program: Program, declarations: LayoutDeclarations) -> Compiled:
-    if not declarations.width:
-        raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
-    classes: list[TileClass] = []
-    numbers: dict[object, int] = {}
-    route_numbers: dict[object, int] = {}
-    made = Compiled(
-        program.arch, declarations, classes, [], [], [], list(program.said), program.shared
-    )
-    size = (declarations.width, declarations.height)
-    for y in range(declarations.height):
-        for x in range(declarations.width):
-            tile = declarations.tiles.get((x, y))
-            if tile is None:
-                raise CslError(
-                    f"PE ({x}, {y}) has no code", hints=[f"@set_tile_code({x}, {y}, ...)"]
-                )
-            key = (tile.path, tuple((n, key_of(v)) for n, v in tile.params.items()))
-            if key not in numbers:
-                numbers[key] = len(classes)
-                try:
-                    compiled, _ = compile_tile(
-                        program.arch, tile.path, tile.params, program.shared, size
-                    )
-                except CslError as error:
-                    raise CslError(
-                        error.what, where=error.where or tile.at,
-                        notes=[*error.notes, f"in the code of PE ({x}, {y}), set at {tile.at}"],
-                        hints=error.hints,
-                    ) from None  # fmt: skip
-                classes.append(compiled)
-                made.said += compiled.said
-            made.class_of.append(numbers[key])
-            colors = _colors(declarations, classes[numbers[key]], (x, y))
-            routes = (image.routes_key(colors), numbers[key])
-            if routes not in route_numbers:
-                route_numbers[routes] = len(made.routes)
-                made.routes.append(colors)
-            made.routes_of.append(route_numbers[routes])
-    _check_exports(made)
-    check_circles(size, made.routes_of, all_routes(made))
-    return made
-
-
-def _colors(
-    declarations: LayoutDeclarations, made: TileClass, pe: tuple[int, int]
-) -> dict[int, ColorConfig]:
-    """The colours of a PE: those that the layout and those that its own code configures."""
-    found = {color: config for color, (config, _) in declarations.colors.get(pe, {}).items()}
-    for color in made.declarations.colors:
-        if color in found:
-            raise CslError(
-                f"colour {color} of PE {pe} is configured twice",
-                where=made.declarations.colors[color][1],
-                notes=[f"first in the layout, at {declarations.colors[pe][color][1]}"],
-            )
-    return found
-
-
-def _check_exports(made: Compiled) -> None:
-    """Symbols of tiles must be names of the layout, of the same type."""
-    for each in made.classes:
-        for name, export in each.declarations.exports.items():
-            declared = made.layout.exports.get(name)
-            if declared is None:
-                raise CslError(
-                    f"the symbol '{name}' is not declared in the layout",
-                    where=export.at,
-                    hints=[f'@export_name("{name}", ...) in the layout block'],
-                )
-            _check_export(each, name, declared)
-
-
-def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
-    export = made.declarations.exports[name]
-    if isinstance(declared.type, t.Fn) != (export.function is not None):
-        raise CslError(f"'{name}' is no {declared.type}", where=export.at)
-    if isinstance(declared.type, t.Fn):
-        params = tuple(made.parameters[name])
-        if params != declared.type.params:
-            raise CslError(
-                f"'{name}' is exported as {declared.type}",
-                where=export.at,
-                notes=[f"its parameters are ({', '.join(map(str, params))})"],
-            )
-        return
-    if _target(export.type) != _target(declared.type):
-        raise CslError(
-            f"'{name}' is exported as {declared.type}, and is a {export.type}", where=export.at
-        )
-
-
-def _target(kind: t.Type) -> t.Type:
-    if isinstance(kind, t.Pointer):
-        kind = kind.element
-    return kind.element if isinstance(kind, t.Array) else kind
-
-
 def module_text(made: Compiled, request: Request) -> str:
     """The program as LLVM IR."""
     entries = [f"ptr @{name}" for each in made.classes for name in each.entries]
@@ -209,7 +95,7 @@ def module_text(made: Compiled, request: Request) -> str:
     width, height = request.dims or (made.layout.width + x, made.layout.height + y)
     words = image.tables(
         made.arch, (made.layout.width, made.layout.height), made.classes, made.class_of,
-        made.routes_of, made.routes, list(made.layout.exports), (x, y, width, height),
+        made.values, made.routes_of, made.routes, list(made.layout.exports), (x, y, width, height),
     )  # fmt: skip
     table = ", ".join(f"i32 {word}" for word in words)
     declared = sorted({line for each in made.classes for line in each.declared})
@@ -287,18 +173,6 @@ def _link(text: str, folder: Path, name: str) -> None:
         cache.publish(key, folder)
 
 
-def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:
-    """The routes that the layout sets with those that the code of a class sets, by number."""
-    found = []
-    for number, routes in enumerate(made.routes):
-        which = made.class_of[made.routes_of.index(number)]
-        own = {
-            color: config for color, (config, _) in made.classes[which].declarations.colors.items()
-        }
-        found.append({**own, **routes})
-    return found
-
-
 def _about(made: Compiled, request: Request) -> dict[str, object]:
     """What the host side must know."""
     exports = []
@@ -307,7 +181,7 @@ def _about(made: Compiled, request: Request) -> dict[str, object]:
         if isinstance(kind, t.Fn):
             entry["params"] = [str(each) for each in kind.params]
         else:
-            target = _target(kind)
+            target = exported_type(kind)
             entry["element"], entry["type"] = target.size, str(target)
         entry["classes"] = [
             index for index, each in enumerate(made.classes) if name in each.declarations.exports

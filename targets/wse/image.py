@@ -42,13 +42,14 @@ class Words:
 
 def tables(
     arch: Architecture, size: tuple[int, int], classes: Sequence[TileClass],
-    class_of: Sequence[int], routes_of: Sequence[int], routes: Sequence[dict[int, ColorConfig]],
+    class_of: Sequence[int], values: Sequence[Sequence[int]],
+    routes_of: Sequence[int], routes: Sequence[dict[int, ColorConfig]],
     symbols: Sequence[str], options: Sequence[int],
 ) -> list[int]:  # fmt: skip
     """All that the simulator must know beside the code.
 
     Args:
-        class_of: the class of each PE, row by row.
+        class_of: the class of each PE, row by row; values: what each has of its own.
         routes_of: the number of each PE's routes.
         symbols: exported names; their numbers are what the host uses.
         options: fabric offsets and what else the simulator was told; see `csrc/wse_image.h`.
@@ -71,7 +72,7 @@ def tables(
     for colors in routes:
         _routes(out, colors)
     for number in range(size[0] * size[1]):
-        out.put(class_of[number] | routes_of[number] << 16)
+        out.put(class_of[number] | routes_of[number] << 16, *values[number])
     return out.words
 
 
@@ -109,6 +110,7 @@ def _tile_class(out: Words, made: TileClass, first: int, symbols: Sequence[str])
         function = export.function if export is not None else None
         entry = first + made.entry_of[function] if function is not None else 0xFFFFFFFF
         out.put(address, int(indirect), int(symbol in made.addresses), entry)
+    out.table((address, kind.size) for _, address, kind in made.per_pe)
     out.put(len(made.texts))
     for text in made.texts:
         out.text(text)

@@ -87,7 +87,7 @@ def mutated(text: str, chance: random.Random) -> str:
 
 @pytest.mark.slow
 def test_any_mutation_is_accepted_or_refused(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    count = 10_000 if pytestconfig.getoption("--long", default=False) else 150
+    count = 10_000 if pytestconfig.getoption("--long", default=False) else 60
     (tmp_path / "layout.csl").write_text(layout("@set_color_config(0, 0, @get_color(2), .{});"))
     chance = random.Random(16)  # noqa: S311
     refused = 0

@@ -148,6 +148,10 @@ static void read_class(wse_class *class)
         symbol->present = number();
         symbol->entry = number();
     }
+    class->value_count = number();
+    class->values = words;
+    for (uint32_t i = 0; i < 2 * class->value_count; i++)
+        number();
     class->text_count = number();
     class->texts = room(class->text_count, sizeof *class->texts);
     for (uint32_t i = 0; i < class->text_count; i++)
@@ -227,6 +231,10 @@ static void make_pe(wse_pe *pe, uint32_t which, const wse_class *class, const ws
     pe->tsc_origin = pe->tsc_stopped = 0;
     pe->tsc_origin -= mixed(wse_shared->settings.seed + which + 1) % 1000000;
     fill_memory(pe);
+    for (uint32_t i = 0; i < class->value_count; i++) {
+        uint32_t value = number();
+        memcpy(pe->head.base + class->values[2 * i], &value, class->values[2 * i + 1]);
+    }
     if (pe->active)
         wse_core_at(pe, 1);
 }

@@ -11,6 +11,7 @@ wse_pe *wse_here, *wse_about;
 static void where(sim_text *text)
 {
     const wse_pe *pe = wse_here ? wse_here : wse_about;
+    wse_trace_flush(); // a fault is told, and nothing more comes
     if (!pe)
         return;
     sim_text_append(text, " on PE (");
@@ -31,13 +32,16 @@ static void launch(uint64_t function, const char *name, const xtc_launch *launch
                                         "memcpy_d2h", "launch",     "memcpy",     "(dump)"};
     const uint64_t *arguments = launch->arguments;
     (void)name;
-    if (!wse.pes)
+    if (!wse.pes) {
         wse_load((wse_program *)(uintptr_t)function);
+        wse_trace_rows(wse.height);
+    }
     if (!arguments[0])
         return;
     const char *command = names[arguments[0] & 7];
     sim_fault_kernel_begins(command);
     wse_command(command, arguments, launch->count);
+    wse_trace_flush();
 }
 
 int main(void)

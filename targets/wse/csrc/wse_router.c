@@ -158,6 +158,7 @@ static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onw
             copy.ready = wse.now + wse.ramp;
             wse_queue_push(wse_input_of(pe, wavelet.color), copy);
             wse_core_at(pe, copy.ready);
+            wse_trace_wavelet(pe, to, &copy);
             wse_shared->counters[WSE_DELIVERED]++;
         } else {
             wse_pe *next = wse_neighbor(pe, to);
@@ -168,6 +169,7 @@ static void send(wse_pe *pe, wse_route *route, wse_wavelet wavelet, uint32_t onw
             wse_queue_push(*target(pe, to, &wavelet), copy);
             next->pending[opposite[to]] |= 1u << copy.color;
             wse_router_at(next, copy.ready);
+            wse_trace_wavelet(pe, to, &copy);
             wse_shared->counters[WSE_HOPS]++;
         }
         pe->link_used[to] = wse.now;

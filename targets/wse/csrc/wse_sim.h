@@ -66,6 +66,8 @@ typedef struct {
     uint32_t memory_end, host_in, host_out;
     uint32_t segments;
     const uint32_t *initial; // segments: address, bytes, data
+    uint32_t value_count;    // what each PE has of its own
+    const uint32_t *values;  // address, bytes
     wse_task tasks[WSE_TASKS];
     uint64_t bound, blocked, unblocked, activated, data_tasks; // bits by task id
     int8_t input_color[WSE_QUEUES], output_color[WSE_QUEUES]; // -1: none
@@ -257,7 +259,10 @@ extern const char *const wse_direction_names[WSE_DIRECTIONS];
 
 // wse_trace.c
 void wse_trace_open(const char *path);
+void wse_trace_rows(uint32_t height);
 void wse_trace_task(const wse_pe *pe, const char *name, uint64_t begin, uint64_t end);
+void wse_trace_wavelet(const wse_pe *pe, uint32_t to, const wse_wavelet *wavelet);
+void wse_trace_flush(void);
 // wse_library.c: lines that programs print.
 void wse_print_open(const char *path);
 

@@ -14,6 +14,7 @@ from xtc_targets.wse.csl.errors import CslError, Position
 from xtc_targets.wse.csl.parser import parse
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.frame import Frame, Memory, Scope
+from xtc_targets.wse.sema.per_pe import AS_DATA
 from xtc_targets.wse.sema.values import (
     Address,
     Const,
@@ -125,9 +126,12 @@ class Module:
     def _function(self, item: tree.Function) -> Const:
         return Const(t.Fn((), t.VOID), FunctionValue(self, item))
 
-    def _param(self, item: tree.Declaration, at: Position) -> Value:
+    def _param(self, item: tree.Declaration, at: Position) -> Value | Memory:
         frame = self.frame()
         value: Value | None = self.given.get(item.name)
+        if value is AS_DATA:
+            kind = t.VOID if item.type is None else frame.program.type_of(frame, item.type)
+            return frame.program.parameter_as_data(item.name, kind, item.at)
         if value is None and item.value is not None:
             value = frame.program.evaluate(frame, item.value)
         if value is None:

@@ -51,6 +51,7 @@ class Program:
         self.said: list[str] = []
         self.texts: list[str] = []
         self.globals: list[Global] = []
+        self.per_pe: dict[str, tuple[Global, t.Int]] = {}
         self.largest: tuple[int, int] = (1 << 16, 1 << 16)
         self._rectangle = rectangle
         self._modules: dict[object, Module] = {}
@@ -106,6 +107,14 @@ class Program:
         if kind == t.BOOL and isinstance(value, Const) and t.is_integer(value.type):
             return Const(kind, bool(value.value))
         return convert.coerce(frame, value, kind, at)
+
+    def parameter_as_data(self, name: str, kind: t.Type, at: Position) -> Memory:
+        """Where each PE has its own value of a parameter of the tile."""
+        if not isinstance(kind, t.Int) or kind.bits > 32:
+            raise CslError(f"the parameter '{name}' of type {kind} is no data", where=at)
+        placed = Global(name, kind, None, at, const=True)
+        self.per_pe[name] = (placed, kind)
+        return Memory(kind, Address(placed), const=True)
 
     def renamed(self, kind: t.Type, name: str) -> t.Type:
         """A struct or enum with the name it was declared under."""

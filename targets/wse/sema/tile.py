@@ -42,6 +42,8 @@ class TileClass:
     declared: set[str] = field(default_factory=set)
     traces: list[tuple[str, int, int]] = field(default_factory=list)
     """Buffers of traces: key, address, words."""
+    per_pe: list[tuple[str, int, t.Int]] = field(default_factory=list)
+    """Parameters that each PE has in its memory: name, address, type."""
     keeps_memory: bool = False
     """Whether the debugger may look at variables after the run."""
 
@@ -78,7 +80,10 @@ def compile_tile(
         path.name, program.tile, entries, entry_of, addresses,
         parameters, program.memory_end, initial, program.texts, program.said,
         [(each.name, each.address or 0, each.type.size) for each in program.globals],
-        program.declared, traces, keeps_memory,
+        program.declared, traces,
+        [(name, each.address, kind) for name, (each, kind) in program.per_pe.items()
+         if each.address is not None],
+        keeps_memory,
     )  # fmt: skip
     return made, program
 

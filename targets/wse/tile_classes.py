@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tile classes of a rectangle: which PEs share code, and what each has of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from xtc_targets.wse import image
+from xtc_targets.wse.csl.errors import CslError
+from xtc_targets.wse.description import Architecture
+from xtc_targets.wse.route_checks import check_circles
+from xtc_targets.wse.sema import per_pe
+from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.declarations import ColorConfig, ExportName, LayoutDeclarations, Tile
+from xtc_targets.wse.sema.program import Program
+from xtc_targets.wse.sema.shared import SharedCode
+from xtc_targets.wse.sema.tile import TileClass, compile_tile
+from xtc_targets.wse.sema.values import Const
+
+
+@dataclass
+class Compiled:
+    """A program with all of its classes, before code generation."""
+
+    arch: Architecture
+    layout: LayoutDeclarations
+    classes: list[TileClass]
+    class_of: list[int]
+    values: list[list[int]]
+    routes: list[dict[int, ColorConfig]]
+    routes_of: list[int]
+    said: list[str]
+    shared: SharedCode
+
+
+def classes_of_layout(program: Program, declarations: LayoutDeclarations) -> Compiled:
+    """Compile the code of every PE, each class once. Raises CslError."""
+    if not declarations.width:
+        raise CslError("the layout sets no rectangle", hints=["@set_rectangle(width, height)"])
+    as_data = per_pe.candidates(declarations.tiles.values())
+    while True:
+        try:
+            return _with_data(program, declarations, as_data)
+        except _NotAsDataError as error:  # what a class needs to know while compiling
+            as_data = {**as_data, error.path: ()}
+
+
+class _NotAsDataError(Exception):
+    """The code of a file does not compile with parameters as data."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def _with_data(
+    program: Program, declarations: LayoutDeclarations, as_data: Mapping[Path, tuple[str, ...]]
+) -> Compiled:
+    """All classes, with the named parameters of files in the memory of PEs."""
+    numbers: dict[object, int] = {}
+    route_numbers: dict[object, int] = {}
+    size = (declarations.width, declarations.height)
+    made = Compiled(
+        program.arch, declarations, [], [], [], [], [], list(program.said), SharedCode()
+    )
+    for y in range(declarations.height):
+        for x in range(declarations.width):
+            tile = declarations.tiles.get((x, y))
+            if tile is None:
+                raise CslError(
+                    f"PE ({x}, {y}) has no code", hints=[f"@set_tile_code({x}, {y}, ...)"]
+                )
+            names = as_data.get(tile.path, ())
+            key = per_pe.class_key(tile, names)
+            if key not in numbers:
+                numbers[key] = len(made.classes)
+                compiled = _class_of(program.arch, tile, names, (x, y), made.shared, size)
+                made.classes.append(compiled)
+                made.said += compiled.said
+            which = made.classes[numbers[key]]
+            made.class_of.append(numbers[key])
+            made.values.append(_values(which, tile))
+            colors = _colors(declarations, which, (x, y))
+            routes = (image.routes_key(colors), numbers[key])
+            if routes not in route_numbers:
+                route_numbers[routes] = len(made.routes)
+                made.routes.append(colors)
+            made.routes_of.append(route_numbers[routes])
+    _check_exports(made)
+    check_circles(size, made.routes_of, all_routes(made))
+    return made
+
+
+def _class_of(
+    arch: Architecture, tile: Tile, names: tuple[str, ...], pe: tuple[int, int],
+    shared: SharedCode, size: tuple[int, int],
+) -> TileClass:  # fmt: skip
+    """Compile the class of a PE. Raises CslError, or _NotAsDataError where it has data."""
+    try:
+        return compile_tile(
+            arch, tile.path, per_pe.class_params(tile, names), shared, size
+        )[0]  # fmt: skip
+    except CslError as error:
+        if names:
+            raise _NotAsDataError(tile.path) from None
+        raise CslError(
+            error.what,
+            where=error.where or tile.at,
+            notes=[*error.notes, f"in the code of PE {pe}, set at {tile.at}"],
+            hints=error.hints,
+        ) from None
+
+
+def _values(made: TileClass, tile: Tile) -> list[int]:
+    """What a PE has in its memory of its own, in the order of its class."""
+    found = []
+    for name, _, kind in made.per_pe:
+        given = tile.params[name]
+        assert isinstance(given, Const)  # noqa: S101  candidates are known integers
+        if not kind.lowest <= given.value <= kind.highest:
+            raise CslError(f"the parameter '{name}': {given.value} does not fit in {kind}",
+                           where=tile.at)  # fmt: skip
+        found.append(int(given.value))
+    return found
+
+
+def _colors(
+    declarations: LayoutDeclarations, made: TileClass, pe: tuple[int, int]
+) -> dict[int, ColorConfig]:
+    """The colours of a PE: those that the layout and those that its own code configures."""
+    found = {color: config for color, (config, _) in declarations.colors.get(pe, {}).items()}
+    for color in made.declarations.colors:
+        if color in found:
+            raise CslError(
+                f"colour {color} of PE {pe} is configured twice",
+                where=made.declarations.colors[color][1],
+                notes=[f"first in the layout, at {declarations.colors[pe][color][1]}"],
+            )
+    return found
+
+
+def _check_exports(made: Compiled) -> None:
+    """Symbols of tiles must be names of the layout, of the same type."""
+    for each in made.classes:
+        for name, export in each.declarations.exports.items():
+            declared = made.layout.exports.get(name)
+            if declared is None:
+                raise CslError(
+                    f"the symbol '{name}' is not declared in the layout",
+                    where=export.at,
+                    hints=[f'@export_name("{name}", ...) in the layout block'],
+                )
+            _check_export(each, name, declared)
+
+
+def _check_export(made: TileClass, name: str, declared: ExportName) -> None:
+    export = made.declarations.exports[name]
+    if isinstance(declared.type, t.Fn) != (export.function is not None):
+        raise CslError(f"'{name}' is no {declared.type}", where=export.at)
+    if isinstance(declared.type, t.Fn):
+        params = tuple(made.parameters[name])
+        if params != declared.type.params:
+            raise CslError(
+                f"'{name}' is exported as {declared.type}",
+                where=export.at,
+                notes=[f"its parameters are ({', '.join(map(str, params))})"],
+            )
+        return
+    if exported_type(export.type) != exported_type(declared.type):
+        raise CslError(
+            f"'{name}' is exported as {declared.type}, and is a {export.type}", where=export.at
+        )
+
+
+def exported_type(kind: t.Type) -> t.Type:
+    """What the data of a symbol are made of."""
+    if isinstance(kind, t.Pointer):
+        kind = kind.element
+    return kind.element if isinstance(kind, t.Array) else kind
+
+
+def all_routes(made: Compiled) -> list[dict[int, ColorConfig]]:
+    """The routes that the layout sets with those that the code of a class sets, by number."""
+    found = []
+    for number, routes in enumerate(made.routes):
+        which = made.class_of[made.routes_of.index(number)]
+        own = {
+            color: config for color, (config, _) in made.classes[which].declarations.colors.items()
+        }
+        found.append({**own, **routes})
+    return found
