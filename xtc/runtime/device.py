@@ -65,6 +65,8 @@ class DriverDevice(AcceleratorDevice):
     """
 
     array_type: ClassVar[type[DeviceArray]] = DeviceArray
+    moves_shards: ClassVar[bool] = False
+    """Whether a kernel finds a buffer as it wants it over the memories, however it was allocated."""
     """What `array`, `empty` and `zeros` make."""
 
     def __init__(self, target_name: str, numbers: Numbering) -> None:
