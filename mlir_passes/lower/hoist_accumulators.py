@@ -135,7 +135,8 @@ class _Body:
 
 def _is_outside(access: Access, loop: Operation) -> bool:
     """Whether the place does not depend on what `loop` computes."""
-    return not any(_is_inside(value, loop) for value in (access.memref, *access.indices))
+    operands = [value for value in access.op.operands if value != access.value]
+    return not any(_is_inside(value, loop) for value in operands)
 
 
 def _is_inside(value: Value, loop: Operation) -> bool:
@@ -235,4 +236,4 @@ def _store(writes: Sequence[Access], values: Sequence[Value]) -> None:
     """Write what the loop leaves."""
     for write, value in zip(writes, values, strict=True):
         copy = write.op.clone()
-        copy.operands[0] = value
+        copy.operands[write.value_number] = value

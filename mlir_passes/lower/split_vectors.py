@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xtc.core.errors import CompileError
+from xtc.ir.analysis.views import root
 from xtc.ir.builders import vector_pieces
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.builders.vector_pieces import Access, Cut, Pieces
@@ -25,6 +26,20 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
+_WORD_BITS = 32
+_TRAPPING = ("divsi", "divui", "remsi", "remui")
+_INSTRUCTIONS = (
+    "math.absf",
+    "math.absi",
+    "math.ceil",
+    "math.copysign",
+    "math.floor",
+    "math.fma",
+    "math.roundeven",
+    "math.sqrt",
+    "math.trunc",
+)
+
 
 @dataclass(frozen=True)
 class SplitVectors(Pass):
@@ -41,14 +56,28 @@ class SplitVectors(Pass):
 
     Vectors that are computed from each other are split alike, by the widest element among them.
     Strided memory is read and written element by element.
+
+    A remainder of several pieces, as 7 elements take 4 + 2 + 1, becomes one piece whose last lanes
+    are masked in memory (`vector.maskedload`, `vector.maskedstore`):
+
+    - where vectors are accumulated, as in a contraction, whose loads and stores leave the loop;
+      elsewhere masked accesses, which cross more cache lines, cost more than they save;
+    - and where elements have 8 or 16 bits, of which short vectors take several instructions each;
+    - not where a masked lane may trap, or would call a function.
+
+    Attributes:
+        bits: width of the machine's vector registers.
+        masked_bits: width of the narrowest elements that the machine masks in memory; 0 where it
+            masks none.
     """
 
     name: ClassVar[str] = "split-vectors"
     bits: int = 128
+    masked_bits: int = 0
 
     def run(self, module: Operation) -> None:
         operations = [op for op in all_operations(module) if _has_vectors(op)]
-        splitter = _Splitter(_lanes(operations, self.bits))
+        splitter = _Splitter(_shapes(operations, self.bits, self.masked_bits))
         for op in operations:
             with op.context, op.location, InsertionPoint(op):
                 splitter.split(op)
@@ -65,11 +94,50 @@ def _has_vectors(op: Operation) -> bool:
     return bool(_vectors(op))
 
 
-def _lanes(operations: Sequence[Operation], bits: int) -> dict[Value, int]:
-    """How many lanes the pieces of each vector have."""
+@dataclass
+class _Group:
+    """Vectors that are computed from each other.
+
+    Attributes:
+        widths: of their elements, but for truth values.
+        reads, writes: the buffers that they are read from and written to.
+        scalar: whether an operation on them may trap, or calls a function for each lane.
+    """
+
+    widths: set[int] = field(default_factory=set)
+    reads: set[Value] = field(default_factory=set)
+    writes: set[Value] = field(default_factory=set)
+    scalar: bool = False
+
+    def add(self, op: Operation) -> None:
+        """Note what an operation on vectors of the group does."""
+        self.scalar |= _is_scalar(op)
+        if op.name == "vector.transfer_read":
+            self.reads.add(root(op.operands[0]))
+        elif op.name == "vector.transfer_write":
+            self.writes.add(root(op.operands[1]))
+
+    def shape(self, bits: int, masked_bits: int) -> _Shape:
+        """How vectors of the group are split."""
+        narrowest, widest = min(self.widths, default=1), max(self.widths, default=1)
+        pays = narrowest < _WORD_BITS or bool(self.reads & self.writes)
+        masks = 0 < masked_bits <= narrowest and pays and not self.scalar
+        return _Shape(max(1, bits // widest), masks)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The most lanes that a piece has, and whether lanes may be masked."""
+
+    lanes: int
+    masks: bool
+
+
+def _shapes(operations: Sequence[Operation], bits: int, masked_bits: int) -> dict[Value, _Shape]:
+    """How each vector is split."""
     parent: dict[Value, Value] = {}
 
-    def root(value: Value) -> Value:
+    def first_of(value: Value) -> Value:
         while parent.setdefault(value, value) != value:
             value = parent[value]
         return value
@@ -77,17 +145,28 @@ def _lanes(operations: Sequence[Operation], bits: int) -> dict[Value, int]:
     for op in operations:
         first, *others = _vectors(op)
         for other in (first, *others):
-            parent[root(other)] = root(first)
-    widest: dict[Value, int] = {}
+            parent[first_of(other)] = first_of(first)
+    groups: dict[Value, _Group] = {}
     for value in parent:
         width = vector_pieces.element_bits(VectorType(value.type).element_type)
-        widest[root(value)] = max(widest.get(root(value), 1), width)
-    return {value: max(1, bits // widest[root(value)]) for value in parent}
+        groups.setdefault(first_of(value), _Group()).widths |= {width} - {0}
+    for op in operations:
+        groups[first_of(_vectors(op)[0])].add(op)
+    shapes = {value: group.shape(bits, masked_bits) for value, group in groups.items()}
+    return {value: shapes[first_of(value)] for value in parent}
+
+
+def _is_scalar(op: Operation) -> bool:
+    """Whether each lane is computed by itself: a masked one may divide by zero, or costs a call."""
+    name = str(op.name)
+    if name.startswith("math."):
+        return name not in _INSTRUCTIONS
+    return name.startswith("arith.") and name.endswith(_TRAPPING)
 
 
 @dataclass
 class _Splitter:
-    lanes: dict[Value, int]
+    shapes: dict[Value, _Shape]
     pieces: dict[Value, Pieces] = field(default_factory=dict)
 
     def split(self, op: Operation) -> None:
@@ -99,7 +178,8 @@ class _Splitter:
         rule(self, op)
 
     def cuts(self, value: Value) -> list[Cut]:
-        return vector_pieces.cuts(VectorType(value.type).shape, self.lanes[value])
+        shape = self.shapes[value]
+        return vector_pieces.cuts(VectorType(value.type).shape, shape.lanes, masks=shape.masks)
 
 
 def _refusal(op: Operation, why: str) -> CompileError:
@@ -165,7 +245,7 @@ def _extract(splitter: _Splitter, op: Operation) -> None:
         return
     for cut, piece in zip(cuts, pieces, strict=True):
         lane = position[-1] - cut.start if position else 0
-        if cut.outer == position[:-1] and 0 <= lane < cut.lanes:
+        if cut.outer == position[:-1] and 0 <= lane < cut.used:
             result.replace_all_uses_with(vector_pieces.lane_of(piece, cut, lane))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from xtc.core.errors import UserError
 from xtc.loops import Nest, NestLoop
 from xtc.loops.nest import is_plain_reduction
-from xtc_passes.tensor._scheduled import Scheduled, place_of
+from xtc_passes.tensor._scheduled import Scheduled, location_of
 
 
 def group_loops(nest: Nest) -> list[NestLoop]:
@@ -26,6 +26,6 @@ def refusal(entry: Scheduled) -> UserError:
     return UserError(
         f"'{loop.name}' of {entry.title} cannot be vectorized: no instruction of what runs it adds "
         f"up {loop.tile} such products",
-        where=place_of(entry.op),
+        where=location_of(entry.op),
         hints=["vectorize a parallel axis alone"],
     )

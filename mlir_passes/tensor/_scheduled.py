@@ -73,7 +73,7 @@ def title_of(op: Operation) -> str:
 
 def check_schedulable(op: Operation) -> None:
     """Raise UserError unless `op` is a linalg operation on tensors of known sizes."""
-    with located(place_of(op)):
+    with located(location_of(op)):
         if get_indexing_maps(op) is None:
             raise UserError(
                 f"{op.name} has {LOOP_SCHEDULE}, but no loops that a schedule can be made of",
@@ -93,11 +93,11 @@ def check_schedulable(op: Operation) -> None:
                 )
 
 
-def place_of(op: Operation) -> SourceLocation | str:
+def location_of(op: Operation) -> SourceLocation | str:
     """Where a file has the operation's schedule, or else the operation."""
     attribute = linalg.dict_of(op).get(SCHEDULE_LOCATION)
     if isinstance(attribute, StringAttr):
-        return _place_in(attribute.value)
+        return _location_in(attribute.value)
     location = op.location
     while location.is_a_name():
         location = location.child_loc
@@ -106,7 +106,7 @@ def place_of(op: Operation) -> SourceLocation | str:
     return SourceLocation(location.filename, location.start_line, location.start_col)
 
 
-def _place_in(text: str) -> SourceLocation | str:
+def _location_in(text: str) -> SourceLocation | str:
     """What the text of a place says; `text` itself where it is none."""
     match = re.fullmatch(r"(.+):([0-9]{1,9}):([0-9]{1,9})", text)
     return text if match is None else SourceLocation(match[1], int(match[2]), int(match[3]))
@@ -124,7 +124,7 @@ def _schedule_data(op: Operation, title: str) -> object:
     """The schedule as data, text or a list of texts. Raises UserError for other attributes."""
     attribute = op.attributes[LOOP_SCHEDULE]
     if isinstance(attribute, StringAttr):
-        place = place_of(op)
+        place = location_of(op)
         is_known = SCHEDULE_LOCATION in op.attributes and isinstance(place, SourceLocation)
         return parse_yaml(attribute.value, place) if is_known else attribute.value
     if isinstance(attribute, ArrayAttr) and all(isinstance(item, StringAttr) for item in attribute):
@@ -152,7 +152,7 @@ def schedule_line(op: Operation) -> str:
 
 def _read_nest(op: Operation, title: str, levels: int, meshes: Sequence[Operation]) -> Nest:
     """The legal nest that a linalg.generic's attributes describe. Raises UserError."""
-    with located(place_of(op)), _lines_of_text(), about(title):
+    with located(location_of(op)), _lines_of_text(), about(title):
         nest = _written(op, title, _space(op, title, levels, meshes))
         check_nest(nest, title)
     return nest
@@ -226,7 +226,7 @@ def check_producers(entry: Scheduled, scheduled: Sequence[Operation]) -> None:
         if owner in scheduled or (owner is not None and linalg.graph_node(owner) in nodes):
             raise UserError(
                 f"operand {operand} of {title} is to be fused, but has a schedule of its own",
-                where=place_of(op),
+                where=location_of(op),
                 hints=["leave out one of the two"],
             )
 
@@ -236,7 +236,7 @@ def no_consumer(entry: Scheduled) -> UserError:
     loop = next(loop for part in entry.nest.walk() for loop in part.loops if loop.consumer)
     return UserError(
         f"the consumer of {entry.title} cannot be fused at '{loop.name}'",
-        where=place_of(entry.op),
+        where=location_of(entry.op),
         notes=["it is the only reader, elementwise, without a schedule of its own, on the host"],
         hints=["fuse_producer_at in the schedule of the consumer"],
     )

@@ -52,8 +52,8 @@ from xtc_passes.tensor._scheduled import (
     check_producers,
     check_schedulable,
     dims_of,
+    location_of,
     no_consumer,
-    place_of,
     scheduled,
     title_of,
 )
@@ -220,7 +220,7 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
     if distribution and threads and not distribution.threads:
         raise UserError(
             f"'{threads.name}' of {title} is parallelized, but what runs {title} has no threads",
-            where=place_of(entry.op),
+            where=location_of(entry.op),
             hints=["distribute it over an axis of a processor mesh"],
         )
     distributed = [loop for loop in nest.loops if loop.distribute or loop.spread]
@@ -229,13 +229,13 @@ def _check_mesh(entry: Scheduled, distribution: Distribution | None) -> None:
     if distribution is None:
         raise UserError(
             f"'{distributed[0].name}' of {title} is distributed, but what runs {title} has no mesh",
-            where=place_of(entry.op),
+            where=location_of(entry.op),
             hints=[
                 f"place {title} on a device that has one: device=...",
                 "threads share a loop by parallelize",
             ],
         )
-    with located(place_of(entry.op)):
+    with located(location_of(entry.op)):
         distribution.check(nest.space.mesh, title)
         check_spread(entry.op, nest, title)
 
@@ -274,7 +274,7 @@ def _check_partial_sums(entry: Scheduled) -> None:
                 raise UserError(
                     f"'{loop.name}' of {entry.title} cannot be vectorized: its body does not "
                     "combine elements by one operation",
-                    where=place_of(entry.op),
+                    where=location_of(entry.op),
                     hints=["vectorize a parallel axis"],
                 )
 
@@ -295,7 +295,7 @@ def _check_no_calls(entry: Scheduled) -> None:
             raise UserError(
                 f"'{loop.name}' of {entry.title} calls '{loop.external.function}', but what runs "
                 f"{entry.title} calls no functions of C",
-                where=place_of(entry.op),
+                where=location_of(entry.op),
                 hints=["only the host does"],
             )
 
@@ -347,7 +347,7 @@ def _vectorize(module: Operation) -> None:
     if left:
         raise UserError(
             f"{title_of(left[0])} cannot be vectorized: its body has no form on vectors",
-            where=place_of(left[0]),
+            where=location_of(left[0]),
             notes=notes,
             hints=["leave its loops scalar, or write the body with arith and math operations"],
         )

@@ -27,7 +27,7 @@ from xtc.ir.mlir import (
     func,
 )
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._scheduled import place_of
+from xtc_passes.tensor._scheduled import location_of
 
 _TEMPORARY = ("memref.alloc", "memref.alloca")
 
@@ -92,7 +92,7 @@ def _check_array(value: Value, at: Operation) -> None:
         why = "which is not dense, or in a memory space of its own"
     else:
         return
-    raise UserError(f"{at.name} has an array {type}, {why}", where=place_of(at))
+    raise UserError(f"{at.name} has an array {type}, {why}", where=location_of(at))
 
 
 @dataclass
@@ -191,7 +191,7 @@ class _Rewriting:
             if not isinstance(value.type, RankedTensorType):
                 raise UserError(
                     f"the function returns {value.type}; tensors alone become arguments",
-                    where=place_of(op),
+                    where=location_of(op),
                 )
             _check_array(value, op)
             _write(value, self.block.add_argument(_memref(value.type), op.location), ip)
@@ -250,7 +250,7 @@ def _check_no_buffers(op: Operation) -> None:
 def _foreign_buffer(op: Operation) -> UserError:
     return UserError(
         f"{op.name} uses a buffer; only linalg operations, memref.alloc and memref.dealloc may",
-        where=place_of(op),
+        where=location_of(op),
         hints=["write the function on tensors"],
     )
 

@@ -116,6 +116,17 @@ class HostDescription:
         return 32 if self.vector_bits == 512 or is_arm else 16
 
     @property
+    def masked_bits(self) -> int:
+        """Width of the narrowest elements that a vector in memory can mask; 0 where none.
+
+        AVX masks elements of 32 and 64 bits, AVX-512BW those of 8 and 16 as well (Intel SDM volume
+        2, VMASKMOV and VMOVDQU8). SSE and NEON have no masks.
+        """
+        if self.vector_bits < 256:
+            return 0
+        return 8 if "avx512bw" in self.dots else 32
+
+    @property
     def dots(self) -> tuple[str, ...]:
         """Its features with dot-product instructions, those first whose instructions do most.
 

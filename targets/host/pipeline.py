@@ -55,6 +55,7 @@ Codegen = Literal["llvm", "c"]
 
 _FLOAT_BITS = 32
 _C_LANES = 64  # partial sums of a contiguous reduction, of which C compilers make vectors
+_C_MASKED_BITS = 32  # what all x86 machines with masks mask
 
 
 def _dots(machine: Machine, codegen: Codegen) -> tuple[str, ...]:
@@ -132,6 +133,7 @@ OFFLOADED = Stage("offloaded")
 
 
 def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
+    description = HostDescription.of(machine)
     return Stage(
         "lowered",
         (
@@ -141,9 +143,9 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             # A loop with calls of the C library would not be vectorised.
             ExpandMath(),
             # LLVM's own way with vectors of odd lengths is element by element.
-            SplitVectors(bits=HostDescription.of(machine).vector_bits),
+            SplitVectors(description.vector_bits, description.masked_bits),
             UseDotProducts(_dots(machine, "llvm")),
-            TransposeByBlocks(HostDescription.of(machine).vector_bits),
+            TransposeByBlocks(description.vector_bits),
             # An accumulator's address is seen not to change once it is computed outside of loops.
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
@@ -153,11 +155,11 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             # Before anything else is made of a sum.
             BlockReductions(),
             # Rows next to each other, so that sums along them need no other order.
-            TransposeRowReductions(bits=HostDescription.of(machine).vector_bits),
+            TransposeRowReductions(bits=description.vector_bits),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
             # The others may look for what starts a sum.
-            FillByVectors(HostDescription.of(machine).vector_bits),
+            FillByVectors(description.vector_bits),
             "convert-linalg-to-loops",
             # Loops of one iteration go: where a body is written out often, LLVM's time grows with
             # the square of how many loops there are.
@@ -205,6 +207,7 @@ def host_pipeline(
 
 def _lowered_to_c(machine: Machine) -> Stage:
     """Loops over arrays, and vectors that fit the machine's registers."""
+    description = HostDescription.of(machine)
     return Stage(
         "lowered",
         (
@@ -214,7 +217,7 @@ def _lowered_to_c(machine: Machine) -> Stage:
             UnrollReductions(),
             LinalgToNamedLoops(),
             ContractMultiplyAdds(),
-            SplitVectors(bits=HostDescription.of(machine).vector_bits),
+            SplitVectors(description.vector_bits, description.masked_bits and _C_MASKED_BITS),
             *TO_ARRAYS,
         ),
     )

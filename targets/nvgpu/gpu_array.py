@@ -87,7 +87,7 @@ def borrowed(device: DriverDevice, value: Any, simulated: bool) -> BorrowedArray
     element_type(found.dtype)
     _check(found, kind)
     if found.nbytes:
-        _check_place(device, found, kind)
+        _check_extent(device, found, kind)
     return BorrowedArray(
         device, found.shape, found.dtype, found.address, found.owner, found.read_only
     )
@@ -150,11 +150,11 @@ def _check(found: _Foreign, kind: str) -> None:
         if present:
             raise UserError(
                 f"{kind} in a GPU's memory is {problem}",
-                hints=["pass a dense copy of it, at an address of its own"],
+                hints=["pass a dense copy of it, at a separate address"],
             )
 
 
-def _check_place(device: DriverDevice, found: _Foreign, kind: str) -> None:
+def _check_extent(device: DriverDevice, found: _Foreign, kind: str) -> None:
     """It is all in one allocation on this GPU; what its library still does with it is done."""
     try:
         start, nbytes = device.opened().two_numbers("span", found.address)

@@ -34,7 +34,7 @@ def find(program: str) -> Path | None:
                 hints=[f"unset it, or name the folder of a CUDA toolkit: {USUAL_PLACE}"],
             )
         return Path(path)
-    paths = (shutil.which(program, path=place) for place in _places())
+    paths = (shutil.which(program, path=place) for place in _folders())
     return next((Path(path) for path in paths if path), None)
 
 
@@ -93,7 +93,7 @@ def assemble(ptx: Path, chip: str, cubin: Path) -> str:
     return ran.stderr
 
 
-def _places() -> Iterator[Path | None]:
+def _folders() -> Iterator[Path | None]:
     """Folders to look in; None is the path."""
     package = importlib.util.find_spec("nvidia")
     for folder in (package.submodule_search_locations or []) if package else []:

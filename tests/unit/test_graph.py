@@ -309,6 +309,16 @@ def test_inputs_are_in_the_order_given() -> None:
     assert [tensor.name for tensor in gb.graph.inputs] == ["y", "x"]
 
 
+def test_inputs_are_in_the_order_of_their_declarations() -> None:
+    """Not of their uses: two of one type would change places without an error."""
+    x, y = float_input(2, name="x"), float_input(2, name="y")
+    with O.graph() as gb:
+        O.sub(y, x)
+    assert [tensor.name for tensor in gb.graph.inputs] == ["x", "y"]
+    four, two = np.full(2, 4, np.float32), np.full(2, 2, np.float32)
+    assert gb.graph.evaluate(four, two).tolist() == [-2, -2]
+
+
 def test_a_graph_is_there_after_its_block() -> None:
     with O.graph(name="late") as gb:
         O.relu(float_input(2))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 from tests.unit import guard_jobs
 from xtc.core.errors import ChildDied, CompileError, DeviceTimeout, UserError
 from xtc.system.sandbox import Limits, Workers, reply, run_in_child
+from xtc.system.sandbox.server import send, write_request
 
 MIB = 1 << 20
 SHORT = Limits(seconds=0.5, memory_bytes=256 * MIB)
@@ -37,6 +39,24 @@ def ask(workers: Workers, do: str, on: Any = None, limits: Limits | None = None)
 
 def children() -> set[int]:
     return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+@pytest.mark.slow
+def test_a_server_whose_reader_was_killed_ends_in_silence() -> None:
+    code = "from xtc.system.sandbox.server import serve; serve(lambda job: 'done')"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        server.stdout.close()
+        send(server.stdin, write_request({}, Limits(seconds=60), "the work"))  # type: ignore[arg-type]
+        server.stdin.flush()
+        assert (server.wait(60), server.stderr.read()) == (0, b"")
 
 
 @pytest.mark.slow

@@ -17,8 +17,10 @@ from xtc.core.errors import (
     DeviceMemoryError,
     UserError,
 )
+from xtc.driver import prepare
 from xtc.graph.graph import Graph
-from xtc_targets.null import TARGET, NullDevice, NullOptions
+from xtc.ir.pipeline import Pipeline, Stage
+from xtc_targets.null import TARGET, NullDevice, NullOptions, NullTarget
 
 
 @pytest.fixture
@@ -124,3 +126,18 @@ class TestCode:
         c = device.empty((4, 8), "float32")
         device.launch(kernel, [a, b, c])
         np.testing.assert_array_equal(c.numpy(), 32)
+
+
+def test_a_schedule_that_a_target_does_not_follow_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = TARGET.pipeline(NullOptions())
+    rest = tuple(stage for stage in whole.stages if stage.name not in ("source", "scheduled"))
+    ignoring = Pipeline((Stage("source"), Stage("scheduled"), *rest))
+    monkeypatch.setattr(NullTarget, "pipeline", lambda *_: ignoring)
+    x = O.tensor((8,), name="x")
+    with O.graph() as gb:
+        O.relu(x, name="y")
+    with pytest.raises(UserError, match="the schedule of y is not followed: target 'null' takes"):
+        prepare(gb.graph, "null", schedule={"y": {"i": "unroll:2"}}).stage_text("scheduled")
+    prepare(gb.graph, "null").stage_text("scheduled")

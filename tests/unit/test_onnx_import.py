@@ -201,6 +201,55 @@ def test_loops_and_branches() -> None:
     np.testing.assert_allclose(every, [x**2, x**3, x**4])
 
 
+def halved(limit: int) -> Any:
+    """x halved until it is at most 1, at most `limit` times."""
+    boolean = onnx.TensorProto.BOOL
+    body = helper.make_graph(
+        [
+            helper.make_node("Mul", ["s", "half"], ["s2"]),
+            helper.make_node("ReduceMax", ["s2"], ["most"], keepdims=0),
+            helper.make_node("Greater", ["most", "one"], ["goes"]),
+        ],
+        "body",
+        [info("n", [], I64), info("go", [], boolean), info("s", [2])],
+        [info("goes", [], boolean), info("s2", [2])],
+        initializer=[constant("half", 0.5), constant("one", 1)],
+    )
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["first"], keepdims=0),
+        helper.make_node("Greater", ["first", "two"], ["begins"]),
+        helper.make_node("Loop", ["count", "begins", "x"], ["last"], body=body),
+    ]
+    constants = [constant("count", limit, "int64"), constant("two", 1)]
+    return model(nodes, [info("x", [2])], [info("last", None)], initializer=constants)
+
+
+def test_a_loop_that_ends_by_what_it_computes() -> None:
+    graph = xtc.from_onnx(halved(8)).graph
+    for value in (0.5, 3, 40, 9999):
+        x = np.array([value, 0.25], np.float32)
+        np.testing.assert_allclose(graph.evaluate(x), expected(halved(8), x)[0])
+
+
+def test_sequences_of_known_lengths() -> None:
+    nodes = [
+        helper.make_node("SplitToSequence", ["x", "two"], ["parts"], axis=1),
+        helper.make_node("SequenceAt", ["parts", "last"], ["tail"]),
+        helper.make_node("SequenceEmpty", [], ["none"]),
+        helper.make_node("SequenceInsert", ["none", "tail"], ["one"]),
+        helper.make_node("SequenceInsert", ["one", "x", "zero"], ["both"]),
+        helper.make_node("SequenceLength", ["both"], ["length"]),
+        helper.make_node("ConcatFromSequence", ["both"], ["joined"], axis=1),
+        helper.make_node("Cast", ["length"], ["number"], to=F),
+        helper.make_node("Mul", ["joined", "number"], ["y"]),
+    ]
+    constants = [constant(name, n, "int64") for name, n in (("two", 2), ("last", -1), ("zero", 0))]
+    proto = model(nodes, [info("x", [2, 5])], [info("y", None)], initializer=constants)
+    x = np.arange(10, dtype=np.float32).reshape(2, 5)
+    found = xtc.from_onnx(proto).graph.evaluate(x)
+    np.testing.assert_array_equal(found, expected(proto, x)[0])
+
+
 def test_data_stays_in_its_folder(tmp_path: Path) -> None:
     proto = network()
     (tmp_path / "inside").mkdir()

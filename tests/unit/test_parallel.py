@@ -7,9 +7,13 @@ import ctypes
 import multiprocessing
 import os
 import re
+import signal
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,10 +23,18 @@ import pytest
 
 import xtc
 from tests.unit.parallel_support import NESTS, compiled, samples, threads_of_process
+from xtc.cli.loop import run as run_loop
 from xtc.core.errors import UserError
 from xtc_targets.host.pool import Pool
 
 THREADS = (1, 2, 3, 7)
+PARALLEL_MLIR = """
+func.func @matmul(%a: memref<64x16xf32>, %b: memref<16x32xf32>, %c: memref<64x32xf32>) {
+  linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = {"i" = {"parallelize"}, "j", "k"}}
+    ins(%a, %b : memref<64x16xf32>, memref<16x32xf32>) outs(%c : memref<64x32xf32>)
+  return
+}
+"""
 
 
 class TestResults:
@@ -230,3 +242,28 @@ def test_a_module_works_in_a_child_process() -> None:
         child.join()
         assert child.exitcode == 0
         module.check()
+
+
+@pytest.mark.slow
+def test_a_forked_child_runs_parallel_loops_and_commands(tmp_path: Path) -> None:
+    """The child has none of the threads that the pool of its parent has."""
+    file = tmp_path / "matmul.mlir"
+    file.write_text(PARALLEL_MLIR)
+    with compiled(threads=3, in_memory=True) as module:
+        module.check()
+        child = os.fork()
+        if child == 0:
+            os._exit(_exit_status(lambda: (module.check(), run_loop([str(file), "--run"]))))
+        impatience = threading.Timer(120, os.kill, (child, signal.SIGKILL))
+        impatience.start()
+        _, status = os.waitpid(child, 0)
+        impatience.cancel()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def _exit_status(work: Callable[[], object]) -> int:
+    try:
+        work()
+    except BaseException:
+        return 1
+    return 0

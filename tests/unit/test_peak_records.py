@@ -157,3 +157,13 @@ def test_counting_itself_is_not_counted(number: int) -> None:
         counters.count += 30
 
     assert count_calls(call, number, counters) == {"task_clock": 30.0}  # type: ignore[arg-type]
+
+
+def test_the_first_count_meets_cold_caches() -> None:
+    counters = FakeCounters()
+    cold = iter([9000])
+
+    def call() -> None:
+        counters.count += 30 + next(cold, 0)
+
+    assert count_calls(call, 1, counters) == {"task_clock": 30.0}  # type: ignore[arg-type]

@@ -127,3 +127,32 @@ def test_a_buffer_that_is_changed_is_a_state() -> None:
             found = module(x.numpy(), np.array([row]))
             np.testing.assert_array_equal(found, np.full(3, wanted))
         np.testing.assert_array_equal(module.state["kept"][:, 0], [5, 1, 5, 1])
+
+
+class Rare(nn.Module):  # type: ignore[misc, name-defined]
+    """Operators that few models have."""
+
+    def forward(self, x, grid, index):  # type: ignore[no-untyped-def]
+        image = nn.functional.grid_sample(x, grid, align_corners=False)
+        columns = nn.functional.unfold(x, 3, stride=2, padding=1)
+        whole = nn.functional.fold(columns, x.shape[2:], 3, stride=2, padding=1)
+        angle = torch.atan2(x, x.flip(3))
+        return (
+            image,
+            whole,
+            angle,
+            torch.diagonal(x, 1, 2, 3),
+            torch.cdist(x[0], x[0] * 2),
+            torch.zeros(2, 5).scatter_reduce(1, index, x[0, 0, :2, :4], "amax"),
+        )
+
+
+@pytest.mark.slow
+def test_operators_that_few_models_have() -> None:
+    torch.manual_seed(1)
+    given = (torch.randn(1, 2, 6, 7), torch.rand(1, 3, 4, 2) * 2.4 - 1.2)
+    inputs = (*given, torch.tensor([[0, 4, 0, 2], [1, 1, 1, 3]]))
+    graph = xtc.from_torch(torch.export.export(Rare(), inputs))
+    found = graph.evaluate(*(x.numpy() for x in inputs))
+    for got, wanted in zip(found.values(), Rare()(*inputs), strict=True):
+        np.testing.assert_allclose(got, wanted.numpy(), rtol=1e-4, atol=1e-5)

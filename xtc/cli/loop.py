@@ -28,7 +28,7 @@ from xtc.cli.common import (
 from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.core.errors import UserError
 from xtc.driver.assignment import program_target
-from xtc.driver.foreign import named_places, parse_module
+from xtc.driver.foreign import named_locations, parse_module
 from xtc.driver.mlir_function import MlirFunction, arguments_of, find_function, name_of
 from xtc.interfaces.target import DEFAULT_TARGET
 from xtc.ir import known_passes
@@ -89,7 +89,7 @@ def _results(args: argparse.Namespace, text: str) -> str:
 
     target = program_target(args.target)
     options = target.options(**parse_options(args.option, args.target))
-    with mlir.single_threaded_context(), named_places(str(args.file)):
+    with mlir.single_threaded_context(), named_locations(str(args.file)):
         module = parse_module(text, str(args.file))
         run_steps(module, [known_passes.passes()[_TO_SOURCE]()], str(args.file))
         found = _nests(module, args.function, needed=args.nest)

@@ -22,7 +22,7 @@ from xtc.cli.contained import add_limit_options, contained, read_mlir
 from xtc.cli.pass_options import joined, steps
 from xtc.core import discover
 from xtc.core.errors import UserError
-from xtc.driver.foreign import named_places, parse_module
+from xtc.driver.foreign import named_locations, parse_module
 from xtc.ir import known_passes
 from xtc.ir.pipeline import STAGES, Pipeline, Stage, Step
 
@@ -86,7 +86,7 @@ def _results(args: argparse.Namespace, passes: Sequence[str], text: str) -> str:
     runner = ir_options(args).runner()
     runner.source_name = str(args.file)
     results = []
-    with mlir.single_threaded_context(), named_places(str(args.file)):
+    with mlir.single_threaded_context(), named_locations(str(args.file)):
         pipeline = _pipeline(args, steps(passes))
         for part in _parts(text, args.split_input_file):
             module = parse_module(part, str(args.file))

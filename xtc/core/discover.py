@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from xtc.core.errors import UserError, XtcError, did_you_mean
-from xtc.core.extensions import entries, load_entry, place_of, several
+from xtc.core.extensions import entries, entry_text, load_entry, several
 
 _GROUP = "xtc.targets"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -33,8 +33,8 @@ def targets() -> tuple[str, ...]:
     places = {name: f"xtc_targets.{name}" for name in packages("xtc_targets")}
     for name, entry in entries(_GROUP).items():
         if name in places:
-            raise several(_GROUP, name, places[name], place_of(entry))
-        places[name] = place_of(entry)
+            raise several(_GROUP, name, places[name], entry_text(entry))
+        places[name] = entry_text(entry)
     return tuple(places)
 
 

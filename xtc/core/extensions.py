@@ -119,7 +119,7 @@ def entries(group: str) -> Mapping[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         if entry.name in found:
-            raise several(group, entry.name, *map(place_of, (found[entry.name], entry)))
+            raise several(group, entry.name, *map(entry_text, (found[entry.name], entry)))
         found[entry.name] = entry
     return found
 
@@ -134,7 +134,7 @@ def load_entry(entry: EntryPoint, base: type[Any] | None = None) -> Any:
     try:
         found = entry.load()
     except (ImportError, AttributeError) as error:
-        notes = [place_of(entry), str(error)]
+        notes = [entry_text(entry), str(error)]
         raise XtcError(
             f"{kind} '{entry.name}' cannot be loaded", notes=notes, hints=hints
         ) from error
@@ -143,7 +143,7 @@ def load_entry(entry: EntryPoint, base: type[Any] | None = None) -> Any:
         and issubclass(found, base)
         and vars(found).get("name") == entry.name
     ):
-        notes = [place_of(entry), f"it stands for {found!r}, no {base.__name__} of that name"]
+        notes = [entry_text(entry), f"it stands for {found!r}, no {base.__name__} of that name"]
         raise XtcError(f"{kind} '{entry.name}' cannot be used", notes=notes, hints=hints)
     return found
 
@@ -155,6 +155,6 @@ def several(group: str, name: str, *places: str) -> XtcError:
     return XtcError(f"several {plural} are called '{name}'", notes=list(places))
 
 
-def place_of(entry: EntryPoint) -> str:
+def entry_text(entry: EntryPoint) -> str:
     """Where an entry point leads, for notes of errors."""
     return f"entry point {entry.value}"

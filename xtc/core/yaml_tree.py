@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads untrusted YAML as a tree of plain values, each with its place in the text.
+"""Reads untrusted YAML as a tree of plain values, each with its location in the text.
 
 A strict part of YAML 1.2: one document of mappings with text keys, sequences and scalars. Plain
 scalars are null, true, false, decimal numbers or texts: `yes`, `0x10`, `1_000` and dates are texts.
@@ -69,7 +69,7 @@ class List:
 
 @dataclass(frozen=True)
 class Map:
-    """A mapping, in the order written, with the place of every key."""
+    """A mapping, in the order written, with the location of every key."""
 
     where: SourceLocation
     items: dict[str, Tree] = field(default_factory=dict)
@@ -149,11 +149,11 @@ class _TreeBuilder:
 
     def node(self, event: yaml.NodeEvent) -> None:
         self.check(event)
-        place = self.place(event)
+        location = self.location(event)
         if isinstance(event, yaml.ScalarEvent):
-            self.scalar(event, place)
+            self.scalar(event, location)
             return
-        tree = Map(place) if isinstance(event, yaml.MappingStartEvent) else List(place)
+        tree = Map(location) if isinstance(event, yaml.MappingStartEvent) else List(location)
         self.attach(tree, event)
         self.open.append(tree)
 
@@ -168,26 +168,28 @@ class _TreeBuilder:
         if getattr(event, "tag", None) is not None:
             self.fail("tags are not allowed", event)
 
-    def scalar(self, event: yaml.ScalarEvent, place: SourceLocation) -> None:
+    def scalar(self, event: yaml.ScalarEvent, location: SourceLocation) -> None:
         plain = event.style is None or event.style == ""
         inside = self.open[-1] if self.open else None
         if isinstance(inside, Map) and self.key is None:
-            self.take_key(inside, event, place)
+            self.take_key(inside, event, location)
             return
         long = event.style == "|" and self.key is not None and self.key[0] in self.long_keys
         if len(event.value) > self.limits.scalar and not long:
             self.fail(f"the value is longer than {self.limits.scalar} characters", event)
-        self.attach(Leaf(_resolve(event.value) if plain else event.value, place), event)
+        self.attach(Leaf(_resolve(event.value) if plain else event.value, location), event)
 
-    def take_key(self, inside: Map, event: yaml.ScalarEvent, place: SourceLocation) -> None:
+    def take_key(self, inside: Map, event: yaml.ScalarEvent, location: SourceLocation) -> None:
         if len(event.value) > self.limits.scalar:
             self.fail(f"the key is longer than {self.limits.scalar} characters", event)
         if event.value in inside.items:
             first = inside.keys[event.value]
             raise UserError(
-                f"the key '{event.value}' is given twice", where=place, notes=[f"first at {first}"]
+                f"the key '{event.value}' is given twice",
+                where=location,
+                notes=[f"first at {first}"],
             )
-        self.key = (event.value, place)
+        self.key = (event.value, location)
 
     def attach(self, tree: Tree, event: yaml.Event) -> None:
         if not self.open:
@@ -199,16 +201,16 @@ class _TreeBuilder:
         elif self.key is None:
             self.fail("a key is a text", event)
         else:
-            name, place = self.key
-            inside.items[name], inside.keys[name] = tree, place
+            name, location = self.key
+            inside.items[name], inside.keys[name] = tree, location
             self.key = None
 
-    def place(self, event: yaml.Event) -> SourceLocation:
+    def location(self, event: yaml.Event) -> SourceLocation:
         mark = event.start_mark
         return _inside(self.origin, mark.line, mark.column) if mark else self.origin
 
     def fail(self, what: str, event: yaml.Event) -> NoReturn:
-        raise UserError(what, where=self.place(event))
+        raise UserError(what, where=self.location(event))
 
 
 def _resolve(text: str) -> Plain:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The style sheet of SVG drawings: fonts that every system has, colours for light and dark.
 
-Every rule is confined to the drawing, for a page that holds it inline has styles of its own.
+Every rule is confined to the drawing, for a page that holds it inline has other styles.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def _put_back(module: Operation, schedules: Sequence[AttributeText]) -> None:
 
 
 @contextmanager
-def named_places(name: str) -> Iterator[None]:
+def named_locations(name: str) -> Iterator[None]:
     """Let errors that leave the block speak of the file `name`; MLIR calls what it parsed "-"."""
     try:
         yield

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from xtc.core.extensions import extend
-from xtc.driver.foreign import named_places, parse_module
+from xtc.driver.foreign import named_locations, parse_module
 from xtc.ir import known_passes, mlir
 from xtc.ir.pass_text import parse_step
 from xtc.ir.pipeline import run_steps
@@ -21,7 +21,7 @@ def main() -> None:
 def _run(context: mlir.Context, job: Job) -> str:
     for file in job["extensions"]:
         extend(file)
-    with context, named_places(job["where"]):
+    with context, named_locations(job["where"]):
         steps = [parse_step(text) for text in job["steps"]]
         module = parse_module(job["text"], job["where"])
         if steps:

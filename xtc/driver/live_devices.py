@@ -86,7 +86,7 @@ def _targets(manifest: Manifest) -> dict[str, str]:
 def accelerator(name: str, target: str, device: CommonRuntimeInterface) -> AcceleratorDevice:
     """`device`, which stands for `name`. Raises UserError where it cannot."""
     if not isinstance(device, AcceleratorDevice):
-        raise UserError(f"{device.device_name} has no memory of its own: nothing can live there")
+        raise UserError(f"{device.device_name} has no separate memory: nothing can live there")
     if device.target_name != target:
         raise UserError(
             f"{device.device_name} cannot stand for {name}, whose code is for '{target}'"

@@ -22,6 +22,7 @@ from xtc_passes.offload.reuse_device_buffers import ReuseDeviceBuffers
 from xtc_passes.offload.separate_devices import SeparateDevices
 from xtc_passes.offload.separate_results import SeparateResults
 from xtc_passes.offload.split_kernels import SplitKernels
+from xtc_passes.tensor.check_schedules import CheckSchedules
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class OffloadPipeline:
             OutlineDeviceRegions(),
             *self._on_devices("scheduled"),
             PartitionSteps(None, self.program.steps("scheduled")),
+            # Each has followed the schedules of its own operators.
+            *self._checks(),
         )
 
     def _bufferized(self) -> tuple[Step, ...]:
@@ -99,6 +102,12 @@ class OffloadPipeline:
             PartitionSteps(None, self.program.steps("bufferized", "lowered")),
             # In the program's last dialect: the functions that commands are given by.
             PartitionSteps(None, (BindDeviceCommands(),)),
+        )
+
+    def _checks(self) -> tuple[Step, ...]:
+        targets = {name: code.target.name for name, code in self.devices.items()}
+        return tuple(
+            PartitionSteps(name, (CheckSchedules(target),)) for name, target in targets.items()
         )
 
     def _sharding(self) -> tuple[Step, ...]:

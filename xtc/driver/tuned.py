@@ -115,13 +115,13 @@ def tuned_schedule(
     except sqlite3.Error as error:
         raise UserError(f"cannot read {database}: {error}") from None
     if found is None:
-        notes = [f"{database} has none of this graph for {_place(target.name, key.options)} here"]
-        notes += [f"it has one for {_place(*entry[:2])} on {entry[2]}" for entry in others]
+        notes = [f"{database} has none of this graph for {_label(target.name, key.options)} here"]
+        notes += [f"it has one for {_label(*entry[:2])} on {entry[2]}" for entry in others]
         raise _nothing_tuned(graph, notes)
     return str(found[0])
 
 
-def _place(target: str, options: str) -> str:
+def _label(target: str, options: str) -> str:
     return f"{target} {options}".strip()
 
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import itertools
+import statistics
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +16,8 @@ from xtc.evaluate.counters import Counters
 from xtc.evaluate.timing import Timing, time_calls
 from xtc.evaluate.units import number_text
 
-_EMPTY_COUNTS = 5  # of which the least is the overhead
+_COUNTS = 7  # of which the median counts
+_LONG_SECONDS = 0.02  # after which no further count begins
 
 
 @dataclass(frozen=True)
@@ -185,15 +188,28 @@ def _per_second(amount: float | None, timing: Timing, unit: float = 1.0) -> floa
 def count_calls(call: Callable[[], None], number: int, counting: Counters) -> dict[str, float]:
     """Counts of one call, without those of starting and stopping the counters and of the loop.
 
-    Those are counted with as many calls of a function that does nothing, and the least of a few
-    such counts is taken off.
+    Those are counted with as many calls of a function that does nothing and taken off. Both are
+    medians of a few counts, as the first one meets cold caches; long ones are counted
+    once.
     """
-    counted = _counted(call, number, counting)
-    estimated = counting.estimated
-    empty = [_counted(_nothing, number, counting) for _ in range(_EMPTY_COUNTS)]
+    counted, estimated = _median_counts(call, number, counting)
+    overhead, _ = _median_counts(_nothing, number, counting)
     counting.estimated = estimated
-    overhead = {name: min(counts[name] for counts in empty) for name in counted}
     return {name: max(0, value - overhead[name]) / number for name, value in counted.items()}
+
+
+def _median_counts(
+    call: Callable[[], None], number: int, counting: Counters
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """The median of each counter over a few counts of `number` calls, and which are estimates."""
+    start = time.perf_counter()
+    found = [_counted(call, number, counting)]
+    estimated = set(counting.estimated)
+    while len(found) < _COUNTS and time.perf_counter() - start < _LONG_SECONDS:
+        found.append(_counted(call, number, counting))
+        estimated.update(counting.estimated)
+    medians = {name: statistics.median(counts[name] for counts in found) for name in found[0]}
+    return medians, tuple(name for name in found[0] if name in estimated)
 
 
 def _counted(call: Callable[[], None], number: int, counting: Counters) -> dict[str, int]:

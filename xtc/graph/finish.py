@@ -70,7 +70,8 @@ def _is_input(tensor: Tensor) -> bool:
 
 
 def _choose_inputs(used: Iterable[Tensor], inputs: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
-    leaves = [tensor for tensor in used if _is_input(tensor)]
+    """The inputs as given, else in the order in which they were declared; states come last."""
+    leaves = sorted(filter(_is_input, used), key=lambda tensor: tensor.number)
     needed = tuple(tensor for tensor in leaves if not tensor.state)
     states = tuple(tensor for tensor in leaves if tensor.state)
     if inputs is None:

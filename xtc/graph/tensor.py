@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -16,6 +17,8 @@ from xtc.graph.placement import Placement
 if TYPE_CHECKING:
     from xtc.graph.node import Node
 
+
+_declarations = itertools.count()
 
 Write = Callable[..., "Tensor"]
 
@@ -35,6 +38,7 @@ class Tensor:
         initial: what a state is before the first call; None for zeros.
         stored: of a tensor with a layout, how it lies in memory, and the order of its dimensions
             there: an input of the permuted shape.
+        number: when it was declared, among all tensors; copies keep it.
     """
 
     name: str | None
@@ -46,6 +50,7 @@ class Tensor:
     state: bool = False
     initial: np.ndarray | None = field(default=None, repr=False)
     stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
+    number: int = field(default_factory=_declarations.__next__, repr=False)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
     """What Python's operators and layouts write, by name; the package of operators fills it."""

@@ -27,6 +27,11 @@ class ValueNeeded(Unsupported):
         self.tensor = tensor
 
 
+def is_sequence(value: Value) -> bool:
+    """Whether a value is a sequence of values, kept in an array of objects."""
+    return not isinstance(value, Tensor) and value.dtype == object
+
+
 def as_tensor(value: Value) -> Tensor:
     """The value as a tensor of the graph: a constant where it is an array.
 
@@ -34,6 +39,8 @@ def as_tensor(value: Value) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value
+    if is_sequence(value):
+        raise Unsupported("a sequence, which graphs do not have")
     if value.dtype.name not in ELEMENT_TYPES:
         raise Unsupported(f"element type {value.dtype.name}")
     if value.size == 0:

@@ -291,11 +291,12 @@ def diagnostics(error: BaseException, source_name: str = "-") -> list[str]:
     """
     found = getattr(error, "error_diagnostics", [])
     return [
-        f"{_place(diagnostic.location, source_name)}{diagnostic.message}" for diagnostic in found
+        f"{_location_text(diagnostic.location, source_name)}{diagnostic.message}"
+        for diagnostic in found
     ] or [str(error)]
 
 
-def _place(location: Any, source_name: str) -> str:
+def _location_text(location: Any, source_name: str) -> str:
     if not location.is_a_file():
         return f"{location}: "
     if not location.start_line:

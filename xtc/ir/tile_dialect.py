@@ -43,6 +43,14 @@ _OPERATIONS = {
     "convert_layout": ("source", "result", ""),
     "annotate_layout": ("source", "result", "layout"),
     "item": ("source", "result", ""),
+    "view": ("source", "result", "from_bits to_bits layout"),
+    "scan": ("source", "result", "dim kind exclusive"),
+    "atomic": ("destination values extras*", "result", "kind dim order"),
+    "store_scatter": ("value destination indices", "", "dim"),
+    "buffer": ("memory sizes*", "", "clean"),
+    "lock": ("semaphore offset value", "", ""),
+    "release": ("semaphore offset value", "", ""),
+    "printf": ("values*", "", "format"),
 }
 
 

@@ -103,7 +103,7 @@ def processor_mesh(name: str, axes: Mapping[str, int], memory: Mesh) -> Mesh:
         raise UserError(
             f"processor mesh '{name}' has an axis '{min(known)}', as memory mesh "
             f"'{memory.name}' does",
-            hints=["give each axis a name of its own"],
+            hints=["give each axis another name"],
         )
     if len(mesh.axes) < len(memory.axes):
         raise UserError(

@@ -2,7 +2,7 @@
 """What a nest comes to: its loops with known trip counts, and a part for each remainder.
 
 A size that tiles do not divide is cut into an even part and the rest; each goes on with the same
-nest. So many parts, and so many copies of the body, are made of it.
+nest, and has a separate copy of the body.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_PARTS = 256
 """Bodies that remainders make of one operation; each is tiled on its own, by several transforms."""
 
 MANY_ELEMENTS = 64
-"""So many elements of a vector operation take four registers, or more, of any machine."""
+"""This number of elements of a vector operation take four registers, or more, of any machine."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def _unroll_factor(loop: NestLoop, argument: Any) -> int:
     if argument is None or argument is True:
         return ALL
     if isinstance(argument, int):
-        if argument < 1:
+        if argument < 0:
             raise UserError(f"'{loop.name}' cannot be unrolled by {shown(argument)}")
         return argument
     raise UserError(f"unroll of '{loop.name}' takes a number, not {kind_of(argument)}")

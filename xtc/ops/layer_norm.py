@@ -49,8 +49,8 @@ class LayerNorm(Operator):
     """(x - mean) / sqrt(variance + eps) over the dimensions from `axis` on, times gamma, plus beta.
 
     `gamma` and `beta` say which of those operands follow x. Half floats are computed in float32 and
-    rounded once. The steps are "sum", "mean", "squares" and "scale", with "rest.sum" and "rest" for
-    what rounding left of the mean; the main operation runs over x.
+    rounded once. The steps are "sum", "mean", "squares" and "scale", with "rest.sum", "rest" and
+    "shift" for what rounding left of the mean; the main operation runs over x.
     """
 
     name: ClassVar[str] = "layer_norm"
@@ -107,13 +107,13 @@ class LayerNorm(Operator):
         return builder.generic(operands, init, dim_loops(result.rank), self._normalise)
 
     def _normalise(self, body: ScalarBuilder, *elements: Scalar) -> Scalar:
-        """(x - mean) * scale * gamma + beta."""
+        """((x - mean) * scale + shift) * gamma + beta."""
         wide = [body.cast(element, element.element.accumulator) for element in elements[:-1]]
         last = len(wide) - self.gamma - self.beta - 1
-        y, (*means, scale), parameters = wide[0], wide[1 : last + 1], wide[last + 1 :]
-        for mean in means:
-            y = body.sub(y, mean)
-        y = body.mul(y, scale)
+        y, (mean, scale, *shifts), parameters = wide[0], wide[1 : last + 1], wide[last + 1 :]
+        y = body.mul(body.sub(y, mean), scale)
+        for shift in shifts:  # one instruction with the multiplication
+            y = body.add(y, shift)
         if self.gamma:
             y = body.mul(y, parameters[0])
         if self.beta:
@@ -158,7 +158,10 @@ def layer_norm(
 
 
 def _statistics(builder: LinalgBuilder, x: Value, axes: Sequence[int], eps: float) -> list[Value]:
-    """The mean of each row in the accumulator's type, its rest where that is x's own, the scale."""
+    """The mean and the scale of each row, in the accumulator's type.
+
+    Where that is x's own type, also the shift that corrects the mean: its rest times minus scale.
+    """
     wide = x.type.element.accumulator
     total = reduce(builder, x, axes, wide, 0, ScalarBuilder.add, step="sum")
 
@@ -173,14 +176,21 @@ def _statistics(builder: LinalgBuilder, x: Value, axes: Sequence[int], eps: floa
         return body.add(total, body.mul(centred, centred))
 
     mean = emit_elementwise(builder, [total], total.type, divided, step="mean")
-    means = [mean]
-    if wide == x.type.element:
-        # Next to the squares, with which it shares a loop.
-        left = _over_rows(builder, x, mean, axes, rest, "rest.sum")
+    if wide != x.type.element:
+        squares = _over_rows(builder, x, mean, axes, square, "squares")
+        return [mean, _scale(builder, x, squares, [], axes, eps)]
+    # Next to the squares, with which it shares a loop.
+    left = _over_rows(builder, x, mean, axes, rest, "rest.sum")
     squares = _over_rows(builder, x, mean, axes, square, "squares")
-    if wide == x.type.element:
-        means.append(emit_elementwise(builder, [left], left.type, divided, step="rest"))
-    return [*means, _scale(builder, x, squares, means[1:], axes, eps)]
+    correction = emit_elementwise(builder, [left], left.type, divided, step="rest")
+    scale = _scale(builder, x, squares, [correction], axes, eps)
+    shift = emit_elementwise(builder, [correction, scale], scale.type, _negated, step="shift")
+    return [mean, scale, shift]
+
+
+def _negated(body: ScalarBuilder, rest: Scalar, scale: Scalar, _old: Scalar) -> Scalar:
+    """Minus the product."""
+    return body.mul(body.sub(body.constant(0, rest.element), rest), scale)
 
 
 def _over_rows(

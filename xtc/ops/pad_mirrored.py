@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pad_mirrored: a tensor with a border made of its own elements."""
+"""pad_mirrored: a tensor with a border of mirrored elements."""
 
 from __future__ import annotations
 

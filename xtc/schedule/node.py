@@ -193,11 +193,13 @@ class NodeSchedule(NodeState):
 
         for k1 in 0..2               body(0)
           body(k1)             ->    body(1)                       unroll({"k1": 2})
+
+        A factor of 0 takes back what was asked for: the loop is not unrolled.
         """
 
         def change() -> None:
             for name, factor in integers(factors, "unroll", "factors by loop").items():
-                if factor < 1:
+                if factor < 0:
                     raise UserError(f"'{name}' of {self.node} cannot be unrolled by {factor}")
                 self._replace(name, partial(replace, unroll=factor))
 
@@ -248,7 +250,7 @@ class NodeSchedule(NodeState):
         for i: r[i] = g(c[i])  ->      c[i] = f(i)
                                        r[i] = g(c[i])              fuse_consumer_at("i")
 
-        The only reader, elementwise, without a schedule of its own. Loops outside are over axes of
+        The only reader, elementwise, without a schedule. Loops outside are over axes of
         the result.
         """
         return self._annotate([loop], "fuse_consumer_at", partial(replace, consumer=True))

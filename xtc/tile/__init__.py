@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xtc.core.errors import UserError
 from xtc.tile import layout, testing, utils
 from xtc.tile.classes import Class
 from xtc.tile.config import use_device
@@ -18,9 +17,13 @@ from xtc.tile.types import (
     bf16,
     bfloat16,
     boolean,
+    f8e4m3,
+    f8e5m2,
     f16,
     f32,
     f64,
+    float8_e4m3,
+    float8_e5m2,
     float16,
     float32,
     float64,
@@ -32,7 +35,9 @@ from xtc.tile.types import (
     int16,
     int32,
     int64,
-    is_absent,
+    small_type,
+    tf32,
+    tfloat32,
     u8,
     u16,
     u32,
@@ -61,9 +66,13 @@ __all__ = [
     "bfloat16",
     "boolean",
     "cdiv",
+    "f8e4m3",
+    "f8e5m2",
     "f16",
     "f32",
     "f64",
+    "float8_e4m3",
+    "float8_e5m2",
     "float16",
     "float32",
     "float64",
@@ -77,6 +86,8 @@ __all__ = [
     "int64",
     "layout",
     "testing",
+    "tf32",
+    "tfloat32",
     "u8",
     "u16",
     "u32",
@@ -92,6 +103,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if is_absent(name):
-        raise UserError(f"the type '{name}' is not supported in tile kernels")
+    found = small_type(name)
+    if found is not None:
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

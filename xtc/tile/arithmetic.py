@@ -26,7 +26,8 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_math import math
 from xtc.tile.methods import method
-from xtc.tile.types import DataType, boolean, float32, int32, int64
+from xtc.tile.small_floats import decoded, encoded, refuse_codes
+from xtc.tile.types import DataType, boolean, float32, int8, int32, int64, uint8
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
 Number = int | float | bool
@@ -94,6 +95,9 @@ def binary(name: str, a: Any, b: Any) -> Data:
     """`a <name> b`, elementwise. Raises UserError for types or shapes that do not fit."""
     left, right = together(a, b, name)
     dtype = left.dtype
+    refuse_codes(dtype, name)
+    if dtype.is_packed:
+        return cast(binary(name, _as_byte(left), _as_byte(right)), dtype)  # type: ignore[no-any-return]
     if name in _COMPARISONS:
         return _compared(name, left, right)
     if dtype.kind == "bool" and name in ("max", "min"):
@@ -103,9 +107,10 @@ def binary(name: str, a: Any, b: Any) -> Data:
     table = _FLOAT if dtype.is_float else _SIGNED if dtype.signed else _UNSIGNED
     if name == "floordiv" and dtype.is_float:
         return unary("floor", binary("truediv", left, right))
+    if name == "truediv" and not dtype.is_float:
+        name = "floordiv"  # as in C
     if name not in table:
-        hint = ["write //, or cast an operand"] if name == "truediv" else []
-        raise UserError(f"{name} does not take values of type {dtype}", hints=hint)
+        raise UserError(f"{name} does not take values of type {dtype}")
     return _like(left, table[name](left.value, right.value))
 
 
@@ -113,6 +118,9 @@ def binary(name: str, a: Any, b: Any) -> Data:
 def unary(name: str, a: Any) -> Data:
     """A function of each element. Raises UserError for a type that it does not take."""
     value = data(a)
+    refuse_codes(value.dtype, name)
+    if value.dtype.is_packed:
+        return cast(unary(name, _as_byte(value)), value.dtype)  # type: ignore[no-any-return]
     if name == "neg":
         return binary("sub", 0, value) if not value.dtype.is_float else _negated(value)
     if name == "abs":
@@ -129,6 +137,7 @@ def unary(name: str, a: Any) -> Data:
     return _like(value, _UNARY[name](value.value))
 
 
+@method("select")
 def select(condition: Any, a: Any, b: Any) -> Data:
     """`a` where the condition holds, else `b`."""
     left, right = together(a, b, "where")
@@ -146,9 +155,24 @@ def select(condition: Any, a: Any, b: Any) -> Data:
 def cast(a: Any, dtype: DataType) -> Any:
     """The value in another type, as C converts; a constant for a number."""
     if not isinstance(a, Data):
+        if dtype.is_coded or dtype.is_packed or dtype.name == "tfloat32":
+            plain = float32 if dtype.is_float else int32
+            return cast(Scalar(_constant(a, plain), plain), dtype)
         return Scalar(_constant(a, dtype), dtype)
     if a.dtype == dtype:
         return a
+    if a.dtype.is_coded:
+        return cast(decoded(a), dtype)
+    if dtype.is_coded:
+        return encoded(cast(a, float32), dtype)
+    if a.dtype.is_packed:
+        return cast(_as_byte(a), dtype)
+    if dtype.is_packed:
+        return _narrowed(cast(a, int8 if dtype.signed else uint8), dtype)
+    if dtype.name == "tfloat32":
+        return _rounded_to_tf32(cast(a, float32), dtype)
+    if a.dtype.name == "tfloat32":
+        return cast(_made(a.value, float32, a.shape), dtype)
     if dtype.kind == "bool":
         return binary("ne", a, 0)
     if a.dtype.is_float and dtype.is_float and a.dtype.bits == dtype.bits:
@@ -156,10 +180,37 @@ def cast(a: Any, dtype: DataType) -> Any:
     return _made(_converted(a, dtype), dtype, a.shape)
 
 
+def _as_byte(a: Data) -> Data:
+    """An integer of fewer than 8 bits in the byte that holds it."""
+    return _made(a.value, int8 if a.dtype.signed else uint8, a.shape)
+
+
+def _narrowed(a: Data, dtype: DataType) -> Data:
+    """The lowest bits of a byte, with their sign: what an integer of fewer bits holds."""
+    unused = a.dtype.bits - dtype.bits
+    kept = binary("rshift", binary("lshift", a, unused), unused)
+    return _made(kept.value, dtype, a.shape)
+
+
+_TF32_DROPPED = 13  # bits of a float32's mantissa
+
+
+def _rounded_to_tf32(a: Data, dtype: DataType) -> Data:
+    """The nearest number that tensor cores see whole, of two the one further from 0 (cvt.rna)."""
+    bits = arith.bitcast(_shaped(int32, a), a.value)
+    half = binary("add", _made(bits, int32, a.shape), 1 << (_TF32_DROPPED - 1))
+    kept = binary("and", half, -(1 << _TF32_DROPPED))
+    rounded = _made(arith.bitcast(_shaped(float32, a), kept.value), float32, a.shape)
+    is_number = binary("eq", binary("sub", a, a), 0.0)  # and not infinite
+    return _made(select(is_number, rounded, a).value, dtype, a.shape)
+
+
 def data(a: Any, like: DataType | None = None) -> Data:
     """A value for a number too: of type `like` where it fits, else int32 or float32."""
     if isinstance(a, Data):
         return a
+    if like is not None and (like.is_coded or like.is_packed) and isinstance(a, int | float):
+        return data(cast(a, like))
     if not isinstance(a, int | float | bool):
         raise UserError(f"{a!r} is no value of a kernel", hints=["numbers and tiles are"])
     own = boolean if isinstance(a, bool) else float32 if isinstance(a, float) else _integer(a)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -17,7 +19,7 @@ from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
 from xtc.ir.attributes import LOCAL_BYTES, WARPS
 from xtc.ir.builders.tile import number_of
-from xtc.ir.mlir import Module, Operation, all_operations
+from xtc.ir.mlir import MemRefType, Module, Operation, all_operations
 from xtc.ir.partition import symbol_of
 from xtc.ir.pipeline import PassRunner, Pipeline
 from xtc.runtime.device_array import DeviceArray
@@ -25,6 +27,7 @@ from xtc.tile.config import support_of
 from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.errors import KernelError
 from xtc.tile.host_numbers import Scalars
+from xtc.tile.interpreter.values import numpy_type
 from xtc.tile.script import Script
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
@@ -155,10 +158,23 @@ class Kernel:
     def scalars(self, values: Mapping[str, Any]) -> Scalars:
         """Numbers that the arguments determine."""
         block = self.function.regions[0].blocks[0]
-        words = zip(block.arguments, self._words(values), self._kinds(), strict=True)
-        return Scalars(
-            {a: kind.numpy.type(w) for a, w, kind in words if isinstance(kind, DataType)}
-        )
+        words = zip(block.arguments, self._words(values), self._kinds(), strict=False)
+        return Scalars({a: _number(kind, w) for a, w, kind in words if isinstance(kind, DataType)})
+
+    def _made(self, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
+        """What a launch allocates, filled with 0, for the arguments that the kernel added."""
+        scalars = self.scalars(values)
+        found = []
+        for op in all_operations(self.function):
+            if op.name == "tile.buffer":
+                sizes = [scalars.number(size) for size in list(op.operands)[1:]]
+                if any(size is None for size in sizes):
+                    raise UserError(
+                        f"a global_tensor of {self.name} depends on more than arguments"
+                    )
+                dtype = numpy_type(MemRefType(op.operands[0].type).element_type)
+                found.append(np.zeros(max(1, math.prod(sizes)), dtype))
+        return found
 
     def _kinds(self) -> list[Any]:
         return [p.kind for p in self._parameters if not p.is_constant]
@@ -176,9 +192,10 @@ class Kernel:
     def written(self) -> list[bool]:
         """Of each argument of the function, whether the kernel writes the memory behind it."""
         stored = {
-            _argument(op.operands[1])
+            number
             for op in all_operations(self.function)
-            if op.name == "tile.store_global"
+            if op.name in _WRITTEN
+            if (number := _argument(op.operands[_WRITTEN[op.name]])) is not None
         }
         return [number in stored for number in range(len(self._kinds()))]
 
@@ -197,11 +214,12 @@ class Kernel:
                 self._words(values), self._kinds(), self.written, strict=True
             ):
                 arguments.append(self._argument(device, word, kind, written, copies))
+            arguments += (device.array(array) for array in self._made(values))
             device.launch(function, arguments, grid=grid)
             for array, original in copies:
                 original[...] = array.numpy()
         finally:
-            for argument, word in zip(arguments, self._words(values), strict=False):
+            for argument, word in itertools.zip_longest(arguments, self._words(values)):
                 if isinstance(argument, DeviceArray) and argument is not word:
                     argument.free()
 
@@ -212,11 +230,12 @@ class Kernel:
             return _WORDS[kind.name](word)
         if not isinstance(word, np.ndarray):
             return word
-        array = device.array(word)
+        plain = word.view(np.uint8) if kind.element and kind.element.is_coded else word
+        array = device.array(plain)
         if written:
             if not word.flags.writeable:
                 raise UserError(f"{self.name} writes an array that is read-only")
-            copies.append((array, word))
+            copies.append((array, plain))
         return array
 
     def _function_on(self, device: Any) -> Any:
@@ -232,11 +251,11 @@ class Kernel:
         from xtc.tile.interpreter.run import interpret
 
         buffers = [
-            w if isinstance(k, PointerType) else k.numpy.type(w)
+            w if isinstance(k, PointerType) else _number(k, w)
             for w, k in zip(self._words(values), self._kinds(), strict=True)
         ]
         kernel = self._scheduled.body.operations[0].operation
-        return interpret(kernel, buffers, self.grid(values))
+        return interpret(kernel, [*buffers, *self._made(values)], self.grid(values))
 
     @cached_property
     def _scheduled(self) -> Module:
@@ -244,8 +263,25 @@ class Kernel:
         return self._lowered("scheduled")
 
 
-def _argument(value: Any) -> int:
-    """The number of the function's argument that a view of global memory looks at."""
+_WRITTEN = {
+    "tile.store_global": 1,
+    "tile.store_scatter": 1,
+    "tile.atomic": 0,
+    "tile.release": 0,
+}
+"""Operations that write memory, with the number of the operand that does."""
+
+
+def _number(kind: DataType, value: Any) -> Any:
+    """A number as the interpreter holds it: the bits of an integer, with a sign."""
+    found = np.asarray(value, kind.numpy)
+    return (found.view(f"i{found.itemsize}") if found.dtype.kind == "u" else found)[()]
+
+
+def _argument(value: Any) -> int | None:
+    """The number of the function's argument that a view looks at; None for shared memory."""
     while not hasattr(value, "arg_number"):
+        if value.owner.name == "memref.alloc":
+            return None
         value = value.owner.operands[0]
     return int(value.arg_number)

@@ -245,6 +245,10 @@ class Expressions:
             return made
         if function in (min, max) and any(isinstance(value, Data) for value in arguments):
             return _folded("min" if function is min else "max", arguments)
+        if getattr(function, "__module__", "") == "math" and any(
+            isinstance(value, Data) for value in arguments
+        ):
+            return arithmetic.unary(function.__name__, *arguments)
         if function is range:
             return Range.of(*arguments)
         return function(*arguments, **named)

@@ -7,23 +7,25 @@ operands that do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NoReturn
 
 from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders import tile
-from xtc.tile import arithmetic, memory, shapes
+from xtc.tile import arithmetic, cuda, memory, moves, shapes
+from xtc.tile.atomics import Atomic, scatter
+from xtc.tile.between_blocks import BetweenBlocks
 from xtc.tile.dot_operands import dot_result
+from xtc.tile.printing import Printing
+from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
-from xtc.tile.types import DataType, boolean, int32, uint8
+from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
 _LATER = (
-    *("atomic", "mbarrier", "tma", "wgmma", "fence", "cluster", "tcgen05", "clc"),
-    *("global_tensor", "lock_semaphore", "release_semaphore", "printf", "print_tensor", "scan"),
-    *("thread_group", "single_thread", "single_warp", "warp_group", "randint", "rand", "flatten"),
-    *("fast_divmod", "cuda"),
+    *("mbarrier", "tma", "wgmma", "fence", "cluster", "tcgen05", "clc"),
+    *("thread_group", "single_thread", "single_warp", "warp_group"),
 )
 """What Tilus has beside these and is not here."""
 
@@ -39,9 +41,15 @@ class Dim3:
             raise UserError(f"there is no dimension {name!r}", hints=["x, y and z"])
         return Scalar(self._make("xyz".index(name)), int32)
 
+    def __iter__(self) -> Iterator[Scalar]:
+        return iter((self.x, self.y, self.z))
 
-class Instructions:
+
+class Instructions(BetweenBlocks, Printing, RandomNumbers):
     """What a thread block does; see the module."""
+
+    atomic = Atomic()
+    cuda = cuda
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _LATER:
@@ -158,11 +166,7 @@ class Instructions:
         """A tile of global memory; elements outside of the tensor are 0."""
         source = _global(src, "load_global")
         sizes = memory.sizes_of(shape, "load_global")
-        values = memory.offset_values(offsets, len(source.shape), "load_global")
-        along = _dims(dims, len(sizes), len(source.shape), "load_global")
-        element = _memory_type(source.dtype)
-        made = tile.load_global(source.value, values, along, tile.tile_type(sizes, element))
-        tile_read: RegisterTensor = _out(_from_memory(made, source.dtype, sizes), out)
+        tile_read: RegisterTensor = _out(moves.load_global(source, offsets, sizes, dims), out)
         return tile_read
 
     def store_global(
@@ -175,30 +179,48 @@ class Instructions:
         dims: Sequence[int] | None = None,
     ) -> None:
         """Write a tile to global memory; elements outside of the tensor are dropped."""
-        target = _global(dst, "store_global")
-        value = _to_memory(_same(shapes.tensor_of(src, "store_global"), target, "store_global"))
-        values = memory.offset_values(offsets, len(target.shape), "store_global")
-        along = _dims(dims, len(value.shape), len(target.shape), "store_global")
-        tile.store_global(value.value, target.value, values, along)
+        moves.store_global(_global(dst, "store_global"), src, offsets, dims)
 
     def load_shared(
         self, src: SharedTensor, /, *, out: RegisterTensor | None = None
     ) -> RegisterTensor:
         """A whole shared tensor, or the part that indices name, as a tile in registers."""
-        source = _shared(src, "load_shared")
-        made = tile.load_shared(
-            source.value, tile.tile_type(source.shape, _memory_type(source.dtype))
-        )
-        tile_read: RegisterTensor = _out(_from_memory(made, source.dtype, source.shape), out)
+        tile_read: RegisterTensor = _out(moves.load_shared(_shared(src, "load_shared")), out)
         return tile_read
 
-    def store_shared(self, dst: SharedTensor, src: RegisterTensor) -> None:
-        """Write a tile to a shared tensor, or to the part that indices name."""
+    def store_shared(
+        self,
+        dst: SharedTensor,
+        src: RegisterTensor,
+        *,
+        offsets: Sequence[Any] | None = None,
+        dims: Sequence[int] | None = None,
+    ) -> None:
+        """Write a tile to a shared tensor, or to the part at `offsets` along `dims`."""
         target = _shared(dst, "store_shared")
-        value = _to_memory(_same(shapes.tensor_of(src, "store_shared"), target, "store_shared"))
-        if value.shape != target.shape:
-            raise UserError(f"store_shared writes {src!r} to {target!r}")
-        tile.store_shared(value.value, target.value)
+        if offsets is not None:
+            shape = shapes.tensor_of(src, "store_shared").shape
+            along = moves.dimensions(dims, len(shape), len(target.shape), "store_shared")
+            target = memory.shared_slice(target, offsets, along, shape)
+        moves.store_shared(target, src)
+
+    def store_global_scatter(
+        self, dst: GlobalTensor, *, dim: int, indices: RegisterTensor, values: RegisterTensor
+    ) -> None:
+        """Write each value where its index along `dim` says; the last of several is left open."""
+        where, what, along = scatter(
+            _global(dst, "store_global_scatter"), dim, indices, values, "store_global_scatter"
+        )
+        tile.store_scatter(what.value, dst.value, where.value, along)
+
+    def store_shared_scatter(
+        self, dst: SharedTensor, *, dim: int, indices: RegisterTensor, values: RegisterTensor
+    ) -> None:
+        """Write each value where its index along `dim` says; the last of several is left open."""
+        where, what, along = scatter(
+            _shared(dst, "store_shared_scatter"), dim, indices, values, "store_shared_scatter"
+        )
+        tile.store_scatter(what.value, dst.value, where.value, along)
 
     def copy_async(
         self,
@@ -214,12 +236,13 @@ class Instructions:
         It may be read after `copy_async_wait_group` or `copy_async_wait_all`, and then `sync`.
         """
         source, target = _global(src, "copy_async"), _shared(dst, "copy_async")
-        if evict is not None:
-            raise UserError(f"copy_async: evict={evict!r} is not supported")
+        if evict not in (None, "evict_normal", "evict_first"):
+            raise UserError(
+                f"copy_async: evict={evict!r}", hints=["'evict_normal' or 'evict_first', a hint"]
+            )
         if source.dtype != target.dtype:
             raise UserError(f"copy_async from {source!r} to {target!r}: types differ")
-        values = memory.offset_values(offsets, len(source.shape), "copy_async")
-        along = _dims(dims, len(target.shape), len(source.shape), "copy_async")
+        values, along = moves.place(source, offsets, dims, len(target.shape), "copy_async")
         tile.copy_async(source.value, target.value, values, along, bool(check_bounds))
 
     def copy_async_commit_group(self) -> None:
@@ -256,6 +279,17 @@ class Instructions:
         """The tile in another element type."""
         return arithmetic.cast(x, dtype)
 
+    def view(
+        self, x: Any, *, layout: RegisterLayout | None = None, dtype: DataType | None = None
+    ) -> RegisterTensor:
+        """The bits that each thread holds, as another type or in another layout."""
+        return moves.viewed(shapes.tensor_of(x, "view"), layout, dtype)
+
+    def fast_divmod(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """`a // b` and `a % b` of numbers that are not negative."""
+        quotient = a // b
+        return quotient, a - quotient * b
+
     def assign(self, dst: RegisterTensor, src: RegisterTensor) -> None:
         """Make `dst` hold what `src` does."""
         _out(src, dst)
@@ -271,6 +305,30 @@ class Instructions:
     def transpose(self, x: Any) -> RegisterTensor:
         """The tile with its two dimensions exchanged."""
         return shapes.transposed(x)
+
+    def reshape(self, x: Any, shape: Sequence[int], *, out: Any = None) -> Any:
+        """The elements in order, in another shape."""
+        sizes = memory.sizes_of(shape, "reshape")
+        return _out(arithmetic.reshaped(shapes.tensor_of(x, "reshape"), sizes), out)
+
+    def flatten(self, x: Any, start_dim: int = 0, end_dim: int = -1, *, out: Any = None) -> Any:
+        """The tile with dimensions from `start_dim` to `end_dim` made into one."""
+        return _out(shapes.flattened(x, start_dim, end_dim), out)
+
+    def scan(
+        self, x: Any, *, dim: int, op: str, exclusive: bool = False, out: Any = None
+    ) -> RegisterTensor:
+        """Each element combined with all before it along `dim`; or, if exclusive, these alone."""
+        found: RegisterTensor = _out(shapes.scanned(x, dim, op, exclusive), out)
+        return found
+
+    def cumsum(self, x: Any, *, dim: int, exclusive: bool = False, out: Any = None) -> Any:
+        """The sum of each element and all before it along `dim`."""
+        return self.scan(x, dim=dim, op="add", exclusive=exclusive, out=out)
+
+    def cumprod(self, x: Any, *, dim: int, exclusive: bool = False, out: Any = None) -> Any:
+        """The product of each element and all before it along `dim`."""
+        return self.scan(x, dim=dim, op="mul", exclusive=exclusive, out=out)
 
     def repeat(self, x: Any, repeats: Sequence[int], *, out: Any = None) -> Any:
         """The tile several times along each dimension."""
@@ -358,44 +416,3 @@ def _shared(value: Any, name: str) -> SharedTensor:
         raise UserError(f"{name} takes a shared tensor, not {value!r}")
     memory.require_live(value, name)
     return value
-
-
-def _same(value: RegisterTensor, target: Any, name: str) -> RegisterTensor:
-    if value.dtype != target.dtype:
-        raise UserError(
-            f"{name} writes {value!r} to {target!r}",
-            hints=[f"cast it: self.cast(x, dtype={target.dtype})"],
-        )
-    return value
-
-
-def _dims(dims: Any, rank: int, of: int, name: str) -> list[int]:
-    """The dimension of the memory along which each dimension of a tile runs."""
-    if dims is None:
-        if rank != of:
-            raise UserError(
-                f"{name}: a tile of {rank} dimensions of a tensor of {of}",
-                hints=["say along which dimensions it runs: dims=[...]"],
-            )
-        return list(range(of))
-    found = shapes.dimensions(dims, of)
-    if len(found) != rank:
-        raise UserError(f"{name}: dims={list(dims)} for a tile of {rank} dimensions")
-    return found
-
-
-def _memory_type(dtype: DataType) -> Any:
-    return arithmetic.mlir_type("i8" if dtype == boolean else dtype.mlir)
-
-
-def _from_memory(value: Any, dtype: DataType, shape: Sequence[int]) -> RegisterTensor:
-    """A tile as it is computed with: a bool is a byte in memory."""
-    if dtype != boolean:
-        return RegisterTensor(value, dtype, tuple(shape))
-    made = arithmetic.binary("ne", RegisterTensor(value, uint8, tuple(shape)), 0)
-    return RegisterTensor(made.value, boolean, tuple(shape))
-
-
-def _to_memory(value: RegisterTensor) -> RegisterTensor:
-    found: RegisterTensor = arithmetic.cast(value, uint8) if value.dtype == boolean else value
-    return found

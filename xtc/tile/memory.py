@@ -52,8 +52,29 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
 
 def pointer_type(dtype: DataType | None) -> MemRefType:
     """How a kernel takes a pointer: a buffer of one element of the type."""
-    element = Type.parse(dtype.mlir if dtype and dtype.kind != "bool" else "i8")
+    element = stored_type(dtype) if dtype else Type.parse("i8")
     return MemRefType.get([], element, None, _space(GLOBAL))
+
+
+def stored_type(dtype: DataType) -> Type:
+    """How memory holds a type: a bool, and what shares bytes, as bytes."""
+    return Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
+
+
+def stored_size(size: Any, dtype: DataType) -> Any:
+    """How many elements of `stored_type` this many neighbours have."""
+    return size * dtype.bits // 8 if dtype.is_packed else size
+
+
+def stored_shape(shape: Sequence[Any], dtype: DataType, name: str) -> list[Any]:
+    """A shape in elements of `stored_type`. Raises UserError where a row ends within a byte."""
+    last = shape[-1]
+    if dtype.is_packed and isinstance(last, int) and last * dtype.bits % 8:
+        raise UserError(
+            f"{name}: a row of {last} elements of {dtype} is not a whole number of bytes",
+            notes=[f"it has {last * dtype.bits} bits"],
+        )
+    return [*shape[:-1], stored_size(last, dtype)]
 
 
 def index(value: Any) -> Value:
@@ -92,15 +113,27 @@ def global_view(
     for number in (*shape, *given, pointer.offset):
         if not isinstance(number, int | Scalar) or isinstance(number, bool):
             raise UserError(f"global_view: {number!r} is no size or stride")
+    if dtype.is_packed and given[-1] != 1:
+        raise UserError(f"global_view: elements of {dtype} share bytes: the last stride is 1")
+    made = _strided(
+        pointer,
+        stored_type(dtype),
+        stored_shape(shape, dtype, "global_view"),
+        [*(stored_size(stride, dtype) for stride in given[:-1]), given[-1]],
+    )
+    return GlobalTensor(made, dtype, shape, pointer, given)
+
+
+def _strided(pointer: Pointer, element: Type, shape: Sequence[Any], given: Sequence[Any]) -> Value:
+    """A view of what a pointer points to, as elements of this type."""
     base = pointer.base
-    element = Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
     if MemRefType(base.type).element_type != element:
         base = tile.retyped(base, MemRefType.get([], element, None, _space(GLOBAL)))
     static = [_known(size, _UNKNOWN) for size in shape]
     layout = StridedLayoutAttr.get(
         _known(pointer.offset, _UNKNOWN_STRIDE), [_known(s, _UNKNOWN_STRIDE) for s in given]
     )
-    made = memref.ReinterpretCastOp(
+    return memref.ReinterpretCastOp(
         MemRefType.get(static, element, layout, _space(GLOBAL)),
         base,
         [index(pointer.offset)] if not isinstance(pointer.offset, int) else [],
@@ -110,14 +143,13 @@ def global_view(
         static,
         [_known(stride, _UNKNOWN_STRIDE) for stride in given],
     ).result
-    return GlobalTensor(made, dtype, shape)
 
 
 def shared_tensor(dtype: DataType, shape: Sequence[int]) -> SharedTensor:
     """A new tensor in shared memory."""
     sizes = sizes_of(shape, "shared_tensor")
-    element = Type.parse("i8" if dtype.kind == "bool" else dtype.mlir)
-    type = MemRefType.get(list(sizes), element, None, _space(SHARED))
+    stored = stored_shape(sizes, dtype, "shared_tensor")
+    type = MemRefType.get(stored, stored_type(dtype), None, _space(SHARED))
     return SharedTensor(memref.alloc(type, [], []), dtype, sizes)
 
 
@@ -143,37 +175,54 @@ def require_live(tensor: SharedTensor, name: str) -> None:
 def shared_part(tensor: SharedTensor, place: Any) -> SharedTensor:
     """The part of a tensor that an index in its first dimensions names."""
     indices = place if isinstance(place, tuple) else (place,)
-    if len(indices) >= len(tensor.shape):
-        raise UserError(
-            f"{tensor!r} is indexed in {len(indices)} of its dimensions",
-            hints=["an index leaves the last dimension, at least"],
-        )
+    if len(indices) > len(tensor.shape):
+        raise UserError(f"{tensor!r} is indexed in {len(indices)} dimensions")
     for at, number in enumerate(indices):
         if isinstance(number, int) and not 0 <= number < tensor.shape[at]:
             raise UserError(f"index {number} is outside of dimension {at} of {tensor!r}")
+    kept = list(range(min(len(indices), len(tensor.shape) - 1), len(tensor.shape)))
+    sizes = [tensor.shape[dim] for dim in kept]
+    if len(indices) == len(tensor.shape):
+        sizes = [1]
+    offsets = [*indices, *[0] * (len(tensor.shape) - len(indices))]
+    return shared_slice(tensor, offsets, kept, sizes)
+
+
+@method("shared_slice")
+def shared_slice(
+    tensor: SharedTensor, offsets: Sequence[Any], dims: Sequence[int], shape: Sequence[int]
+) -> SharedTensor:
+    """A part that begins at `offsets` and has the extent `shape[i]` along dimension `dims[i]`."""
+    rank, kept = len(tensor.shape), list(shape)
+    if len(offsets) != rank or sorted(dims) != list(dims) or len(dims) != len(kept):
+        raise UserError(f"{tensor!r} has no part at {offsets!r} along {list(dims)}")
+    for number in offsets:
         if not isinstance(number, int | Scalar) or isinstance(number, bool):
             raise UserError(f"{number!r} is no index of a shared tensor")
-    kept = tensor.shape[len(indices) :]
+    bounds = [1] * rank
+    for dim, size in zip(dims, kept, strict=True):
+        bounds[dim] = size
+    for at, (number, size) in enumerate(zip(offsets, bounds, strict=True)):
+        if isinstance(number, int) and not 0 <= number <= tensor.shape[at] - size:
+            raise UserError(f"elements {number} to {number + size} are outside of {tensor!r}")
+    given = [*offsets[:-1], stored_size(offsets[-1], tensor.dtype)]
+    sizes = [*bounds[:-1], stored_size(bounds[-1], tensor.dtype)]
+    stored = [sizes[dim] for dim in dims]
     whole = MemRefType(tensor.value.type)
     strides, offset = whole.get_strides_and_offset()
-    fixed = [number if isinstance(number, int) else _UNKNOWN_STRIDE for number in indices]
+    fixed = [number if isinstance(number, int) else _UNKNOWN_STRIDE for number in given]
     known = offset != _UNKNOWN_STRIDE and _UNKNOWN_STRIDE not in fixed
-    begin = (
-        offset + sum(a * b for a, b in zip(fixed, strides, strict=False))
-        if known
-        else _UNKNOWN_STRIDE
-    )
-    layout = StridedLayoutAttr.get(begin, strides[len(indices) :])
-    rest = len(kept)
+    begin = offset + sum(a * b for a, b in zip(fixed, strides, strict=True)) if known else None
+    layout = StridedLayoutAttr.get(_known(begin, _UNKNOWN_STRIDE), [strides[dim] for dim in dims])
     made = memref.SubViewOp(
-        MemRefType.get(list(kept), whole.element_type, layout, _space(SHARED)),
+        MemRefType.get(stored, whole.element_type, layout, _space(SHARED)),
         tensor.value,
-        [index(number) for number in indices if not isinstance(number, int)],
+        [index(number) for number in given if not isinstance(number, int)],
         [],
         [],
-        [*fixed, *[0] * rest],
-        [*[1] * len(indices), *kept],
-        [1] * len(tensor.shape),
+        fixed,
+        sizes,
+        [1] * rank,
     ).result
     return SharedTensor(made, tensor.dtype, kept, tensor.root)
 
@@ -184,6 +233,8 @@ def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
     if sorted(dims) != list(range(len(tensor.shape))):
         raise UserError(f"permute takes the dimensions of {tensor!r} in an order, not {dims!r}")
     whole = MemRefType(tensor.value.type)
+    if tensor.dtype.is_packed:
+        raise UserError(f"{tensor!r} is stored in whole bytes and cannot be permuted")
     strides, offset = whole.get_strides_and_offset()
     shape = [tensor.shape[dim] for dim in dims]
     layout = StridedLayoutAttr.get(offset, [strides[dim] for dim in dims])
@@ -202,18 +253,19 @@ def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
         )
     whole = MemRefType(tensor.value.type)
     strides, offset = whole.get_strides_and_offset()
-    if strides != _dense(tensor.shape) or offset == _UNKNOWN_STRIDE:
+    stored = stored_shape(sizes, tensor.dtype, "reshape_shared")
+    if strides != _dense(list(whole.shape)) or offset == _UNKNOWN_STRIDE:
         raise UserError("reshape_shared takes a whole tensor, not a part or a permuted one")
-    layout = StridedLayoutAttr.get(offset, _dense(sizes))
+    layout = StridedLayoutAttr.get(offset, _dense(stored))
     made = memref.ReinterpretCastOp(
-        MemRefType.get(list(sizes), whole.element_type, layout, _space(SHARED)),
+        MemRefType.get(stored, whole.element_type, layout, _space(SHARED)),
         tensor.value,
         [],
         [],
         [],
         [offset],
-        list(sizes),
-        _dense(sizes),
+        stored,
+        _dense(stored),
     ).result
     return SharedTensor(made, tensor.dtype, sizes, tensor.root)
 

@@ -17,7 +17,7 @@ from xtc.tile.methods import method
 from xtc.tile.model import modelled_seconds
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
-from xtc.tile.types import DataType, PointerType
+from xtc.tile.types import TYPES, DataType, PointerType
 
 Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
@@ -203,7 +203,8 @@ def _array(name: str, kind: PointerType, value: Any) -> Any:
                 f"'{name}' is not contiguous, and a pointer has no strides",
                 hints=["pass numpy.ascontiguousarray(x)"],
             )
-        found: Any = element_type(value.dtype).numpy
+        is_small = any(dtype.is_coded and dtype.numpy == value.dtype for dtype in TYPES)
+        found: Any = value.dtype if is_small else element_type(value.dtype).numpy
     else:
         found = np.dtype(dtype) if isinstance(dtype, np.dtype) else None
     if kind.element is not None and found is not None and found != kind.element.numpy:

@@ -16,13 +16,14 @@ class Range:
     """As Python's range, of constants or run-time integers.
 
     Attributes:
-        unroll: "all" to write out every iteration, or None.
+        unroll: "all" to write out every iteration, the iterations of the body of the loop that is
+            compiled, or None.
     """
 
     start: Any
     stop: Any
     step: Any
-    unroll: str | None = None
+    unroll: str | int | None = None
 
     @staticmethod
     def of(start: Any, end: Any = None, step: Any = None, unroll: Any = None) -> Range:
@@ -34,8 +35,11 @@ class Range:
                 raise UserError(f"range takes integers, not {number!r}")
         if isinstance(stride, int) and stride == 0:
             raise UserError("range takes a step other than 0")
-        if unroll not in (None, "all"):
-            raise UserError(f"range(unroll={unroll!r}) is not supported", hints=["unroll='all'"])
+        is_count = isinstance(unroll, int) and not isinstance(unroll, bool) and unroll >= 1
+        if unroll not in (None, "all") and not is_count:
+            raise UserError(
+                f"range(unroll={unroll!r})", hints=["unroll='all', or a number of 1 or more"]
+            )
         if unroll == "all" and not all(isinstance(n, int) for n in (*bounds, stride)):
             raise UserError("range(unroll='all') takes numbers that are known when compiling")
         return Range(bounds[0], bounds[1], stride, unroll)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.builders import tile
 from xtc.tile.arithmetic import binary, broadcast_shape, cast, reshaped, spread
 from xtc.tile.methods import method
+from xtc.tile.small_floats import refuse_codes
 from xtc.tile.types import boolean, int32
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
@@ -68,6 +70,33 @@ def repeated(x: RegisterTensor, repeats: Sequence[int], *, interleaved: bool) ->
     return reshaped(whole, tuple(a * b for a, b in zip(x.shape, repeats, strict=True)))
 
 
+def flattened(x: RegisterTensor, start_dim: int, end_dim: int) -> Data:
+    """The tile with dimensions from `start_dim` to `end_dim` made into one."""
+    rank = len(tensor_of(x, "flatten").shape)
+    (first,), (last,) = dimensions(start_dim, rank), dimensions(end_dim, rank)
+    if last < first:
+        raise UserError(f"flatten: dimensions {first} to {last} of {x!r}")
+    whole = prod(x.shape[first : last + 1])
+    return reshaped(x, (*x.shape[:first], whole, *x.shape[last + 1 :]))
+
+
+_SCANS = ("add", "mul", "max", "min", "and", "or", "xor")
+
+
+def scanned(x: RegisterTensor, dim: int, op: str, exclusive: bool) -> RegisterTensor:
+    """Each element combined with those before it along a dimension."""
+    tensor_of(x, "scan")
+    if op not in _SCANS:
+        raise UserError(f"scan: op={op!r}", notes=[f"it is {', '.join(_SCANS)}"])
+    if x.dtype.is_coded or x.dtype.is_packed or x.dtype.kind == "bool":
+        raise UserError(f"scan does not take {x!r}", hints=["cast it to int32 or float32 first"])
+    if x.dtype.is_float and op in ("and", "or", "xor"):
+        raise UserError(f"scan: {op} takes integers, not {x!r}")
+    (number,) = dimensions(dim, len(x.shape))
+    kind = f"u{op}" if op in ("max", "min") and not x.dtype.signed else op
+    return RegisterTensor(tile.scan(x.value, number, kind, exclusive), x.dtype, x.shape)
+
+
 @method("item")
 def item(x: RegisterTensor) -> Scalar:
     """The only element of a tile."""
@@ -82,7 +111,9 @@ def reduced(x: RegisterTensor, dim: int | Sequence[int] | None, keepdim: bool, k
 
     Without `keepdim` the dimensions are gone, and a tile of all of them becomes a scalar.
     """
-    tensor_of(x, kind)
+    refuse_codes(tensor_of(x, kind).dtype, kind)
+    if x.dtype.is_packed:
+        return cast(reduced(cast(x, int32), dim, keepdim, kind), x.dtype)  # type: ignore[no-any-return]
     if kind in ("any", "all"):
         bits = cast(binary("ne", x, 0) if x.dtype != boolean else x, int32)
         found = reduced(bits, dim, keepdim, "max" if kind == "any" else "min")

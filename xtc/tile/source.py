@@ -6,19 +6,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType as PythonFunction
 from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import WARPS
 from xtc.ir.mlir import (
     Context,
+    FunctionType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     Location,
     Module,
     Type,
+    TypeAttr,
     all_operations,
     func,
 )
@@ -77,9 +79,9 @@ def parameters(cls: type[Script]) -> tuple[Parameter, ...]:
     return tuple(found[1:])
 
 
-def _call_of(cls: type[Script]) -> FunctionType:
+def _call_of(cls: type[Script]) -> PythonFunction:
     function = vars(cls).get("__call__") or getattr(cls, "__call__")  # noqa: B004, B009
-    if not isinstance(function, FunctionType):
+    if not isinstance(function, PythonFunction):
         raise UserError(f"kernel {cls.__name__} has no __call__")
     return function
 
@@ -107,7 +109,7 @@ def transcribed(
     constants: Mapping[str, Any],
     max_warps: int,
 ) -> Module:
-    """The module of a kernel, in a context of its own. Raises UserError, as KernelError mostly."""
+    """The module of a kernel, in a separate context. Raises UserError, as KernelError mostly."""
     context = Context()
     load_tile_dialect(context)
     given = parameters(cls)
@@ -124,6 +126,8 @@ def transcribed(
             call = _call_of(cls)
             Transcriber().call_function(call, (made, *arguments), {})
             func.ReturnOp([])
+        kinds = [argument.type for argument in block.arguments]
+        function.attributes["function_type"] = TypeAttr.get(FunctionType.get(kinds, []))
         _finish(cls, made, function, max_warps)
         module.operation.verify()
     return module

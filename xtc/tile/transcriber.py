@@ -16,13 +16,14 @@ from xtc.core.errors import UserError
 from xtc.core.location import shortened
 from xtc.ir.mlir import Value
 from xtc.tile import arithmetic, branches
+from xtc.tile.elements import with_part
 from xtc.tile.errors import Source
 from xtc.tile.evaluation import Expressions, Frame, constant_items
 from xtc.tile.exits import LEFT, RETURNED, SKIPPED, exits, flag_names, without_exits
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Unset
 from xtc.tile.types import DataType, int32
-from xtc.tile.values import BINARY, Data, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.values import BINARY, Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
 
 _DEEPEST = 64
 _MOST_ITERATIONS = 4096
@@ -99,9 +100,13 @@ class Transcriber(Expressions):
         self.frame.names[name] = value
 
     def _bind_item(self, holder: Any, key: Any, value: Any) -> None:
-        if isinstance(holder, SharedTensor | RegisterTensor):
+        if isinstance(holder, RegisterTensor):
+            holder.value = with_part(holder, key, value).value
+            return
+        if isinstance(holder, SharedTensor | GlobalTensor):
             raise UserError(
-                f"an element of {holder!r} cannot be assigned", hints=["use store_shared, or where"]
+                f"an element of {holder!r} cannot be assigned",
+                hints=["use store_shared or store_global"],
             )
         holder[key] = value
 

@@ -12,6 +12,9 @@ import numpy as np
 from xtc.core.errors import UserError
 from xtc.tile.methods import call
 
+MEMORY_BITS = 8
+"""Bits of the smallest piece of memory that has an address."""
+
 Kind = Literal["float", "int", "bool"]
 
 
@@ -21,6 +24,12 @@ class DataType:
 
     `mlir` is MLIR's type; `signed` says how an integer's bits are read. A type may be called: on a
     number it gives a constant of the type, on a run-time value a cast.
+
+    Attributes:
+        bits: of an element in memory, where elements of fewer than 8 bits are packed, the first in
+            the lowest bits. A thread holds such an integer in 8 bits, and any float of at most
+            8 bits as its code.
+        exponent_bits: of a float of at most 8 bits; 0 for other types.
     """
 
     name: str
@@ -28,6 +37,7 @@ class DataType:
     bits: int
     kind: Kind
     signed: bool = True
+    exponent_bits: int = 0
 
     def __invert__(self) -> PointerType:
         return PointerType(self)
@@ -44,30 +54,83 @@ class DataType:
         return self.kind == "float"
 
     @property
+    def is_coded(self) -> bool:
+        """Whether it is a float of at most 8 bits, which a thread holds as its code."""
+        return self.exponent_bits > 0
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether several elements share a byte of memory."""
+        return self.bits < MEMORY_BITS and self.kind != "bool"
+
+    @property
+    def mantissa_bits(self) -> int:
+        """Of a float of at most 8 bits."""
+        return self.bits - 1 - self.exponent_bits
+
+    @property
+    def bias(self) -> int:
+        """Of the exponent of a float of at most 8 bits."""
+        return int((1 << (self.exponent_bits - 1)) - 1)
+
+    @property
+    def nbits(self) -> int:
+        """Bits of an element in memory."""
+        return MEMORY_BITS if self.kind == "bool" else self.bits
+
+    @property
     def nbytes(self) -> int:
         """Bytes of an element in memory; a bool has one."""
         return max(1, self.bits // 8)
 
+    def is_any_float16(self) -> bool:
+        """Whether it is float16 or bfloat16."""
+        return self.is_float and self.bits == 16
+
+    def is_integer(self) -> bool:
+        """Whether it is an integer type."""
+        return self.kind == "int"
+
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy type of the same layout."""
-        if self.name == "bfloat16":
-            return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
-        return np.dtype("bool" if self.kind == "bool" else self.name)
+        """The NumPy type of the same layout; that of a byte where elements share one."""
+        if self.is_packed:
+            return np.dtype(np.uint8)
+        if self.name in _EXTENSIONS:
+            return np.dtype(_EXTENSIONS[self.name])  # type: ignore[no-any-return]
+        return np.dtype("bool" if self.kind == "bool" else _STORED.get(self.name, self.name))
 
     @property
     def least(self) -> float | int:
         """The smallest value."""
+        if self.is_coded:
+            return -self.greatest
         if self.is_float:
             return float("-inf")
         return -(1 << (self.bits - 1)) if self.signed else 0
 
     @property
     def greatest(self) -> float | int:
-        """The largest value."""
+        """The largest value; of a float of at most 8 bits the largest finite one."""
+        if self.is_coded:
+            code = (1 << (self.bits - 1)) - 1 - _NO_NUMBERS.get(self.name, 0)
+            exponent, mantissa = divmod(code, 1 << self.mantissa_bits)
+            return (1 + mantissa / (1 << self.mantissa_bits)) * 2.0 ** (exponent - self.bias)
         if self.is_float:
             return float("inf")
         return (1 << (self.bits - self.signed)) - 1
+
+    @property
+    def min_value(self) -> float | int:
+        """The smallest finite value."""
+        return -self.max_value if self.is_float else self.least
+
+    @property
+    def max_value(self) -> float | int:
+        """The largest finite value."""
+        if self.is_float and not self.is_coded:
+            return float(ml_dtypes.finfo(self.numpy).max)
+        return self.greatest
 
 
 @dataclass(frozen=True)
@@ -81,6 +144,25 @@ class PointerType:
 
     def __repr__(self) -> str:
         return "void_p" if self.element is None else f"~{self.element}"
+
+
+_EXTENSIONS = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+}
+_STORED = {"tfloat32": "float32"}
+_NO_NUMBERS = {"float8_e4m3": 1, "float8_e5m2": 4}
+"""Of a type's codes the last ones, which are infinite or no numbers."""
+
+
+def _integer(bits: int, signed: bool) -> DataType:
+    return DataType(f"{'int' if signed else 'uint'}{bits}b", "i8", bits, "int", signed)
+
+
+def _small_float(bits: int, exponent_bits: int) -> DataType:
+    name = f"float{bits}_e{exponent_bits}m{bits - 1 - exponent_bits}"
+    return DataType(name, "i8", bits, "float", exponent_bits=exponent_bits)
 
 
 float16 = DataType("float16", "f16", 16, "float")
@@ -101,17 +183,36 @@ i8, i16, i32, i64 = int8, int16, int32, int64
 u8, u16, u32, u64 = uint8, uint16, uint32, uint64
 void_p = PointerType(None)
 
+tfloat32 = tf32 = DataType("tfloat32", "f32", 32, "float")
+float8_e4m3 = f8e4m3 = _small_float(8, 4)
+float8_e5m2 = f8e5m2 = _small_float(8, 5)
+
+_SMALL = {
+    dtype.name: dtype
+    for dtype in (
+        *(_integer(bits, signed) for bits in range(1, 8) for signed in (True, False)),
+        *(_small_float(7, exponent) for exponent in (5, 4, 3, 2)),
+        *(_small_float(6, exponent) for exponent in (4, 3, 2)),
+        *(_small_float(5, exponent) for exponent in (3, 2)),
+        *(_small_float(4, 2), _small_float(3, 1)),
+    )
+}
+_SHORT = {
+    **{f"i{bits}": f"int{bits}b" for bits in range(1, 8)},
+    **{f"u{bits}": f"uint{bits}b" for bits in range(1, 8)},
+    **{f"int{bits}": f"int{bits}b" for bits in range(1, 8)},
+    **{f"uint{bits}": f"uint{bits}b" for bits in range(1, 8)},
+    **{f"f{name[5]}{name[7:]}": name for name in _SMALL if name.startswith("float")},
+}
+
+
+def small_type(name: str) -> DataType | None:
+    """The type of fewer than 8 bits that has this name, as `int4b`, `uint3b`, `float6_e3m2`."""
+    return _SMALL.get(_SHORT.get(name, name))
+
+
 TYPES = (
-    *(float16, bfloat16, float32, float64),
+    *(float16, bfloat16, float32, float64, tfloat32, float8_e4m3, float8_e5m2),
     *(int8, int16, int32, int64, uint8, uint16, uint32, uint64, boolean),
+    *_SMALL.values(),
 )
-
-_ABSENT = ("tfloat32", "float8_e4m3", "float8_e5m2", "tf32", "f8e4m3", "f8e5m2")
-
-
-def is_absent(name: str) -> bool:
-    """Whether a name is that of a type of Tilus which kernels cannot use yet."""
-    kind = name.rstrip("0123456789")
-    small = kind in ("int", "uint", "i", "u") and name[len(kind) :] in map(str, range(1, 8))
-    floats = name.startswith("float") and "_e" in name
-    return name in _ABSENT or small or floats

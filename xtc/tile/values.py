@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import UserError
@@ -87,6 +88,13 @@ class RegisterTensor(Data):
         """The only element of the tile."""
         return call("item", self)
 
+    def tolist(self) -> Any:
+        """All elements, as nested lists of numbers that every thread has."""
+        return call("listed", self, ())
+
+    def __getitem__(self, index: Any) -> Any:
+        return call("register_part", self, index)
+
 
 class Pointer:
     """An address in global memory: a buffer that an argument names, and an offset in elements."""
@@ -96,6 +104,8 @@ class Pointer:
 
     def __add__(self, elements: Any) -> Pointer:
         return Pointer(self.base, self.dtype, self.offset + elements)
+
+    __radd__ = __add__
 
     def __repr__(self) -> str:
         return f"a pointer to {self.dtype or 'void'}"
@@ -115,9 +125,38 @@ class Memory:
 
 
 class GlobalTensor(Memory):
-    """A view of global memory; sizes are integers or run-time scalars."""
+    """A view of global memory; sizes are integers or run-time scalars.
+
+    Attributes:
+        pointer: to its first element.
+        strides: of all dimensions, those that an index names first.
+        prefix: the indices of dimensions that are no more.
+    """
 
     where = "global"
+
+    def __init__(
+        self,
+        value: Value,
+        dtype: DataType,
+        shape: Sequence[Any],
+        pointer: Pointer,
+        strides: Sequence[Any],
+        prefix: tuple[Any, ...] = (),
+    ) -> None:
+        super().__init__(value, dtype, shape)
+        self.pointer, self.strides, self.prefix = pointer, tuple(strides), prefix
+
+    def __getitem__(self, index: Any) -> Any:
+        return call("global_part", self, index)
+
+    def item(self) -> Any:
+        """The only element, a scalar."""
+        return call("global_item", self)
+
+    def item_ptr(self) -> Any:
+        """The address of the only element."""
+        return call("global_item_pointer", self)
 
 
 class SharedTensor(Memory):
@@ -142,6 +181,21 @@ class SharedTensor(Memory):
 
     def __getitem__(self, index: Any) -> Any:
         return call("shared_part", self, index)
+
+    @property
+    def nbytes(self) -> int:
+        """Its bytes of shared memory."""
+        return int(prod(self.shape)) * self.dtype.nbits // 8
+
+    def item(self) -> Any:
+        """The only element, a scalar."""
+        return call("shared_item", self)
+
+    def slice(
+        self, offsets: Sequence[Any], slice_dims: Sequence[int], slice_shape: Sequence[int]
+    ) -> Any:
+        """A part that begins at offsets and runs along some dimensions."""
+        return call("shared_slice", self, offsets, slice_dims, slice_shape)
 
     def transpose(self) -> Any:
         """The tensor with its two dimensions exchanged."""

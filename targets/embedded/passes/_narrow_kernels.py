@@ -206,7 +206,7 @@ def _loop(
 
 @dataclass(frozen=True)
 class Channels:
-    """Sums of neighbouring channels, each of which has weights of its own, four at a time.
+    """Sums of neighbouring channels, each with separate weights, four at a time.
 
     Attributes:
         x, w: memory as one dimension of bytes, with channels next to each other.

@@ -389,7 +389,7 @@ def _inlined(reader: Structured, number: int, total: Value, places: dict[int, Nu
     for inner in body_operations(op):
         if inner.name == "linalg.yield":
             value = known.get(inner.operands[0], inner.operands[0])
-            memref.store(value, op.operands[-1], _place(reader, reader.destination, places))
+            memref.store(value, op.operands[-1], _indices_of(reader, reader.destination, places))
             return
         copy = inner.clone()
         for position, operand in enumerate(inner.operands):
@@ -401,9 +401,9 @@ def _element(reader: Structured, operand: int, places: dict[int, Number]) -> Val
     value = reader.op.operands[operand]
     if not isinstance(value.type, MemRefType):
         return value
-    return memref.load(value, _place(reader, operand, places))
+    return memref.load(value, _indices_of(reader, operand, places))
 
 
-def _place(reader: Structured, operand: int, places: dict[int, Number]) -> list[Value]:
+def _indices_of(reader: Structured, operand: int, places: dict[int, Number]) -> list[Value]:
     row = reader.indices[operand]
     return [numbers.as_value(_index(index.factors, index.offset, places)) for index in row]

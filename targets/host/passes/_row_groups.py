@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,11 +121,26 @@ def _parts(root: Structured) -> tuple[Members, tuple[int, ...]]:
 
 
 def _gains(members: Members) -> bool:
-    """True where tiles are faster: a member gains on its own, or what is between two is large."""
+    """True where tiles are faster.
+
+    A member gains alone, or what is between two members, or what several read, is large.
+    """
     if any(map(_gains_alone, members)):
         return True
     inner = [member.nest for member in members[:-1] if member.nest.op.name != _FILL]
-    return any(_bytes(nest) > SMALL_BYTES for nest in inner)
+    return any(_bytes(nest) > SMALL_BYTES for nest in inner) or _reread_bytes(members) > SMALL_BYTES
+
+
+def _reread_bytes(members: Members) -> int:
+    """Bytes of the largest operand of which several members read the rows of a tile."""
+    readers = Counter(
+        nest.op.operands[number]
+        for nest, loops in ((member.nest, member.loops) for member in members)
+        for number in range(nest.destination)
+        if nest.uses_loop(number, loops[-1])
+    )
+    shared = [value for value, count in readers.items() if count > 1]
+    return max((math.prod(shape_of(v)) * element_bits(v) // 8 for v in shared), default=0)
 
 
 def _gains_alone(member: Member) -> bool:

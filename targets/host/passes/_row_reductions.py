@@ -127,13 +127,13 @@ class _Block:
         if not isinstance(value.type, MemRefType):
             return broadcast(value, self.found.lanes)
         if self.found.nest.uses_loop(number, self.found.rows):
-            return self._read(number, self._place(number, self.row, None))
+            return self._read(number, self._indices(number, self.row, None))
         return broadcast(self._scalar(number, None), self.found.lanes)
 
     def store(self, totals: Value) -> None:
         number = self.found.nest.destination
-        place = self._place(number, self.row, None)
-        vector.store(totals, self.found.nest.op.operands[number], place)
+        indices = self._indices(number, self.row, None)
+        vector.store(totals, self.found.nest.op.operands[number], indices)
 
     def _columns(self, number: int, column: Value) -> list[Value]:
         """Columns from `column` on, each of all rows."""
@@ -144,19 +144,19 @@ class _Block:
                 for lane in lanes
             ]
         return _transposed(
-            [self._read(number, self._place(number, shifted(self.row, n), column)) for n in lanes]
+            [self._read(number, self._indices(number, shifted(self.row, n), column)) for n in lanes]
         )
 
-    def _read(self, number: int, place: list[Value]) -> Value:
+    def _read(self, number: int, indices: list[Value]) -> Value:
         buffer = self.found.nest.op.operands[number]
         type = VectorType.get([self.found.lanes], buffer.type.element_type)
-        return vector.load(type, buffer, place)
+        return vector.load(type, buffer, indices)
 
     def _scalar(self, number: int, column: Value | None) -> Value:
         buffer = self.found.nest.op.operands[number]
-        return memref.load(buffer, self._place(number, None, column))
+        return memref.load(buffer, self._indices(number, None, column))
 
-    def _place(self, number: int, row: Value | None, column: Value | None) -> list[Value]:
+    def _indices(self, number: int, row: Value | None, column: Value | None) -> list[Value]:
         counters = {self.found.rows: row, self.found.reduction: column}
         found = [counters.get(index.loop or 0) for index in self.found.nest.indices[number]]
         return [_zero() if counter is None else counter for counter in found]

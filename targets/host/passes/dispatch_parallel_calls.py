@@ -116,7 +116,7 @@ class _Dispatched:
         return f"!llvm.struct<({', '.join(types)})>"
 
     @property
-    def _status_place(self) -> str:
+    def _status_address(self) -> str:
         kind = f"(!llvm.ptr) -> !llvm.ptr, {self._context}"
         return f"%place = llvm.getelementptr %context[0, {len(self.types)}] : {kind}"
 
@@ -146,7 +146,7 @@ class _Dispatched:
             f"%chunk = llvm.mlir.addressof @{self.body}.chunk : !llvm.ptr",
             "llvm.call %run(%chunk, %context, %count, %threads)"
             " : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, i64) -> ()",
-            *([self._status_place, *read] if self.has_status else ["llvm.return"]),
+            *([self._status_address, *read] if self.has_status else ["llvm.return"]),
             "}",
         ]
 
@@ -159,7 +159,7 @@ class _Dispatched:
         arguments = ", ".join([*self._names, "%first", "%last"])
         call = f"llvm.call @{self.body}({arguments}) : ({self._signature}) -> "
         add = "%before = llvm.atomicrmw _or %place, %status monotonic : !llvm.ptr, i32"
-        checked = [f"%status = {call}i32", self._status_place, add]
+        checked = [f"%status = {call}i32", self._status_address, add]
         return [
             f"llvm.func internal @{self.body}.chunk("
             "%context: !llvm.ptr, %first: i64, %last: i64) {",

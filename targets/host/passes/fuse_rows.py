@@ -21,8 +21,10 @@ class FuseRows(Pass):
     A producer joins where only members read it, and read it along each tiled dimension with the
     tile loop itself: every iteration then needs its own rows, and nothing is computed twice. It
     must run on the same device and have no schedule from the user. A tensor between members shrinks
-    to a tile, or vanishes where its consumer can overwrite it. A single operation is tiled where
-    every row reads the same operand again, as in a matmul, or where it reduces along rows.
+    to a tile, or vanishes where its consumer can overwrite it. What several members read, as the
+    sums and the result of a layer normalization do, comes from memory once. A single operation is
+    tiled where every row reads the same operand again, as in a matmul, or where it reduces along
+    rows.
 
     Before:
         %m = linalg.matmul ins(%a, %b)

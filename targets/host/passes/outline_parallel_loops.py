@@ -114,7 +114,7 @@ def _move_body(loop: Operation, first: Value, last: Value) -> Operation:
     copy_paths(loop, chunk.op)
     source = loop.regions[0].blocks[0]
     with InsertionPoint(chunk.op.regions[0].blocks[0]):
-        for old, new in zip(source.arguments, _places(loop, chunk.index), strict=True):
+        for old, new in zip(source.arguments, _indices(loop, chunk.index), strict=True):
             old.replace_all_uses_with(new)
         end = scf.yield_([]).operation
     for op in list(source.operations)[:-1]:
@@ -128,7 +128,7 @@ def copy_paths(source: Operation, target: Operation) -> None:
         target.attributes[name] = source.attributes[name]
 
 
-def _places(loop: Operation, iteration: Value) -> list[Value]:
+def _indices(loop: Operation, iteration: Value) -> list[Value]:
     """Where an iteration is in each dimension, the last of which runs fastest."""
     places: list[Value] = []
     dimensions = _dimensions(loop)

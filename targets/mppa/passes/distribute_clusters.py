@@ -109,7 +109,7 @@ def _check(kernel: Operation) -> None:
     """Raise CompileError where clusters would have to wait for each other inside a kernel."""
     top = body(kernel)
     loops = [op for op in all_operations(kernel) if has_mapping(op, "block")]
-    hint = "make each of its loop nests a kernel of its own"
+    hint = "make each of its loop nests a separate kernel"
     if any(loop not in top for loop in loops) or len(loops) > 1:
         raise CompileError(
             f"kernel '{symbol_of(kernel)}': a loop over clusters is not its only nest",

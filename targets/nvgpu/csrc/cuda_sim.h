@@ -4,7 +4,8 @@
 // A kernel is an exported function of type cuda_kernel, which the host launches. It starts one grid
 // with cuda_launch; everything else here is called by the threads of that grid. A thread is a fiber:
 // it runs until it waits for others, so what threads do to memory between two waits is not
-// interleaved. Blocks run one after another and cannot wait for each other.
+// interleaved. Blocks run one after another; while all threads of a block wait for what another
+// block does, others run.
 //
 // A thread calls cuda_read or cuda_write before each access to global or shared memory; only what is
 // announced is checked to the byte, and counted. Memory of its own (its stack) is not announced.
@@ -47,6 +48,16 @@ __attribute__((const)) void *cuda_shared(void);
 // 1, 2, 4, 8 or 16 bytes, aligned to their number. ld, st, atom.
 void cuda_read(const void *address, uint32_t nbytes);
 void cuda_write(const void *address, uint32_t nbytes);
+
+// 4 or 8 bytes, aligned to their number, that a thread reads, combines and writes in one step, or in
+// an order with others' such accesses. atom, ld.acquire, st.release.
+void cuda_atomic(const void *address, uint32_t nbytes);
+
+// Let others run: what this thread looks for in memory is not there yet. nanosleep.
+void cuda_pause(void);
+
+// Print by the rules of C; arguments are integers of 64 bits (%lld) and doubles. vprintf.
+int cuda_print(const char *format, const void *arguments);
 
 // Say which barrier of the code, from 1 on, this thread comes to next: lanes of a warp that come to
 // different ones at a time have diverged. For the simulator alone.

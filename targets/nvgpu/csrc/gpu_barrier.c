@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The barriers of a block. Threads are counted, of which hardware counts whole warps.
+#include <string.h>
+
 #include "gpu_sim.h"
 #include "sim_device.h"
 
@@ -13,6 +15,18 @@ void gpu_barriers_begin(void)
 {
     for (int number = 0; number < GPU_BARRIER_COUNT; number++)
         barriers[number] = (barrier){0, 0};
+}
+
+_Static_assert(sizeof barriers == GPU_BARRIERS_BYTES, "what a block that pauses keeps");
+
+void gpu_barriers_keep(void *memory)
+{
+    memcpy(memory, barriers, sizeof barriers);
+}
+
+void gpu_barriers_bring_back(const void *memory)
+{
+    memcpy(barriers, memory, sizeof barriers);
 }
 
 static void open_barrier(uint32_t number)

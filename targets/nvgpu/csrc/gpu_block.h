@@ -24,6 +24,7 @@ typedef struct {
     X(LAUNCHES) X(BLOCKS) X(THREADS) X(BARRIERS) X(WARP_SYNCS) X(SHUFFLES) X(BALLOTS)              \
     X(GLOBAL_READS) X(GLOBAL_READ_BYTES) X(GLOBAL_WRITES) X(GLOBAL_WRITE_BYTES)                    \
     X(SHARED_READS) X(SHARED_READ_BYTES) X(SHARED_WRITES) X(SHARED_WRITE_BYTES)                    \
+    X(ATOMICS) X(PAUSES)                                                                          \
     X(ASYNC_COPIES) X(ASYNC_COPY_BYTES) X(LOADED_MATRICES) X(STORED_MATRICES)                      \
     X(MMA_F16) X(MMA_BF16) X(MMA_TF32) X(MMA_S8) X(MMA_F64)                                       \
     X(MMA_F16_MACS) X(MMA_BF16_MACS) X(MMA_TF32_MACS) X(MMA_S8_MACS) X(MMA_F64_MACS)

@@ -118,44 +118,90 @@ static bool run_ready(uint32_t *ended)
     return ran;
 }
 
-// All that can run until they wait; returns how many of them ended, and stops where none ran.
-static uint32_t take_turns(void)
+static uint32_t paused_threads(void)
 {
-    uint32_t ended = 0;
-    if (gpu->machine.shuffled && lagging == NO_WARP && several_warps_ready())
-        choose_lagging();
-    if (run_ready(&ended))
-        return ended;
-    lagging = NO_WARP;
-    if (!run_ready(&ended))
-        deadlock();
-    return ended;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        count += gpu_threads[i].state == GPU_PAUSED;
+    return count;
 }
 
-static void run_block(uint64_t number)
+// All that can run until they wait; adds up how many of them ended. Whether any could.
+static bool take_turns(uint32_t *ended)
+{
+    if (gpu->machine.shuffled && lagging == NO_WARP && several_warps_ready())
+        choose_lagging();
+    if (run_ready(ended))
+        return true;
+    lagging = NO_WARP;
+    return run_ready(ended);
+}
+
+bool gpu_run_block(uint32_t *live, bool *worked)
+{
+    uint32_t paused = paused_threads();
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        if (gpu_threads[i].state == GPU_PAUSED)
+            gpu_threads[i].state = GPU_READY;
+    for (uint32_t rounds = 0; *live; rounds++) {
+        uint32_t ended = 0;
+        bool ran = take_turns(&ended);
+        *live -= ended;
+        uint32_t still = paused_threads();
+        // Those that had paused do so again in the first round, and nothing else goes on.
+        *worked |= ran && (rounds || ended || still != paused);
+        if (!*live || ran)
+            continue;
+        if (!still)
+            deadlock();
+        return false;
+    }
+    return true;
+}
+
+void gpu_place_block(uint64_t number)
 {
     gpu_block_place[0] = (uint32_t)(number % gpu_shape.grid[0]);
     gpu_block_place[1] = (uint32_t)(number / gpu_shape.grid[0] % gpu_shape.grid[1]);
     gpu_block_place[2] = (uint32_t)(number / gpu_shape.grid[0] / gpu_shape.grid[1]);
+}
+
+void gpu_begin_block(uint64_t number)
+{
+    gpu_place_block(number);
     begin_block();
-    for (uint32_t live = gpu_thread_count; live;)
-        live -= take_turns();
+}
+
+void cuda_pause(void)
+{
+    gpu_require_thread("cuda_pause");
+    gpu_count(GPU_PAUSES, 1);
+    gpu_wait(GPU_PAUSED);
+}
+
+void gpu_pause_deadlock(void)
+{
+    gpu_thread *thread = gpu_threads;
+    while (thread->state != GPU_PAUSED)
+        thread++;
+    gpu_running = thread; // whose place the fault tells
+    sim_fault_with_report(gpu_thread_report(),
+                          "deadlock: every block that has begun waits for what others write");
 }
 
 // The blocks by their numbers, or in an order that is random within runs of this many.
 #define SHUFFLED_BLOCKS 1024
 
-static void run_blocks(void)
+static uint64_t block_in_order(uint64_t at)
 {
+    static uint32_t order[SHUFFLED_BLOCKS];
     uint64_t blocks = (uint64_t)gpu_shape.grid[0] * gpu_shape.grid[1] * gpu_shape.grid[2];
-    uint32_t order[SHUFFLED_BLOCKS];
-    for (uint64_t first = 0; first < blocks; first += SHUFFLED_BLOCKS) {
+    uint64_t first = at / SHUFFLED_BLOCKS * SHUFFLED_BLOCKS;
+    if (at == first) {
         uint64_t left = blocks - first;
-        uint32_t count = left < SHUFFLED_BLOCKS ? (uint32_t)left : SHUFFLED_BLOCKS;
-        sim_order(order, count);
-        for (uint32_t i = 0; i < count; i++)
-            run_block(first + order[i]);
+        sim_order(order, left < SHUFFLED_BLOCKS ? (uint32_t)left : SHUFFLED_BLOCKS);
     }
+    return first + order[at - first];
 }
 
 static void require_dimensions(const char *what, const uint32_t *sizes, const uint32_t *limits)
@@ -200,6 +246,7 @@ void cuda_launch(cuda_thread *thread, const uint64_t *arguments, const cuda_shap
     }
     gpu_count(GPU_LAUNCHES, 1);
     gpu_races_launch();
-    run_blocks();
+    gpu_run_blocks((uint64_t)gpu_shape.grid[0] * gpu_shape.grid[1] * gpu_shape.grid[2],
+                   block_in_order);
     in_grid = false;
 }

@@ -26,6 +26,11 @@ void gpu_shared_begin(void)
     sim_poison(shared, gpu_shape.shared_bytes);
 }
 
+char *gpu_shared_memory(void)
+{
+    return shared;
+}
+
 void *cuda_shared(void)
 {
     gpu_require_thread("cuda_shared");
@@ -88,4 +93,10 @@ void cuda_write(const void *address, uint32_t nbytes)
     gpu_touch(address, nbytes, true);
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
+}
+
+void cuda_atomic(const void *address, uint32_t nbytes)
+{
+    check(address, nbytes, "atomic access");
+    gpu_count(GPU_ATOMICS, 1);
 }

@@ -36,6 +36,14 @@ void gpu_races_block(void)
     sim_shadow_forget(&shared); // of a block alone
 }
 
+void gpu_races_resume(void)
+{
+    if (!watches)
+        return;
+    gpu_races_block();
+    sim_shadow_forget(&global);
+}
+
 void gpu_races_barrier(void)
 {
     phase++;

@@ -18,6 +18,8 @@ static int append_thread(char *text, size_t nbytes, const gpu_thread *thread)
     case GPU_IN_MEETING:
         return length + snprintf(text, nbytes, "waits in %s for the lanes 0x%08x of its warp\n",
                                  thread->collective->name, thread->mask);
+    case GPU_PAUSED:
+        return length + snprintf(text, nbytes, "waits for a value in memory\n");
     case GPU_ENDED:
         return length + snprintf(text, nbytes, "has ended\n");
     default:

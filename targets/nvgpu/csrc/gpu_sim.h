@@ -21,7 +21,7 @@ typedef struct {
     void (*run)(void *const *arguments, uint32_t lanes);
 } gpu_collective;
 
-typedef enum { GPU_READY, GPU_AT_BARRIER, GPU_IN_MEETING, GPU_ENDED } gpu_state;
+typedef enum { GPU_READY, GPU_AT_BARRIER, GPU_IN_MEETING, GPU_PAUSED, GPU_ENDED } gpu_state;
 
 typedef struct gpu_copy gpu_copy;
 
@@ -79,6 +79,10 @@ const char *gpu_thread_report(void);
 
 // gpu_barrier.c
 void gpu_barriers_begin(void);
+// Keep the barriers of a block that pauses, and bring them back.
+#define GPU_BARRIERS_BYTES (GPU_BARRIER_COUNT * 8)
+void gpu_barriers_keep(void *memory);
+void gpu_barriers_bring_back(const void *memory);
 // Stop: nobody can go on, for the reason for which this thread waits.
 _Noreturn void gpu_barrier_deadlock(const gpu_thread *thread);
 
@@ -92,6 +96,7 @@ _Noreturn void gpu_collective_deadlock(const gpu_thread *thread);
 // gpu_memory.c
 void gpu_shared_map(void);
 void gpu_shared_begin(void); // of a block: it is poisoned
+char *gpu_shared_memory(void);
 // Stop unless the running thread may access these bytes.
 void gpu_check_shared(const void *address, uint32_t nbytes, const char *what);
 void gpu_check_global(const void *address, uint32_t nbytes, const char *what);
@@ -101,9 +106,21 @@ void gpu_check_alignment(const void *address, uint32_t nbytes, const char *what)
 void gpu_races_open(void);
 void gpu_races_launch(void);  // begins
 void gpu_races_block(void);   // begins
+void gpu_races_resume(void);  // a block that paused goes on: it has seen what others did
 void gpu_races_barrier(void); // opens
 // The running thread reads or writes these bytes; stops where that is a race.
 void gpu_touch(const void *address, uint32_t nbytes, bool writes);
+
+// gpu_blocks.c: blocks that wait for others.
+// Run all blocks of the launch, whose numbers `number_of` gives in their order.
+void gpu_run_blocks(uint64_t blocks, uint64_t (*number_of)(uint64_t));
+// gpu_launch.c
+void gpu_begin_block(uint64_t number);
+void gpu_place_block(uint64_t number);
+// Run the block until it ends, or until all its threads that are left pause; whether it ended.
+// `*worked` is set where a thread did more than to pause again.
+bool gpu_run_block(uint32_t *live, bool *worked);
+_Noreturn void gpu_pause_deadlock(void);
 
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);

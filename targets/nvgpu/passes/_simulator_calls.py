@@ -34,6 +34,7 @@ llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
 llvm.func @cuda_warp_sync(i32)
+llvm.func @cuda_pause()
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
@@ -124,6 +125,10 @@ def _warp_barrier(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_warp_sync", [op.operands[0]], [], ip)
 
 
+def _pause(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    call("cuda_pause", [], [], ip)
+
+
 def _scratch(ip: InsertionPoint) -> Value:
     """A thread's memory for the registers of one instruction."""
     words = constant(_SCRATCH_WORDS, ip)
@@ -208,5 +213,6 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         SHUFFLE: _shuffle,
         BARRIER: _barrier,
         "nvvm.bar.warp.sync": _warp_barrier,
+        "nvvm.nanosleep": _pause,
     }
 )

@@ -41,6 +41,16 @@ def wide(number: Number) -> Value:
     return constant(number, i64) if isinstance(number, int) else arith.extui(i64, number)
 
 
+def wide_signed(number: Number) -> Value:
+    """A number in 64 bits, with its sign."""
+    i64 = IntegerType.get_signless(64)
+    if isinstance(number, int):
+        return constant(number, i64)
+    if IntegerType(number.type).width == 64:
+        return number
+    return arith.extsi(i64, number)
+
+
 def wide_times(number: Number, by: int) -> Value:
     """`number * factor` in 64 bits."""
     if isinstance(number, int):

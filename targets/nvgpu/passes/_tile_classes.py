@@ -11,7 +11,10 @@ from xtc.ir.mlir import Operation, RankedTensorType, Value
 RELATED = ("tile.broadcast", "tile.reduce", "tile.transpose", "tile.reshape", "tile.dot")
 """Instructions whose operands and results have layouts that follow from each other."""
 
-_ALONE = ("tile.load_global", "tile.store_global", "tile.load_shared", "tile.store_shared")
+_ALONE = (
+    *("tile.load_global", "tile.store_global", "tile.load_shared", "tile.store_shared"),
+    *("tile.view", "tile.printf"),
+)
 _ENDS = ("scf.yield", "scf.condition")
 
 

@@ -43,7 +43,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.description import ACCESS_BYTES
-from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32
+from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
 
 _BANK_ROW = 7  # bits of an address in a row of all banks, 128 bytes
 _CHUNK = 4  # bits of an address in a chunk
@@ -312,10 +312,10 @@ class GlobalTile:
     def _first_byte(self) -> Value:
         total: Value | None = None
         for start, stride in zip(self._starts, self.view.strides, strict=True):
-            step = arith.muli(_wide(start), _wide(stride))
+            step = arith.muli(wide_signed(start), wide_signed(stride))
             total = step if total is None else arith.addi(total, step)
         assert total is not None  # noqa: S101
-        return arith.muli(total, _wide(bytes_of(self.view.element)))
+        return arith.muli(total, wide_signed(bytes_of(self.view.element)))
 
     def address(self, behind: Sequence[int]) -> Value:
         """The address of the element that lies `behind` from the thread's first."""
@@ -331,7 +331,9 @@ class GlobalTile:
     def _delta(self, dim: int, steps: int) -> Value:
         if (dim, steps) not in self._deltas:
             nbytes = steps * bytes_of(self.view.element)
-            self._deltas[dim, steps] = arith.muli(_wide(self.view.strides[dim]), _wide(nbytes))
+            self._deltas[dim, steps] = arith.muli(
+                wide_signed(self.view.strides[dim]), wide_signed(nbytes)
+            )
         found = self._deltas[dim, steps]
         assert isinstance(found, Value)  # noqa: S101
         return found
@@ -401,13 +403,3 @@ def zeros(type: VectorType) -> Value:
         else FloatAttr.get(element, 0.0)
     )
     return arith.constant(type, DenseElementsAttr.get_splat(type, zero))
-
-
-def _wide(number: Number) -> Value:
-    """A number in 64 bits, with its sign."""
-    i64 = IntegerType.get_signless(64)
-    if isinstance(number, int):
-        return arith.constant(i64, number)
-    if IntegerType(number.type).width == 64:
-        return number
-    return arith.extsi(i64, number)

@@ -15,6 +15,7 @@ from xtc.ir.mlir import (
     InsertionPoint,
     Module,
     Operation,
+    StringAttr,
     Type,
     all_operations,
 )
@@ -31,6 +32,7 @@ from xtc_targets.nvgpu.passes._kernels import (
     shape,
     shared_bytes,
 )
+from xtc_targets.nvgpu.passes._tile_texts import PRINT
 
 _AXES = "xyz"
 _POSITIONS = {
@@ -43,6 +45,7 @@ _POSITIONS = {
     for number, axis in enumerate(_AXES)
 }
 """Special registers, with the function that reads each and its argument."""
+_PRINT = "cuda_print"
 _CONTRACT = """
 llvm.func @cuda_block_id(i32) -> i32
 llvm.func @cuda_thread_id(i32) -> i32
@@ -85,7 +88,12 @@ class CallSimulator(Pass):
                         _replace(op)
                 simulated.replace(kernel)
                 _export(module, kernel)
+            for op in all_operations(module):
+                if op.name == "llvm.call" and str(op.attributes.get("callee")) == f"@{PRINT}":
+                    op.attributes["callee"] = FlatSymbolRefAttr.get(_PRINT)
             for op in top_level(module):
+                if op.name == "llvm.func" and symbol_of(op) == PRINT:
+                    op.attributes["sym_name"] = StringAttr.get(_PRINT)
                 if op.name == "llvm.mlir.global" and symbol_of(op) == SHARED_SYMBOL:
                     op.erase()
 

@@ -22,8 +22,10 @@ from xtc.ir.mlir import (
 from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 
-_READ, _WRITE = "cuda_read", "cuda_write"
-_DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in (_READ, _WRITE))
+_READ, _WRITE, _ATOMIC = "cuda_read", "cuda_write", "cuda_atomic"
+_CALLED = (_READ, _WRITE, _ATOMIC)
+_DECLARATIONS = "\n".join(f"llvm.func @{name}(!llvm.ptr, i32)" for name in _CALLED)
+_COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
 _ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call")
@@ -62,7 +64,7 @@ def _is_access(op: Operation) -> bool:
     pointers = [value for value in op.operands if str(value.type) in _MEMORIES]
     if not pointers or op.name in (*_ADDRESSES, *_CHECKED):
         return False
-    if op.name not in ("llvm.load", "llvm.store"):
+    if op.name not in ("llvm.load", "llvm.store", *_COMBINING):
         raise CompileError(
             f"{op.name} accesses the device's memory in a way that cannot be checked",
             where=str(op.location),
@@ -70,8 +72,24 @@ def _is_access(op: Operation) -> bool:
     return True
 
 
+def _is_atomic(op: Operation) -> bool:
+    return op.name in _COMBINING or (
+        "ordering" in op.attributes and IntegerAttr(op.attributes["ordering"]).value != 0
+    )
+
+
 def _announce(op: Operation) -> None:
     ip = InsertionPoint(op)
+    if _is_atomic(op):
+        pointer = op.operands[1 if op.name == "llvm.store" else 0]
+        type = (
+            op.operands[0 if op.name == "llvm.store" else 1].type
+            if len(op.operands) > 1
+            else (op.results[0].type)
+        )
+        width = constant(_bytes_of(type), ip)
+        call(_ATOMIC, [plain_address(pointer, ip), width], [], ip)
+        return
     reads = op.name == "llvm.load"
     pointer = op.operands[0 if reads else 1]
     nbytes = _bytes_of(op.results[0].type if reads else op.operands[0].type)

@@ -24,6 +24,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import layout_of, with_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
+from xtc_targets.nvgpu.passes._tile_bits import view_layouts
 from xtc_targets.nvgpu.passes._tile_classes import Classes, is_tile
 from xtc_targets.nvgpu.passes._tile_dot import DotLayouts, dot_layouts
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, packed_elements
@@ -74,6 +75,7 @@ class _Inference:
 
     def run(self) -> None:
         self._annotations()
+        self._views()
         self._dots()
         self._accesses()
         for op in self.ops:
@@ -113,15 +115,7 @@ class _Inference:
                 continue
             layout = parse_layout(StringAttr(op.attributes["layout"]).value).merged()
             where = location_text(op.location)
-            if layout.spatial_size != self.threads:
-                raise UserError(
-                    f"annotate_layout: the layout is for {layout.spatial_size} threads",
-                    where=where,
-                    notes=[
-                        f"the block has {self.threads}: {self.warps} warps",
-                        f"layout: {layout}",
-                    ],
-                )
+            self._require_threads(layout, "annotate_layout", where)
             number = self.classes.of(op.results[0])
             if number in self.layouts and self.layouts[number] != layout:
                 first = location_text(self.givers[number].location)
@@ -132,6 +126,22 @@ class _Inference:
                     hints=["annotate a tile once, or make a new one of it"],
                 )
             self._assign(op.results[0], layout, op)
+
+    def _views(self) -> None:
+        """Layouts that the user gives to the result of a view."""
+        for op in self.ops:
+            if op.name == "tile.view" and StringAttr(op.attributes["layout"]).value:
+                layout = parse_layout(StringAttr(op.attributes["layout"]).value).merged()
+                self._require_threads(layout, "view", location_text(op.location))
+                self._assign(op.results[0], layout, op)
+
+    def _require_threads(self, layout: RegisterLayout, name: str, where: str) -> None:
+        if layout.spatial_size != self.threads:
+            raise UserError(
+                f"{name}: the layout is for {layout.spatial_size} threads",
+                where=where,
+                notes=[f"the block has {self.threads}: {self.warps} warps", f"layout: {layout}"],
+            )
 
     def _dots(self) -> None:
         dots = [op for op in self.ops if op.name == "tile.dot"]
@@ -196,6 +206,10 @@ class _Inference:
             _convert_result(op, _forward(op, layout_of(op.operands[0])))
         elif op.name == "tile.reshape":
             self._convert_reshape(op)
+        elif op.name == "tile.view":
+            wanted, made = view_layouts(op, self.threads)
+            _convert_operand(op, 0, wanted)
+            _convert_result(op, made)
         elif op.name == "tile.annotate_layout":
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()

@@ -15,7 +15,7 @@ from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, multiply
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.tile import dims_of, number_of
+from xtc.ir.builders.tile import dims_of, dropped_dimensions, number_of
 from xtc.ir.mlir import (
     Block,
     BoolAttr,
@@ -49,6 +49,7 @@ from xtc_targets.nvgpu.passes._kernels import (
 )
 from xtc_targets.nvgpu.passes._shared import shared_memory
 from xtc_targets.nvgpu.passes._thread_code import address_of, as_i32, register
+from xtc_targets.nvgpu.passes._tile_bits import regrouped
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_copies import copy
 from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
@@ -63,6 +64,10 @@ from xtc_targets.nvgpu.passes._tile_memory import (
 )
 from xtc_targets.nvgpu.passes._tile_mma import dot, read_matrices, takes_matrices
 from xtc_targets.nvgpu.passes._tile_numbers import Numbers, global_sizes, packed_elements
+from xtc_targets.nvgpu.passes._tile_scan import scanned
+from xtc_targets.nvgpu.passes._tile_scatter import combine, scatter
+from xtc_targets.nvgpu.passes._tile_semaphores import lock, release
+from xtc_targets.nvgpu.passes._tile_texts import print_text
 
 _GLOBAL = 1  # memory space
 _BLOCK_IDS = (
@@ -329,6 +334,37 @@ class _Lowering:
         value = self.value(op.operands[0])
         self.values[op.results[0]] = reduced(value, op, self.thread, self.shared_base)
 
+    def scan(self, op: Operation) -> None:
+        value = self.value(op.operands[0])
+        self.values[op.results[0]] = scanned(value, op, self.thread, self.shared_base)
+
+    def view(self, op: Operation) -> None:
+        self.values[op.results[0]] = regrouped(self.value(op.operands[0]), op)
+
+    def atomic(self, op: Operation) -> None:
+        view, operands = self._memory(op.operands[0]), list(op.operands)[1:]
+        values = [self.value(operand) for operand in operands]
+        self.values[op.results[0]] = combine(op, view, values, self.thread, self.shared_base)
+
+    def store_scatter(self, op: Operation) -> None:
+        value, indices = self.value(op.operands[0]), self.value(op.operands[2])
+        scatter(op, self._memory(op.operands[1]), value, indices, self.thread)
+
+    def _memory(self, tensor: Value) -> GlobalView | SharedView:
+        found: GlobalView | SharedView = self.value(tensor)
+        return found if isinstance(found, GlobalView) else self._view(tensor)
+
+    def lock(self, op: Operation) -> None:
+        address = address_of(self._argument_of(op.operands[0]), _GLOBAL)
+        lock(address, self.value(op.operands[1]), self.value(op.operands[2]), self.thread)
+
+    def release(self, op: Operation) -> None:
+        address = address_of(self._argument_of(op.operands[0]), _GLOBAL)
+        release(address, self.value(op.operands[1]), self.value(op.operands[2]), self.thread)
+
+    def printf(self, op: Operation) -> None:
+        print_text(op, self.kernel, [self.value(value) for value in op.operands], self.thread)
+
     def convert_layout(self, op: Operation) -> None:
         value = self.value(op.operands[0])
         self.values[op.results[0]] = converted(value, op, self.thread, self.shared_base)
@@ -346,7 +382,7 @@ class _Lowering:
 
 
 def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
-    """The part of a shared tensor that an index in its first dimensions names."""
+    """The part of a shared tensor that begins at these indices."""
     unknown = ShapedType.get_dynamic_stride_or_offset()
     given = iter(indices)
     begin = whole.begin
@@ -355,17 +391,18 @@ def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> Shar
     ):
         index = next(given) if number == unknown else number
         begin = add(begin, multiply(index, stride))
-    type = MemRefType(op.results[0].type)
-    rank = len(type.shape)
-    return replace(
-        whole, begin=begin, shape=tuple(type.shape), strides=whole.strides[-rank:], _kept={}
-    )
+    shape = tuple(MemRefType(op.results[0].type).shape)
+    sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
+    dropped = dropped_dimensions(sizes, shape)
+    strides = tuple(stride for dim, stride in enumerate(whole.strides) if dim not in dropped)
+    return replace(whole, begin=begin, shape=shape, strides=strides, _kept={})
 
 
 _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyType(
     {
         "tile.grid": _Lowering.skip,
         "tile.assume": _Lowering.skip,
+        "tile.buffer": _Lowering.skip,
         "memref.dealloc": _Lowering.skip,
         "builtin.unrealized_conversion_cast": _Lowering.skip,
         "tile.transpose": _Lowering.same,
@@ -380,6 +417,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
             for name in (
                 *("load_global", "store_global", "load_shared", "store_shared", "copy_async"),
                 *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices"),
+                *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
             )
         },

@@ -26,6 +26,7 @@ from xtc_targets.nvgpu.description import H100
 from xtc_targets.nvgpu.passes._kernels import SHARED_BYTES
 from xtc_targets.nvgpu.passes._tile_exchange import crosses_warps, same_threads
 from xtc_targets.nvgpu.passes._tile_memory import bytes_of
+from xtc_targets.nvgpu.passes._tile_scatter import hands_back
 
 OFFSET = "nvgpu.offset"
 """Integer on an allocation, a conversion or a reduction: where its memory begins, in bytes."""
@@ -99,6 +100,8 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
         elif op.name == "tile.convert_layout":
             if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
                 found.append(_Buffer(op, _tile_bytes(op), at, at))
+        elif op.name == "tile.scan" or (op.name == "tile.atomic" and hands_back(op)):
+            found.append(_Buffer(op, _tile_bytes(op, len(op.operands) > 1), at, at))
         elif op.name == "tile.reduce" and crosses_warps(op):
             found.append(_Buffer(op, _partial_bytes(op), at, at))
     return found
@@ -129,8 +132,8 @@ def _bytes_of(op: Operation) -> int:
     return int(math.prod(type.shape)) * bytes_of(type.element_type)
 
 
-def _tile_bytes(op: Operation) -> int:
-    type = RankedTensorType(op.operands[0].type)
+def _tile_bytes(op: Operation, operand: int = 0) -> int:
+    type = RankedTensorType(op.operands[operand].type)
     return int(math.prod(type.shape)) * bytes_of(type.element_type)
 
 

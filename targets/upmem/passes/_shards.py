@@ -108,7 +108,7 @@ def _by_rows(nests: Sequence[Structured], dpus: int) -> Shards | None:
 
 
 def _walks_rows(nest: Structured, buffer: Value, total: int) -> bool:
-    """Whether all that an operation does to a buffer is in the rows of its own iteration."""
+    """Whether all that an operation does to a buffer is in the rows of the same iteration."""
     loop = row_loop(nest)
     for number, value in enumerate(nest.op.operands):
         if not _is_buffer(value) or root(value) != buffer:

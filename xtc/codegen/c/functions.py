@@ -17,7 +17,13 @@ from xtc.ir.mlir import (
 
 # Whoever takes an address may write there.
 _ADDRESS = "memref.extract_aligned_pointer_as_index"
-_WRITES = {"memref.store": 1, "vector.store": 1, "memref.copy": 1, _ADDRESS: 0}
+_WRITES = {
+    "memref.store": 1,
+    "vector.store": 1,
+    "vector.maskedstore": 0,
+    "memref.copy": 1,
+    _ADDRESS: 0,
+}
 
 
 def has_body(function: Operation) -> bool:

@@ -44,6 +44,76 @@ static inline void store_{type.short}({type.scalar.name} *to, {type.name} value)
 }}"""
 
 
+_SUFFIXES = {"f32": "ps", "f64": "pd", "i32": "epi32", "i64": "epi64"}
+_PREFIXES = {128: "_mm", 256: "_mm256", 512: "_mm512"}
+_REGISTERS = {"ps": "", "pd": "d", "epi32": "i", "epi64": "i"}
+_AVX512 = {128: "__AVX512VL__", 256: "__AVX512VL__", 512: "__AVX512F__"}
+
+
+def load_part(type: CType) -> str:
+    """The first `count` lanes from consecutive elements, the others 0, with instructions of x86.
+
+    Intel intrinsics guide: loadu with a zeroing mask of AVX-512, maskload of AVX2.
+    """
+    suffix, prefix = _SUFFIXES[type.element], _PREFIXES[_bits(type)]
+    avx2 = _under_avx2(
+        type,
+        f"return ({type.name}){prefix}_maskload_{suffix}((const {_pointee(type)} *)from, "
+        f"{_lane_mask(type)});",
+    )
+    return f"""\
+static inline {type.name} load_part_{type.short}(const {type.scalar.name} *from, size_t count) {{
+#ifdef {_AVX512[_bits(type)]}
+  return ({type.name}){prefix}_maskz_loadu_{suffix}((1u << count) - 1, from);
+{avx2}#else
+  {type.name} value = {{0}};
+  memcpy(&value, from, count * sizeof *from);
+  return value;
+#endif
+}}"""
+
+
+def store_part(type: CType) -> str:
+    """The first `count` lanes to consecutive elements."""
+    suffix, prefix = _SUFFIXES[type.element], _PREFIXES[_bits(type)]
+    register = f"__m{_bits(type)}{_REGISTERS[suffix]}"
+    avx2 = _under_avx2(
+        type,
+        f"{prefix}_maskstore_{suffix}(({_pointee(type)} *)to, {_lane_mask(type)}, "
+        f"({register})value);",
+    )
+    parameters = f"{type.scalar.name} *to, {type.name} value, size_t count"
+    return f"""\
+static inline void store_part_{type.short}({parameters}) {{
+#ifdef {_AVX512[_bits(type)]}
+  {prefix}_mask_storeu_{suffix}(to, (1u << count) - 1, ({register})value);
+{avx2}#else
+  memcpy(to, &value, count * sizeof *to);
+#endif
+}}"""
+
+
+def _bits(type: CType) -> int:
+    return type.bits * type.lanes
+
+
+def _under_avx2(type: CType, statement: str) -> str:
+    """A branch for processors with AVX2, whose vectors have 256 bits at most."""
+    return "" if _bits(type) > 256 else f"#elif defined(__AVX2__)\n  {statement}\n"
+
+
+def _pointee(type: CType) -> str:
+    """How the intrinsics name an element."""
+    return {"i32": "int", "i64": "long long"}.get(type.element, type.scalar.name)
+
+
+def _lane_mask(type: CType) -> str:
+    """A mask of the first `count` lanes in a vector register."""
+    lanes = ", ".join(str(lane) for lane in range(type.lanes))
+    mask, integer = type.mask.name, type.mask.scalar.name
+    return f"(__m{_bits(type)}i)(({mask}){{{lanes}}} < ({integer})count)"
+
+
 def splat(type: CType) -> str:
     """A scalar in every lane; x - 0 is x, even for -0, but C computes _Float16 as float."""
     lanes = ", ".join("x" for _ in range(type.lanes))

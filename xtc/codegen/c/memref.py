@@ -14,12 +14,14 @@ from xtc.codegen.c.expression import Expression, assignment, cast, element
 from xtc.codegen.c.layout import node_of
 from xtc.codegen.c.printer import Printer, Rule
 from xtc.codegen.c.types import CType, array_suffix
+from xtc.ir.analysis.accesses import Access
 from xtc.ir.analysis.views import root
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
     IntegerAttr,
     MemRefType,
     Operation,
+    OpResult,
     Value,
     all_operations,
 )
@@ -43,7 +45,7 @@ def pointer(type: str, name: str, shape: Sequence[int], qualifier: str = "") -> 
     return f"{type} (*{qualifier}{name}){array_suffix(shape[1:])}"
 
 
-def place(printer: Printer, memref: Value, indices: Sequence[Value]) -> Expression:
+def element_at(printer: Printer, memref: Value, indices: Sequence[Value]) -> Expression:
     """An element, `c[i][j]`. Raises CompileError for a view that was not folded into its users."""
     _require_buffer(printer, memref)
     texts = [printer.expression(index) for index in indices]
@@ -70,12 +72,12 @@ def is_dense(memref: Value) -> bool:
 
 def _load(printer: Printer, op: Operation) -> None:
     memref, *indices = op.operands
-    printer.define(op.results[0], place(printer, memref, indices), printer.hint(memref))
+    printer.define(op.results[0], element_at(printer, memref, indices), printer.hint(memref))
 
 
 def _store(printer: Printer, op: Operation) -> None:
     value, memref, *indices = op.operands
-    target = place(printer, memref, indices)
+    target = element_at(printer, memref, indices)
     stored = printer.expression(value)
     printer.flush()
     printer.statement(assignment(target.text, stored))
@@ -161,11 +163,12 @@ def _first_use(buffer: Value) -> Operation | None:
 
 def _copied(op: Operation, buffer: Value) -> Value | None:
     """The buffer that an operation copies an element or a vector of, where it does no more."""
-    if op.name not in ("memref.store", "vector.store") or op.operands[1] != buffer:
+    write = Access.of(op)
+    if write is None or not write.is_write or write.memref != buffer:
         return None
-    value = op.operands[0]
-    is_read = getattr(value.owner, "name", "") in ("memref.load", "vector.load")
-    return value.owner.operands[0] if is_read else None
+    source = write.value.owner
+    read = Access.of(source.operation) if isinstance(write.value, OpResult) else None
+    return None if read is None else read.memref
 
 
 def _get_global(printer: Printer, op: Operation) -> None:

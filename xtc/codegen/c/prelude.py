@@ -64,6 +64,21 @@ class Prelude:
         """The function that writes a vector."""
         return self._access("store", type, helpers.store)
 
+    def load_part(self, type: CType) -> str:
+        """The function that reads the first lanes of a vector."""
+        return self._partial("load_part", type, helpers.load_part)
+
+    def store_part(self, type: CType) -> str:
+        """The function that writes the first lanes of a vector."""
+        return self._partial("store_part", type, helpers.store_part)
+
+    def _partial(self, kind: str, type: CType, text: Callable[[CType], str]) -> str:
+        for header in ("immintrin.h", "string.h"):
+            self.include(header)
+        self.type(type)
+        self.type(type.mask)
+        return self.define(f"{kind}_{type.short}", text(type))
+
     def _access(self, kind: str, type: CType, text: Callable[[CType], str]) -> str:
         self.type(type)
         self._types.setdefault(f"{type.name}_u", helpers.memory_type(type))

@@ -152,7 +152,7 @@ class Printer:
 
     @contextmanager
     def block(self, head: str, comment: str = "") -> Iterator[None]:
-        """Braces after `head` around what is written inside, with names and node of its own."""
+        """Braces after `head` around what is written inside, with separate names and node."""
         self.statement(f"{head} {{  // {comment}" if comment else f"{head} {{")
         self._depth += 1
         node = self._node

@@ -7,26 +7,58 @@ from dataclasses import replace
 
 from xtc.codegen.c.expression import Expression, address, call, element
 from xtc.codegen.c.lanes import splat
-from xtc.codegen.c.memref import place
+from xtc.codegen.c.memref import element_at
 from xtc.codegen.c.printer import Printer, Rule
-from xtc.ir.mlir import Operation
+from xtc.ir.mlir import DenseI64ArrayAttr, Operation, Value
 
 
 def _load(printer: Printer, op: Operation) -> None:
     memref, *indices = op.operands
     (result,) = op.results
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     value = call(printer.prelude.load(printer.type_of(result)), where)
     printer.define(result, replace(value, reads=True), printer.hint(memref))
 
 
 def _store(printer: Printer, op: Operation) -> None:
     value, memref, *indices = op.operands
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     stored = printer.expression(value)
     store = printer.prelude.store(printer.type_of(value))
     printer.flush()
     printer.statement(f"{call(store, where, stored).text};")
+
+
+def _masked_load(printer: Printer, op: Operation) -> None:
+    """The first elements of a vector; the other lanes are 0."""
+    memref, *indices, mask, _ = op.operands
+    (result,) = op.results
+    where = address(place(printer, memref, indices))
+    load = printer.prelude.load_part(printer.type_of(result))
+    value = call(load, where, Expression(str(_used_lanes(printer, mask))))
+    printer.define(result, replace(value, reads=True), printer.hint(memref))
+
+
+def _masked_store(printer: Printer, op: Operation) -> None:
+    memref, *indices, mask, value = op.operands
+    where = address(place(printer, memref, indices))
+    stored = printer.expression(value)
+    store = printer.prelude.store_part(printer.type_of(value))
+    count = Expression(str(_used_lanes(printer, mask)))
+    printer.flush()
+    printer.statement(f"{call(store, where, stored, count).text};")
+
+
+def _used_lanes(printer: Printer, mask: Value) -> int:
+    """How many lanes, the first ones, a mask keeps. Raises CompileError for another mask."""
+    op = mask.owner.operation
+    if op.name != "vector.constant_mask":
+        raise printer.error(op, "only a constant mask of the first lanes can be written in C")
+    return int(DenseI64ArrayAttr(op.attributes["mask_dim_sizes"])[0])
+
+
+def _mask(printer: Printer, op: Operation) -> None:
+    """Nothing: what it masks says how many lanes there are."""
 
 
 def _broadcast(printer: Printer, op: Operation) -> None:
@@ -65,6 +97,9 @@ def _extract(printer: Printer, op: Operation) -> None:
 RULES: dict[str, Rule] = {
     "vector.load": _load,
     "vector.store": _store,
+    "vector.maskedload": _masked_load,
+    "vector.maskedstore": _masked_store,
+    "vector.constant_mask": _mask,
     "vector.broadcast": _broadcast,
     "vector.from_elements": _from_elements,
     "vector.extract": _extract,

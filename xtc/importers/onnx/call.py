@@ -43,7 +43,7 @@ class Call:
     run: Subgraph
 
     def on(self, *inputs: Value | None, **attributes: Any) -> Call:
-        """The node on other operands, with some attributes in the place of its own."""
+        """The node on other operands, with some attributes replaced."""
         return replace(self, inputs=inputs, attributes={**self.attributes, **attributes})
 
     def has(self, position: int) -> bool:

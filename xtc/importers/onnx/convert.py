@@ -20,7 +20,7 @@ from xtc.importers.onnx.call import Call
 from xtc.importers.onnx.fold import evaluated, fold, foldable
 from xtc.importers.onnx.load import attributes_of
 from xtc.importers.onnx.table import TABLE, Entry, versions_of
-from xtc.importers.values import Array, Unsupported, Value, ValueNeeded
+from xtc.importers.values import Array, Unsupported, Value, ValueNeeded, is_sequence
 
 MOST_NODES = 200_000  # of unrolled loops and all
 # What functions of the table meet in operands and attributes that ONNX's rules forbid.
@@ -117,6 +117,8 @@ class Converter:
         arrays = [value for value in inputs if not isinstance(value, Tensor)]
         if entry is not None and not entry.folds:
             return _listed(entry.write(call))
+        if any(value is not None and is_sequence(value) for value in inputs):
+            raise Unsupported("an operand that is a sequence")
         if len(arrays) == len(inputs) and foldable(node):
             return self._folded(node, call, arrays, entry)
         if entry is None:

@@ -196,7 +196,7 @@ class OnnxModel:
     def _refusal(self, converter: Converter, known: Mapping[str, Value]) -> UserError:
         problems = converter.problems
         needs = _inputs_behind(problems, known)
-        notes = [f"{self._place(problem)}: {problem.why}" for problem in problems]
+        notes = [f"{self._location(problem)}: {problem.why}" for problem in problems]
         count = f"{len(problems)} node{'s' * (len(problems) != 1)}"
         error = UnsupportedModel(
             f"{count} of model '{self.name}' cannot be imported", where=self._file, notes=notes
@@ -204,7 +204,7 @@ class OnnxModel:
         error.needs = needs
         return error
 
-    def _place(self, problem: Problem) -> str:
+    def _location(self, problem: Problem) -> str:
         node = problem.node
         label = f" '{node.name}'" if node.name else ""
         opset = opsets(self._proto).get(node.domain, "?")

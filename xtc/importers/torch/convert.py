@@ -66,7 +66,7 @@ class Converter:
         except (Unsupported, UserError) as error:
             del self.builder.nodes[start:]
             why = error.what if isinstance(error, XtcError) else str(error)
-            self.problems.append(f"{node.target} ({node.name}){_place(node)}: {why}")
+            self.problems.append(f"{node.target} ({node.name}){_location(node)}: {why}")
             return
         result = values[node]
         if isinstance(result, Tensor) and result.name is None and result.producer is not None:
@@ -104,7 +104,7 @@ def _without_elements(node: torch.fx.Node) -> Array | None:
     return np.empty(tuple(value.shape), ELEMENT_TYPES[element_name(value.dtype)].numpy)
 
 
-def _place(node: torch.fx.Node) -> str:
+def _location(node: torch.fx.Node) -> str:
     """The innermost line of the user's program that wrote a node."""
     trace = [line.strip() for line in (node.stack_trace or "").splitlines()]
     files = [line for line in trace if line.startswith("File ")]

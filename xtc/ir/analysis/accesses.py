@@ -26,8 +26,9 @@ from xtc.ir.mlir import (
     VectorType,
 )
 
-READS = ("memref.load", "vector.load", "vector.transfer_read")
-WRITES = ("memref.store", "vector.store", "vector.transfer_write")
+READS = ("memref.load", "vector.load", "vector.maskedload", "vector.transfer_read")
+WRITES = ("memref.store", "vector.store", "vector.maskedstore", "vector.transfer_write")
+_MASKED = ("vector.maskedload", "vector.maskedstore")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Access:
         """
         if op.name not in (*READS, *WRITES):
             return None
-        place = 0 if op.name in READS else 1
+        place = 0 if op.name in (*READS, *_MASKED) else 1
         memref = op.operands[place]
         if not isinstance(memref.type, MemRefType):
             return None
@@ -58,7 +59,17 @@ class Access:
     @property
     def value(self) -> Value:
         """What is read or written."""
-        return self.op.results[0] if self.op.name in READS else self.op.operands[0]
+        return self.op.results[0] if self.op.name in READS else self.op.operands[self.value_number]
+
+    @property
+    def value_number(self) -> int:
+        """Which operand a write writes."""
+        return len(self.op.operands) - 1 if self.op.name in _MASKED else 0
+
+    @property
+    def mask(self) -> tuple[Value, ...]:
+        """The mask of its lanes, where it has one."""
+        return (self.op.operands[len(self.indices) + 1],) if self.op.name in _MASKED else ()
 
     @property
     def is_write(self) -> bool:
@@ -87,6 +98,7 @@ class Access:
         return (
             self.memref == other.memref
             and self.indices == other.indices
+            and self.mask == other.mask
             and self.value.type == other.value.type
         )
 

@@ -149,6 +149,69 @@ def item(source: Value) -> Value:
     return _result("item", [source], RankedTensorType(source.type).element_type)
 
 
+def view(
+    source: Value, from_bits: int, to_bits: int, layout: RegisterLayout | None, type: Type
+) -> Value:
+    """The bits that each thread holds, as elements of another size.
+
+    Elements of fewer than 8 bits are held in 8, and count with their own bits. Without a layout the
+    last dimension is cut into the fewest elements that fill whole bytes, on both sides.
+    """
+    text = StringAttr.get("" if layout is None else str(layout))
+    bits = {"from_bits": _number(from_bits), "to_bits": _number(to_bits)}
+    return _result("view", [source], type, layout=text, **bits)
+
+
+def scan(source: Value, dim: int, kind: str, exclusive: bool) -> Value:
+    """Each element combined with those before it along a dimension, or these alone."""
+    return _result(
+        "scan",
+        [source],
+        source.type,
+        dim=_number(dim),
+        kind=StringAttr.get(kind),
+        exclusive=BoolAttr.get(exclusive),
+    )
+
+
+def atomic(
+    destination: Value, values: Value, extras: Sequence[Value], kind: str, dim: int, order: str
+) -> Value:
+    """Combine each value with an element of memory in one step; what was there before.
+
+    Extras are the values to compare with for "cas", and for `dim` of 0 or more the index of each
+    element in this dimension. `order` is "relaxed", "acquire", "release" or "acq_rel".
+    """
+    operands = [destination, values, *extras]
+    texts = {"kind": StringAttr.get(kind), "order": StringAttr.get(order)}
+    return _result("atomic", operands, values.type, dim=_number(dim), **texts)
+
+
+def store_scatter(value: Value, destination: Value, indices: Value, dim: int) -> None:
+    """Write each value to the element that its index names in a dimension."""
+    _make("store_scatter", [value, destination, indices], dim=_number(dim))
+
+
+def buffer(memory: Value, sizes: Sequence[Value], clean: bool) -> None:
+    """State the size, in elements, of an argument that a launch allocates; and that it holds 0."""
+    _make("buffer", [memory, *sizes], clean=BoolAttr.get(clean))
+
+
+def lock(semaphore: Value, offset: Value, value: Value) -> None:
+    """Wait until the i32 at an offset of a buffer has this value; then see what its writer saw."""
+    _make("lock", [semaphore, offset, value])
+
+
+def release(semaphore: Value, offset: Value, value: Value) -> None:
+    """Write an i32, for others that wait for it and see then what this block has seen."""
+    _make("release", [semaphore, offset, value])
+
+
+def printf(format: str, values: Sequence[Value]) -> None:
+    """Print a text from one thread, by the rules of C; i64 values hold the bits of numbers."""
+    _make("printf", values, format=StringAttr.get(format))
+
+
 def current_location() -> str:
     """`file:line:column` of the user's code that is being transcribed."""
     return location_text(Location.current)
@@ -169,6 +232,18 @@ def retyped(buffer: Value, type: Type) -> Value:
 def dims_of(op: Operation, name: str = "dims") -> list[int]:
     """The array of integers that an operation has."""
     return list(DenseI64ArrayAttr(op.attributes[name]))
+
+
+def dropped_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> set[int]:
+    """The dimensions of size 1 that a view of `sizes` loses where it has this shape."""
+    left, dropped = list(shape), set()
+    for dim, size in enumerate(sizes):
+        surplus = len(sizes) - dim - len(left)
+        if left and left[0] == size and not (size == 1 and surplus > 0):
+            left.pop(0)
+        else:
+            dropped.add(dim)
+    return dropped
 
 
 def number_of(op: Operation, name: str) -> int:

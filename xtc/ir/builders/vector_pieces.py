@@ -11,10 +11,13 @@ from xtc.ir.builders.affine import shifted
 from xtc.ir.mlir import (
     AffineDimExpr,
     AffineMap,
+    FloatType,
+    IntegerType,
     MemRefType,
     Type,
     Value,
     VectorType,
+    arith,
     memref,
     vector,
 )
@@ -25,27 +28,48 @@ Pieces = list[Value]
 
 @dataclass(frozen=True)
 class Cut:
-    """One piece: its place in the outer dimensions, its first lane and how many lanes it has."""
+    """One piece of a vector.
+
+    Attributes:
+        outer: its place in the outer dimensions.
+        start: its first lane.
+        lanes: how many lanes it has.
+        used: how many of them are elements of the vector; the others are masked.
+    """
 
     outer: tuple[int, ...]
     start: int
     lanes: int
+    used: int
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether some lanes are no elements of the vector."""
+        return self.used < self.lanes
 
 
-def cuts(shape: Sequence[int], lanes: int) -> list[Cut]:
-    """The pieces of a vector in row-major order, powers of two of at most `lanes` lanes."""
+def cuts(shape: Sequence[int], lanes: int, *, masks: bool = False) -> list[Cut]:
+    """The pieces of a vector in row-major order, powers of two of at most `lanes` lanes.
+
+    With `masks`, a remainder that takes several pieces is one piece with masked lanes.
+    """
     if not shape:
-        return [Cut((), 0, 1)]
+        return [Cut((), 0, 1, 1)]
     outer = itertools.product(*(range(size) for size in shape[:-1]))
-    return [Cut(place, *part) for place in outer for part in _parts(shape[-1], lanes)]
+    return [Cut(place, *part) for place in outer for part in _parts(shape[-1], lanes, masks)]
 
 
-def _parts(size: int, lanes: int) -> Iterator[tuple[int, int]]:
+def _parts(size: int, lanes: int, masks: bool) -> Iterator[tuple[int, int, int]]:
+    """The first lane, the lanes and the elements of each piece."""
     start = 0
     while start < size:
-        length = min(lanes, 1 << (size - start).bit_length() - 1)
-        yield start, length
-        start += length
+        left = min(lanes, size - start)
+        shorter = 1 << left.bit_length() - 1
+        if masks and left > shorter:
+            yield start, 2 * shorter, left
+        else:
+            yield start, shorter, shorter
+        start += left if masks else shorter
 
 
 def piece_type(element: Type, lanes: int) -> Type:
@@ -124,22 +148,41 @@ def read(access: Access, cut: Cut) -> Value:
     if cut.lanes == 1 or access.is_uniform:
         return broadcast(_load(access, cut, 0), cut.lanes)
     type = piece_type(element, cut.lanes)
+    zeros = [_zero(element)] if cut.is_masked else []
+    if access.is_contiguous and zeros:
+        masked = broadcast(zeros[0], cut.lanes)
+        return vector.maskedload(type, access.memref, access.at(cut, 0), _mask(cut), masked)
     if access.is_contiguous:
         return vector.load(type, access.memref, access.at(cut, 0))
-    lanes = [_load(access, cut, lane) for lane in range(cut.lanes)]
-    return vector.from_elements(type, lanes)
+    lanes = [_load(access, cut, lane) for lane in range(cut.used)]
+    return vector.from_elements(type, lanes + zeros * (cut.lanes - cut.used))
 
 
 def _load(access: Access, cut: Cut, lane: int) -> Value:
     return memref.load(access.memref, access.at(cut, lane))
 
 
+def _zero(element: Type) -> Value:
+    """A scalar 0."""
+    return arith.constant(element, 0.0 if isinstance(element, FloatType) else 0)
+
+
+def _mask(cut: Cut) -> Value:
+    """Which lanes of a piece are elements of the vector."""
+    return vector.constant_mask(
+        VectorType.get([cut.lanes], IntegerType.get_signless(1)), [cut.used]
+    )
+
+
 def write(piece: Value, access: Access, cut: Cut) -> None:
     """One piece written to memory."""
+    if cut.is_masked and access.is_contiguous:
+        vector.maskedstore(access.memref, access.at(cut, 0), _mask(cut), piece)
+        return
     if cut.lanes > 1 and access.is_contiguous:
         vector.store(piece, access.memref, access.at(cut, 0))
         return
-    for lane in range(cut.lanes):
+    for lane in range(cut.used):
         memref.store(lane_of(piece, cut, lane), access.memref, access.at(cut, lane))
 
 

@@ -40,7 +40,10 @@ def serve(work: Callable[[Job], str], prepare: Callable[[Job], None] | None = No
         request = receive(requests)
         if request is None:
             return
-        send(replies, _answer(json.loads(request), in_child, prepare))
+        try:
+            send(replies, _answer(json.loads(request), in_child, prepare))
+        except BrokenPipeError:  # whoever asked was killed
+            return
 
 
 def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:

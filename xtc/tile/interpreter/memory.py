@@ -91,6 +91,20 @@ class GlobalMemory:
             )
         return nbytes, inside
 
+    def flat(self) -> Array:
+        """All elements of the buffer."""
+        size = self.dtype.itemsize
+        return self.buffer.raw[: self.buffer.raw.size // size * size].view(self.dtype)
+
+    def require_inside(self, places: Array, inside: Array) -> None:
+        """Raise UserError where elements inside of the tensor are outside of the array."""
+        count = self.buffer.raw.size // self.dtype.itemsize
+        if (inside & ((places < 0) | (places >= count))).any():
+            raise UserError(
+                "a global tensor is larger than the array behind its pointer",
+                notes=[f"sizes {list(self.sizes)}", f"the array has {count} elements"],
+            )
+
     def gather(self, places: Array, inside: Array) -> Array:
         """The elements at these bytes, 0 for those that are not inside."""
         flat = self.buffer.raw[: self.buffer.raw.size // self.dtype.itemsize * self.dtype.itemsize]
@@ -106,19 +120,28 @@ class GlobalMemory:
 
 
 class GlobalChecker:
-    """Checks accesses of blocks to global memory."""
+    """Checks accesses of blocks to global memory.
 
-    def __init__(self, fail: Callable[[str, str, int, str, str], RaceError]) -> None:
+    Attributes:
+        block: the block that runs.
+        known: of other blocks, the time before which all that they did is seen by this block.
+    """
+
+    def __init__(
+        self, fail: Callable[[str, str, int, str, str], RaceError], atomics: frozenset[int]
+    ) -> None:
         self.fail = fail
         self.block = 0
+        self.known: dict[int, int] = {}
         self._held: dict[Any, int] = {}
+        self._atomics = np.array(sorted(atomics), np.int64)
 
     def read(
         self, buffer: Buffer, places: Array, inside: Array, op: int, now: int, held: Any
     ) -> None:
         """A load, or a copy that begins."""
         number, at = self._number(held, op), places[inside]
-        self._other_blocks(buffer.write_block[at], buffer.writer[at], inside, "reads", "writes")
+        self._other_blocks(_writes(buffer, at), inside, "reads", "writes")
         same = (buffer.write_block[at] == self.block) & (buffer.write_time[at] == now)
         self._own(same & (buffer.held[at] != number), buffer.writer[at], inside, "reads", "written")
         buffer.read_block[at], buffer.read_time[at], buffer.reader[at] = self.block, now, op
@@ -129,8 +152,8 @@ class GlobalChecker:
     ) -> None:
         """A store."""
         number, at = self._number(held, op), places[inside]
-        self._other_blocks(buffer.write_block[at], buffer.writer[at], inside, "writes", "writes")
-        self._other_blocks(buffer.read_block[at], buffer.reader[at], inside, "writes", "reads")
+        self._other_blocks(_writes(buffer, at), inside, "writes", "writes")
+        self._other_blocks(_reads(buffer, at), inside, "writes", "reads")
         own = (buffer.write_block[at] == self.block) & (buffer.write_time[at] == now)
         self._own(own & (buffer.held[at] != number), buffer.writer[at], inside, "writes", "written")
         own = (buffer.read_block[at] == self.block) & (buffer.read_time[at] == now)
@@ -138,20 +161,47 @@ class GlobalChecker:
         buffer.write_block[at], buffer.write_time[at], buffer.writer[at] = self.block, now, op
         buffer.held[at] = number
 
+    def combine(self, buffer: Buffer, places: Array, inside: Array, op: int, now: int) -> None:
+        """An atomic access, which races with none but those that are not atomic."""
+        at = places[inside]
+        writes, reads = _writes(buffer, at), _reads(buffer, at)
+        self._other_blocks(writes, inside, "writes", "writes", np.isin(writes[2], self._atomics))
+        self._other_blocks(reads, inside, "writes", "reads")
+        plain = ~np.isin(writes[2], self._atomics)
+        own = (writes[0] == self.block) & (writes[1] == now) & plain
+        self._own(own, writes[2], inside, "writes", "written")
+        own = (reads[0] == self.block) & (reads[1] == now)
+        self._own(own, reads[2], inside, "writes", "read")
+        buffer.write_block[at], buffer.write_time[at], buffer.writer[at] = self.block, now, op
+        buffer.held[at] = self._number(None, op)
+
     def _number(self, held: Any, op: int) -> int:
         """A number for how threads hold a tile; an asynchronous copy's is its own."""
         key = held if held is not None else ("copy", op)
         return self._held.setdefault(key, len(self._held))
 
-    def _other_blocks(self, owners: Array, ops: Array, inside: Array, does: str, did: str) -> None:
+    def _other_blocks(
+        self,
+        accesses: tuple[Array, Array, Array],
+        inside: Array,
+        does: str,
+        did: str,
+        allowed: Array | None = None,
+    ) -> None:
+        owners, times, ops = accesses
         wrong = (owners != _NOBODY) & (owners != self.block)
+        if allowed is not None:
+            wrong &= ~allowed
+        for block, time in self.known.items():
+            wrong &= (owners != block) | (times >= time)
         if wrong.any():
             raise self.fail(
                 "two blocks",
                 f"a block {does} global memory that another block of the launch {did}",
                 int(ops[first(wrong)]),
                 elements(spread(wrong, inside)),
-                "let each block write elements of its own, or launch two kernels",
+                "let each block write elements of its own, order them by lock_semaphore and "
+                "release_semaphore, or launch two kernels",
             )
 
     def _own(self, wrong: Array, ops: Array, inside: Array, does: str, did: str) -> None:
@@ -170,3 +220,13 @@ def spread(wrong: Array, inside: Array) -> Array:
     whole = np.zeros(inside.shape, bool)
     whole[inside] = wrong
     return whole
+
+
+def _writes(buffer: Buffer, at: Array) -> tuple[Array, Array, Array]:
+    """Block, time and operation of the last write of bytes."""
+    return buffer.write_block[at], buffer.write_time[at], buffer.writer[at]
+
+
+def _reads(buffer: Buffer, at: Array) -> tuple[Array, Array, Array]:
+    """Likewise of the last read."""
+    return buffer.read_block[at], buffer.read_time[at], buffer.reader[at]

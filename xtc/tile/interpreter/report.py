@@ -21,6 +21,10 @@ class RaceError(KernelError):
     second = ""
 
 
+class DeadlockError(KernelError):
+    """Blocks, or groups of threads of one, that wait for each other for ever."""
+
+
 @dataclass
 class Report:
     """What a kernel did without a race.

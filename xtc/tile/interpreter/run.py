@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from xtc.core.errors import UserError, XtcError
-from xtc.ir.builders.tile import dims_of, location_text, number_of
+from xtc.ir.builders.tile import dims_of, dropped_dimensions, location_text, number_of
 from xtc.ir.mlir import (
+    BoolAttr,
     DenseI32ArrayAttr,
     DenseI64ArrayAttr,
     MemRefType,
@@ -24,15 +25,19 @@ from xtc.ir.mlir import (
     Value,
     all_operations,
 )
-from xtc.ir.tile_dialect import layout_of
+from xtc.ir.tile_dialect import known_layout, layout_of
 from xtc.tile.errors import KernelError
+from xtc.tile.interpreter.combining import scanned, viewed
+from xtc.tile.interpreter.coroutines import Task, Tasks
+from xtc.tile.interpreter.exchange import Exchange
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
-from xtc.tile.interpreter.report import RaceError, Report, race
+from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
 from xtc.tile.interpreter.shared import Array, Checker, SharedMemory
 from xtc.tile.interpreter.values import compute, is_computed, numpy_type
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
+_RESIDENT_BLOCKS = 256  # that run at once where blocks wait for each other
 
 
 def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) -> Report:
@@ -41,8 +46,13 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
     Raises RaceError for the first race, and UserError for arrays that it cannot use.
     """
     whole = _Launch(kernel, arguments)
-    for place in itertools.product(*(range(size) for size in reversed(grid))):
-        whole.run_block(place[::-1], grid)
+    places = [p[::-1] for p in itertools.product(*(range(size) for size in reversed(grid)))]
+    if any(op.name == "tile.lock" for op in whole.ops):
+        whole.run_together(places, grid)
+    else:
+        for place in places:
+            whole.run_block(place, grid)
+    whole.require_clean()
     return whole.report()
 
 
@@ -70,7 +80,10 @@ class _Launch:
         self.arguments = dict(zip(self.block_of.arguments, map(_argument, arguments), strict=True))
         self.counts: Counter[str] = Counter()
         self.copied = self.blocks = 0
-        self.global_checker = GlobalChecker(self.fail)
+        atomics = frozenset(n for op, n in self.numbers.items() if op.name == "tile.atomic")
+        self.global_checker = GlobalChecker(self.fail, atomics)
+        self.tasks = Tasks()
+        self.semaphores: dict[tuple[int, int], dict[int, int]] = {}
         self.current = kernel
         self.place: tuple[int, ...] = ()
 
@@ -85,10 +98,36 @@ class _Launch:
         return race(kind, what, here, first, where, hint, self.place)
 
     def run_block(self, place: tuple[int, ...], grid: Sequence[int]) -> None:
-        self.place = place
-        self.global_checker.block = self.blocks
+        block = _Block(self, place, grid, self.blocks)
         self.blocks += 1
-        _Block(self, place, grid).run()
+        block.activate()
+        block.run()
+
+    def run_together(self, places: Sequence[tuple[int, ...]], grid: Sequence[int]) -> None:
+        """Run blocks that wait for each other, as many at once as a small machine could hold."""
+        for place in places:
+            self.tasks.add(lambda place=place: self.run_block(place, grid))  # type: ignore[misc]
+        self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
+
+    def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
+        lines = [f"at {task.where}: {task.waits_for}" for task in tasks]
+        return DeadlockError(
+            "every block waits, and none will go on", where=tasks[0].where, notes=lines[:8]
+        )
+
+    def require_clean(self) -> None:
+        """Raise UserError where memory that must be 0 when the kernel ends is not."""
+        for op in self.ops:
+            if op.name != "tile.buffer" or not BoolAttr(op.attributes["clean"]).value:
+                continue
+            left = self.arguments[op.operands[0]].raw
+            if left.any():
+                raise KernelError(
+                    "a global_tensor with requires_clean=True is not 0 when the kernel ends",
+                    where=location_text(op.location),
+                    notes=[f"byte {int(np.argmax(left != 0))} of {left.size} is the first"],
+                    hints=["reset it, as release_semaphore(..., value=0) of the last block does"],
+                )
 
 
 def _argument(value: Any) -> Any:
@@ -99,11 +138,14 @@ def _argument(value: Any) -> Any:
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
 
-class _Block:
+class _Block(Exchange):
     """One block."""
 
-    def __init__(self, launch: _Launch, place: tuple[int, ...], grid: Sequence[int]) -> None:
-        self.launch, self.place, self.grid = launch, place, grid
+    def __init__(
+        self, launch: _Launch, place: tuple[int, ...], grid: Sequence[int], number: int
+    ) -> None:
+        self.launch, self.place, self.grid, self.block_number = launch, place, grid, number
+        self.known: dict[int, int] = {}
         self.values: dict[Value, Any] = dict(launch.arguments)
         self.checker = Checker(launch.fail)
         self.copies: list[_Copy] = []
@@ -112,6 +154,12 @@ class _Block:
 
     def run(self) -> None:
         self.sequence(self.launch.block_of)
+
+    def activate(self) -> None:
+        """This block runs now, and no other."""
+        self.launch.place = self.place
+        self.launch.global_checker.block = self.block_number
+        self.launch.global_checker.known = self.known
 
     def sequence(self, block: Any) -> list[Any]:
         """Run a block of operations; the operands of its end."""
@@ -156,7 +204,8 @@ class _Block:
 
     def number(self, op: Operation) -> int:
         """The number of an operation in the kernel."""
-        return self.launch.numbers[op]
+        found: int = self.launch.numbers[op]
+        return found
 
     # --- control flow --------------------------------------------------------------------------
 
@@ -229,16 +278,21 @@ class _Block:
         memory: SharedMemory = self.get(op, 0)
         given = iter(int(self.values[value]) for value in list(op.operands)[1:])
         static = DenseI64ArrayAttr(op.attributes["static_offsets"])
-        rank = len(MemRefType(op.results[0].type).shape)
-        places = [next(given) if number == _UNKNOWN else number for number in static]
-        kept = places[: memory.data.ndim - rank]
-        for dim, number in enumerate(kept):
-            if not 0 <= number < memory.data.shape[dim]:
+        begins = [next(given) if number == _UNKNOWN else number for number in static]
+        sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
+        shape = tuple(MemRefType(op.results[0].type).shape)
+        for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
+            if not 0 <= begin <= memory.data.shape[dim] - size:
                 raise UserError(
-                    f"index {number} is outside of dimension {dim} of a shared tensor of shape "
+                    f"index {begin} is outside of dimension {dim} of a shared tensor of shape "
                     f"{list(memory.data.shape)}"
                 )
-        self.set(op, memory.view(lambda array: array[tuple(kept)]))
+        dropped = dropped_dimensions(sizes, shape)
+        index = tuple(
+            begin if dim in dropped else slice(begin, begin + size)
+            for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True))
+        )
+        self.set(op, memory.view(lambda array: array[index]))
 
     def permuted(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 0)
@@ -344,6 +398,17 @@ class _Block:
         )
         self.set(op, function(wide, axis=axis, keepdims=True).astype(value.dtype))
 
+    def scan(self, op: Operation) -> None:
+        kind = str(op.attributes["kind"]).strip('"')
+        exclusive = BoolAttr(op.attributes["exclusive"]).value
+        self.set(op, scanned(self.get(op, 0), number_of(op, "dim"), kind, exclusive))
+
+    def view(self, op: Operation) -> None:
+        layouts = known_layout(op.operands[0]), known_layout(op.results[0])
+        bits = number_of(op, "from_bits"), number_of(op, "to_bits")
+        dtype = numpy_type(RankedTensorType(op.results[0].type).element_type)
+        self.set(op, viewed(self.get(op, 0), layouts, bits, dtype))
+
     def broadcast(self, op: Operation) -> None:
         shape = tuple(RankedTensorType(op.results[0].type).shape)
         self.set(op, np.broadcast_to(self.get(op, 0), shape).copy())
@@ -412,6 +477,7 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
                 *("load_global", "store_global", "load_shared", "store_shared", "copy_async"),
                 *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices", "reduce"),
                 *("broadcast", "transpose", "reshape", "item", "block_id", "grid_dim"),
+                *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
             )
         },
     }

@@ -84,6 +84,7 @@ class Checker:
     def __init__(self, fail: Callable[[str, str, int, str, str], RaceError]) -> None:
         self.now = 0
         self.fail = fail
+        self.atomics: set[int] = set()
 
     def read(self, memory: SharedMemory, op: int) -> Array:
         """A load of a whole tensor."""
@@ -123,6 +124,37 @@ class Checker:
         memory.write_time[...] = self.now
         memory.writer[...] = op
         memory.by_copy[...] = False
+
+    def combine(self, memory: SharedMemory, places: Array, op: int) -> None:
+        """Atomic accesses to these elements, which race with others than of their kind."""
+        self._scattered(memory, places, op, "an atomic instruction")
+
+    def scatter(self, memory: SharedMemory, places: Array, op: int) -> None:
+        """Writes of these elements."""
+        self._scattered(memory, places, op, "store_shared_scatter")
+
+    def _scattered(self, memory: SharedMemory, places: Array, op: int, name: str) -> None:
+        at = np.unravel_index(np.unique(places), memory.data.shape)
+        if not places.size:
+            return
+        picked = memory.view(lambda array: array[at])
+        if memory.data.size and (picked.write_time == _NEVER).any() and name.startswith("an"):
+            raise self.fail(
+                "undefined",
+                "an atomic instruction reads shared memory that nothing has written",
+                _NEVER,
+                elements(picked.write_time == _NEVER),
+                "store to the tensor first",
+            )
+        atomic = np.isin(picked.writer, list(self.atomics))
+        if name.startswith("an"):
+            picked.write_time[atomic] = _NEVER
+        self._require_free(picked, op, name)
+        memory.write_time[at] = self.now
+        memory.writer[at] = op
+        memory.by_copy[at] = False
+        if name.startswith("an"):
+            self.atomics.add(op)
 
     def begin_copy(self, memory: SharedMemory, op: int, copy: int) -> None:
         """An asynchronous copy to a whole tensor begins."""

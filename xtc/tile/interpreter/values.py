@@ -220,8 +220,14 @@ def _splat(op: Operation, operands: Sequence[Any]) -> Any:
     return np.full(tuple(type.shape), operands[0], numpy_type(type.element_type))
 
 
+def _bitcast(op: Operation, operands: Sequence[Any]) -> Any:
+    dtype = numpy_type(element_of(op.results[0].type))
+    return np.asarray(operands[0]).view(dtype)[()]
+
+
 _SPECIAL: Mapping[str, Callable[[Operation, Sequence[Any]], Any]] = MappingProxyType(
     {
+        "arith.bitcast": _bitcast,
         "arith.constant": _constant,
         "arith.cmpi": _cmpi,
         "arith.cmpf": _cmpf,

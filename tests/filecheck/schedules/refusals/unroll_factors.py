@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s | FileCheck %s
-"""A factor is a number from 1 on, and code is not endless."""
+"""A factor is a number from 0 on, and code is not endless."""
 
 from Inputs.refusal import new, refused, refused_data
 
-refused(lambda: new().unroll({"i": 0}))
-# CHECK:      'i' of C cannot be unrolled by 0
 refused(lambda: new().unroll({"i": -4}))
 # CHECK:      'i' of C cannot be unrolled by -4
 refused(lambda: new().unroll({"i": 10**30}))
@@ -17,8 +15,8 @@ refused(lambda: new().unroll(["i"]))
 refused(lambda: new().unroll({"i": 32, "j": 48}))
 # CHECK:      unrolling makes 1536 copies of C; 512 at most
 # CHECK-NEXT:   hint: unroll fewer loops, or by smaller factors
-refused_data({"i": {"unroll": 0}})
-# CHECK:      C: 'i' cannot be unrolled by 0
+refused_data({"i": {"unroll": -1}})
+# CHECK:      C: 'i' cannot be unrolled by -1
 refused_data({"i": {"unroll": "all"}})
 # CHECK:      C: unroll of 'i' takes a number, not 'all'
 refused_data({"i": "unroll:x"})

@@ -19,6 +19,7 @@ from xtc.importers.onnx.ops import (
     reduction,
     resize,
     sampling,
+    sequence,
     shape,
     signal,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "reduction",
     "resize",
     "sampling",
+    "sequence",
     "shape",
     "signal",
 ]

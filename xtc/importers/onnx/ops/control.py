@@ -24,6 +24,7 @@ from xtc.importers.values import (
 )
 
 LONGEST = 4096  # iterations of an unrolled loop
+MOST_CHOSEN = 256  # of one whose condition is computed: all of them run
 
 
 @reads("If", 1, 11, 13, 16, 19, 21, 23, 24, 25, folds=False)
@@ -52,11 +53,15 @@ def loop(call: Call) -> list[Value]:
     carried = [call.value(n) for n in range(2, len(call.inputs))]
     goes_on: Value = call.value(1) if call.has(1) else np.array(True)
     collected: list[list[Value]] = [[] for _ in body.output[1 + len(carried) :]]
+    running: Tensor | None = None  # None while it is known at import that the loop goes on
     for number in range(count):
-        if not _known(goes_on):
+        if isinstance(goes_on, Tensor):
+            running = _still(running, goes_on, count, collects=bool(collected))
+        elif not goes_on.reshape(-1)[0]:
             break
         results = call.run(body, [np.array(number, np.int64), goes_on, *carried])
-        goes_on, carried = results[0], results[1 : 1 + len(carried)]
+        goes_on, new = results[0], results[1 : 1 + len(carried)]
+        carried = new if running is None else _chosen(running, new, carried, goes_on)
         for column, value in zip(collected, results[1 + len(carried) :], strict=True):
             column.append(value)
     return [*carried, *(_stacked(column, 0) for column in collected)]
@@ -69,10 +74,28 @@ def _count(call: Call) -> int:
     return min(count, LONGEST + 1)
 
 
-def _known(condition: Value) -> bool:
-    if isinstance(condition, Tensor):
-        raise ValueNeeded(condition, "a loop whose length is known only when the graph runs")
-    return bool(condition.reshape(-1)[0])
+def _still(running: Tensor | None, goes_on: Tensor, count: int, *, collects: bool) -> Tensor:
+    """Whether a loop whose condition is computed is still running; all its iterations are written.
+
+    Raises ValueNeeded where they are too many, or where their number is a size of a result.
+    """
+    if count > MOST_CHOSEN or collects:
+        raise ValueNeeded(goes_on, "a loop whose length is known only when the graph runs")
+    now = O.reshape(goes_on, ())
+    return now if running is None else O.minimum(running, now)
+
+
+def _chosen(
+    running: Tensor, new: Sequence[Value], old: Sequence[Value], goes_on: Value
+) -> list[Value]:
+    """What a loop carries after an iteration that may not take place."""
+    result: list[Value] = []
+    for after, before in zip(new, old, strict=True):
+        if (shape_of(after), dtype_of(after)) != (shape_of(before), dtype_of(before)):
+            condition = goes_on if isinstance(goes_on, Tensor) else running
+            raise ValueNeeded(condition, "a loop of unknown length whose values change their types")
+        result.append(O.where(running, as_tensor(after), as_tensor(before)))
+    return result
 
 
 def _stacked(column: Sequence[Value], axis: int) -> Value:

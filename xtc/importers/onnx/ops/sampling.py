@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
 
 import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.compositions.movement import constant, part
+from xtc.importers.compositions.folding import folded
+from xtc.importers.compositions.movement import constant, expanded, part, stacked
+from xtc.importers.compositions.sampling import grid_sampled, sampled
 from xtc.importers.onnx.call import Call
+from xtc.importers.onnx.ops.windows import windows
 from xtc.importers.onnx.table import reads
 from xtc.importers.values import Unsupported
-
-_ALPHA = -0.75  # of cubic interpolation, as the schema has it
 
 
 @reads("GridSample", 16, 20, 22)
@@ -25,103 +26,132 @@ def grid_sample(call: Call) -> Tensor:
     mode = str(call.attribute("mode", "linear"))
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     outside = call.choice("padding_mode", "zeros", "zeros", "border", "reflection")
-    corners = bool(call.attribute("align_corners", 0))
-    sizes = x.type.sizes[2:]
-    if mode not in ("linear", "nearest", "cubic") or grid.type.sizes[-1] != len(sizes):
+    if mode not in ("linear", "nearest", "cubic") or grid.type.sizes[-1] != x.type.rank - 2:
         raise Unsupported(f"mode={mode!r} of a grid of shape {grid.type.sizes}")
+    return grid_sampled(x, grid, mode, outside, bool(call.attribute("align_corners", 0)))
+
+
+@reads("Col2Im", 18)
+def col2im(call: Call) -> Tensor:
+    sizes, taps = call.ints(1), call.ints(2)
     count = len(sizes)
-    # The last coordinate is that of the first dimension.
-    axes = [_coordinate(grid, count - 1 - d, sizes[d], corners) for d in range(count)]
-    if mode == "nearest":
-        axes = [O.round(axis) for axis in axes]
-    axes = [_limited(axis, n, outside, corners) for axis, n in zip(axes, sizes, strict=True)]
-    taps = [_taps(axis, mode) for axis in axes]
-    total = None
-    for choice in itertools.product(*taps):
-        value = _read(x, [place for place, _ in choice], outside, corners)
-        weights = [weight for _, weight in choice if weight is not None]
-        for weight in weights:
-            value = O.mul(value, weight)
-        total = value if total is None else O.add(total, value)
-    if total is None:
-        raise Unsupported("an image without dimensions")
-    return total
-
-
-def _coordinate(grid: Tensor, column: int, size: int, corners: bool) -> Tensor:
-    """Positions in pixels along one dimension, (n, 1, ...)."""
-    axis = grid.type.rank - 1
-    n, *shape = grid.type.sizes[:-1]
-    flat = O.reshape(part(grid, axis, column, column + 1), (n, 1, *shape))
-    shifted = O.add(flat, 1.0)
-    if corners:
-        return O.mul(O.mul(shifted, 0.5), float(size - 1))
-    return O.mul(O.sub(O.mul(shifted, float(size)), 1.0), 0.5)
-
-
-def _limited(place: Tensor, size: int, outside: str, corners: bool) -> Tensor:
-    """Positions moved inside the image, where zeros are not what lies around it."""
-    if outside == "border":
-        return O.minimum(O.maximum(place, 0.0), float(size - 1))
-    return _reflected(place, size, corners) if outside == "reflection" else place
-
-
-def _taps(position: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:
-    """The neighbours along one dimension, as whole numbers of floats, with their weights."""
-    if mode == "nearest":
-        return [(position, None)]
-    low = O.floor(position)
-    t = O.sub(position, low)
-    if mode == "linear":
-        return [(low, O.sub(1.0, t)), (O.add(low, 1.0), t)]
-    s = O.sub(1.0, t)
-    weights = [_far(O.add(t, 1.0)), _near(t), _near(s), _far(O.add(s, 1.0))]
-    return [(O.add(low, float(n - 1)), weight) for n, weight in enumerate(weights)]
-
-
-def _near(x: Tensor) -> Tensor:
-    """(a + 2) x^3 - (a + 3) x^2 + 1."""
-    square = O.mul(x, x)
-    return O.add(O.mul(square, O.sub(O.mul(x, _ALPHA + 2), _ALPHA + 3)), 1.0)
-
-
-def _far(x: Tensor) -> Tensor:
-    """a x^3 - 5 a x^2 + 8 a x - 4 a."""
-    inner = O.add(O.mul(O.sub(x, 5.0), x), 8.0)
-    return O.mul(O.sub(O.mul(inner, x), 4.0), _ALPHA)
-
-
-def _read(x: Tensor, places: Sequence[Tensor], outside: str, corners: bool) -> Tensor:
-    """The elements of every channel at whole positions, (n, c, ...)."""
-    n, channels, *sizes = x.type.sizes
-    inside = None
-    columns = []
-    for place, size in zip(places, sizes, strict=True):
-        if outside == "zeros":
-            within = O.minimum(O.greater_equal(place, 0.0), O.less_equal(place, float(size - 1)))
-            inside = within if inside is None else O.minimum(inside, within)
-        elif outside == "reflection":
-            place = O.round(_reflected(place, size, corners))
-        limited = O.minimum(O.maximum(place, 0.0), float(size - 1))
-        columns.append(O.cast(limited, "int64"))
-    shape = (*columns[0].type.sizes, 1)
-    rows = (
-        O.concat(*(O.reshape(column, shape) for column in columns), axis=len(shape) - 1)
-        if len(columns) > 1
-        else O.reshape(columns[0], shape)
+    strides, dilations = (
+        [int(n) for n in call.attribute(name, [1] * count)] for name in ("strides", "dilations")
     )
-    wide = O.expand(rows, (n, channels, *rows.type.sizes[2:]))
-    value = O.gather_nd(x, wide, batch=2)
-    return value if inside is None else O.where(inside, value, 0.0)
+    pads = [int(n) for n in call.attribute("pads", [0] * (2 * count))]
+    borders = list(zip(pads[:count], pads[count:], strict=True))
+    return folded(call.tensor(0), sizes, taps, strides, dilations, borders)
 
 
-def _reflected(place: Tensor, size: int, corners: bool) -> Tensor:
-    """Positions mirrored at the borders until they lie between them."""
-    low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
-    span = high - low
-    if span <= 0:
-        return O.mul(place, 0.0)
-    distance = O.sub(place, low)
-    rest = O.remainder(distance, constant(np.asarray(2 * span, place.element.numpy)))
-    mirrored = O.minimum(rest, O.sub(2 * span, rest))
-    return O.add(mirrored, low)
+@reads("DeformConv", 19, 22)
+def deform_conv(call: Call) -> Tensor:
+    """A product of weights and of what each tap reads at its own position."""
+    x, filters, offsets = call.tensor(0), call.tensor(1), call.tensor(2)
+    if x.type.rank != 4:
+        raise Unsupported(f"an image of rank {x.type.rank}")
+    n, channels, *_ = x.type.sizes
+    slides = windows(call, x.type.sizes[2:], filters.type.sizes[2:])
+    taps = list(itertools.product(*(range(slide.taps) for slide in slides)))
+    groups, shared = int(call.attribute("group", 1)), int(call.attribute("offset_group", 1))
+    places = [slide.output for slide in slides]
+    columns = []
+    for number, tap in enumerate(taps):
+        pieces = []
+        for group in range(shared):
+            first = (group * len(taps) + number) * 2
+            axes = []
+            for d, slide in enumerate(slides):
+                start = np.arange(slide.output) * slide.stride - slide.before
+                start = start + tap[d] * slide.dilation
+                shape = [1, 1, *(slide.output if e == d else 1 for e in range(2))]
+                plain = constant(start.reshape(shape).astype(x.element.numpy))
+                axes.append(O.add(part(offsets, 1, first + d, first + d + 1), plain))
+            width = channels // shared
+            piece = sampled(part(x, 1, group * width, (group + 1) * width), axes, "linear")
+            if call.has(4):
+                at = group * len(taps) + number
+                piece = O.mul(piece, part(call.tensor(4), 1, at, at + 1))
+            pieces.append(piece)
+        columns.append(O.concat(*pieces, axis=1) if len(pieces) > 1 else pieces[0])
+    depth = channels // groups * len(taps)
+    rows = O.reshape(stacked(columns, 2), (n, groups, depth, math.prod(places)))
+    weights = O.reshape(filters, (1, groups, filters.type.sizes[0] // groups, depth))
+    result = O.reshape(O.matmul(weights, rows), (n, filters.type.sizes[0], *places))
+    if call.has(3):
+        result = O.add(result, O.reshape(call.tensor(3), (1, filters.type.sizes[0], 1, 1)))
+    return result
+
+
+@reads("RoiAlign", 10, 16, 22)
+def roi_align(call: Call) -> Tensor:
+    """Samples at a fixed number of positions in each part of each region, read between pixels."""
+    x, regions, batches = (call.tensor(n) for n in range(3))
+    count = int(call.attribute("sampling_ratio", 0))
+    if count < 1:
+        raise Unsupported("sampling_ratio=0, as many samples as a region has pixels")
+    default = "half_pixel" if call.version >= 16 else "output_half_pixel"
+    half = str(call.attribute("coordinate_transformation_mode", default)) == "half_pixel"
+    scale = float(call.attribute("spatial_scale", 1.0))
+    sizes = [int(call.attribute(f"output_{name}", 1)) for name in ("height", "width")]
+    axes = [
+        _samples(regions, column, size, count, scale, half)
+        for column, size in zip((1, 0), sizes, strict=True)
+    ]
+    image = O.transpose(x, axes=(0, 2, 3, 1))
+    largest = call.choice("mode", "avg", "avg", "max") == "max"
+    value = _between(image, axes, O.cast(batches, "int64"), largest)
+    n, channels = regions.type.sizes[0], x.type.sizes[1]
+    split = O.reshape(value, (n, sizes[0], count, sizes[1], count, channels))
+    reduce = O.reduce_max if largest else O.reduce_mean
+    return O.transpose(reduce(split, axes=(2, 4)), axes=(0, 3, 1, 2))
+
+
+def _samples(
+    regions: Tensor, column: int, size: int, count: int, scale: float, half: bool
+) -> Tensor:
+    """Positions in pixels along one dimension, (regions, size * count)."""
+    start, stop = (
+        O.sub(O.mul(part(regions, 1, n, n + 1), scale), 0.5 if half else 0.0)
+        for n in (column, column + 2)
+    )
+    extent = O.sub(stop, start)
+    extent = extent if half else O.maximum(extent, 1.0)
+    steps = (np.arange(size * count) + 0.5) / (size * count)
+    return O.add(start, O.mul(extent, constant(steps[None].astype(regions.element.numpy))))
+
+
+def _between(image: Tensor, axes: list[Tensor], batches: Tensor, largest: bool) -> Tensor:
+    """(n, h, w, c) at (regions, rows) and (regions, columns): (regions, rows, columns, c)."""
+    regions = batches.type.size
+    shape = (regions, axes[0].type.sizes[1], axes[1].type.sizes[1])
+    first = expanded(O.reshape(batches, (regions, 1, 1, 1)), (*shape, 1))
+    pairs = []
+    for d, axis in enumerate(axes):
+        size = image.type.sizes[1 + d]
+        wide = (regions, -1, 1, 1) if d == 0 else (regions, 1, -1, 1)
+        inside = O.minimum(O.greater_equal(axis, -1.0), O.less_equal(axis, float(size)))
+        place = O.minimum(O.maximum(axis, 0.0), float(size - 1))
+        low = O.floor(place)
+        high = O.minimum(O.add(low, 1.0), float(size - 1))
+        part_high = O.sub(place, low)
+        taps = ((low, O.sub(1.0, part_high)), (high, part_high))
+        pairs.append(
+            [
+                (
+                    expanded(O.reshape(O.cast(at, "int64"), wide), (*shape, 1)),
+                    O.reshape(O.where(inside, weight, 0.0), wide),
+                )
+                for at, weight in taps
+            ]
+        )
+    total = None
+    for (row, upper), (column, left) in itertools.product(*pairs):
+        found = O.gather_nd(image, O.concat(first, row, column, axis=3))
+        weighted = O.mul(O.mul(found, upper), left)
+        if total is None:
+            total = weighted
+        else:
+            total = O.maximum(total, weighted) if largest else O.add(total, weighted)
+    if total is None:
+        raise Unsupported("no positions")
+    return total

@@ -327,3 +327,30 @@ def scalar_tensor(value: Any, **_: Any) -> Tensor:
 @writes("arange.start_step")
 def arange(start: Any, end: Any, step: Any = 1, **_: Any) -> Tensor:
     return constant(np.arange(start, end, step).astype(ELEMENT_TYPES[result_type()].numpy))
+
+
+@writes("atan2")
+def atan2(y: Tensor, x: Tensor) -> Tensor:
+    """The angle of (x, y): that of the shorter side over the longer one, moved to its octant."""
+    y, x = (operand(value, result_type()) for value in (y, x))
+    width, height = O.abs(x), O.abs(y)
+    longer = O.maximum(width, height)
+    slope = O.div(O.minimum(width, height), O.where(O.equal(longer, 0.0), 1.0, longer))
+    angle = O.atan(slope)
+    angle = O.where(O.greater(height, width), O.sub(math.pi / 2, angle), angle)
+    angle = O.where(O.less(x, 0.0), O.sub(math.pi, angle), angle)
+    return O.where(O.less(y, 0.0), O.neg(angle), angle)
+
+
+@writes("_cdist_forward")
+def distances(a: Tensor, b: Tensor, p: float, mode: int | None) -> Tensor:
+    """The distance of each row of `a` to each row of `b`."""
+    if p not in (1.0, 2.0):
+        raise Unsupported(f"distances of norm {p}")
+    left = O.reshape(a, (*a.type.sizes[:-1], 1, a.type.sizes[-1]))
+    right = O.reshape(b, (*b.type.sizes[:-2], 1, *b.type.sizes[-2:]))
+    apart = O.sub(left, right)
+    axis = (apart.type.rank - 1,)
+    if p == 1:
+        return O.reduce_sum(O.abs(apart), axes=axis)
+    return O.sqrt(O.reduce_sum(O.mul(apart, apart), axes=axis))

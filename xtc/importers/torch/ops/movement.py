@@ -344,3 +344,31 @@ def copy_(x: Tensor, source: Tensor) -> Tensor:
 @writes("_assert_tensor_metadata", "_assert_async.msg", "_assert_scalar")
 def assertion(*_: Any, **__: Any) -> None:
     """What PyTorch checked when it traced the program."""
+
+
+@writes("diagonal")
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The elements of two dimensions whose numbers differ by `offset`, as the last dimension."""
+    rank = x.type.rank
+    first, second = dim1 % rank, dim2 % rank
+    rest = [d for d in range(rank) if d not in (first, second)]
+    moved = O.transpose(x, axes=(*rest, first, second))
+    lead, (rows, columns) = moved.type.sizes[:-2], moved.type.sizes[-2:]
+    count = min(rows - max(-offset, 0), columns - max(offset, 0))
+    start = max(-offset, 0) * columns + max(offset, 0)
+    places = start + np.arange(count) * (columns + 1)
+    flat = O.reshape(moved, (*lead, rows * columns))
+    return O.gather(flat, constant(places), axis=len(lead))
+
+
+_REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+
+
+@writes("scatter_reduce.two")
+def scatter_reduce(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    if reduce not in _REDUCTIONS or not include_self:
+        raise Unsupported(f"reduce={reduce!r}, include_self={include_self}")
+    dim = dim % x.type.rank
+    return O.scatter_elements(x, index, source, axis=dim, reduction=_REDUCTIONS[reduce])

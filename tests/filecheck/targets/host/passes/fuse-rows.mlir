@@ -94,3 +94,29 @@ func.func @large(%a: tensor<262144xf32>, %b: tensor<262144xf32>) -> tensor<26214
   } -> tensor<262144xf32>
   return %0 : tensor<262144xf32>
 }
+
+// Two members read the same 128 KiB: a few rows at a time, they come from memory once.
+
+// CHECK-LABEL: func.func @read_again
+// CHECK:       scf.for %{{.*}} = %c0 to %c64 step %c8
+// CHECK-COUNT-2: tensor.extract_slice %arg0
+#rows = affine_map<(i, j) -> (i)>
+func.func @read_again(%a: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %o = tensor.empty() : tensor<64x512xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<64x512xf32>) outs(%i : tensor<64xf32>) {
+  ^bb0(%x: f32, %t: f32):
+    %y = arith.addf %t, %x fastmath<reassoc> : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #rows, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %s : tensor<64x512xf32>, tensor<64xf32>) outs(%o : tensor<64x512xf32>) {
+  ^bb0(%x: f32, %t: f32, %old: f32):
+    %y = arith.subf %x, %t : f32
+    linalg.yield %y : f32
+  } -> tensor<64x512xf32>
+  return %r : tensor<64x512xf32>
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check-schedules: no schedule is ignored in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.core.errors import UserError
+from xtc.ir.analysis.linalg_ops import operations_with
+from xtc.ir.attributes import LOOP_SCHEDULE
+from xtc.ir.mlir import Operation
+from xtc.ir.passes import Pass
+from xtc_passes.tensor._scheduled import place_of, title_of
+
+
+@dataclass(frozen=True)
+class CheckSchedules(Pass):
+    """Refuse a module in which an operation still has a schedule.
+
+    A target follows schedules in its stage `scheduled` and removes them; this is the end of that
+    stage. The pass changes nothing:
+
+        linalg.matmul {loop.dims = ["i", "j", "k"], loop.schedule = "{i: unroll}"} ...
+
+    is a UserError, as the loops that were asked for are not there.
+
+    Attributes:
+        target: what the code is for, in messages; "" where it is not known.
+    """
+
+    name: ClassVar[str] = "check-schedules"
+    target: str = ""
+
+    def run(self, module: Operation) -> None:
+        for op in operations_with(module, LOOP_SCHEDULE):
+            title = title_of(op)
+            taker = f"target '{self.target}'" if self.target else f"what runs {title}"
+            raise UserError(
+                f"the schedule of {title} is not followed: {taker} takes none",
+                where=place_of(op),
+                hints=[f"leave {title} out of the schedule, or run it on another device"],
+            )

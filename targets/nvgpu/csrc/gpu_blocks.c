@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of a grid: one runs until it ends or pauses. What a block that pauses has is kept aside.
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_sim.h"
+#include "sim_device.h"
+
+#define RESIDENT_BLOCKS 256 // that have begun and not ended; others wait for their end
+
+typedef struct kept kept;
+
+struct kept {
+    kept *next;
+    uint64_t number;
+    uint32_t live;
+    gpu_thread *threads;
+    gpu_warp warps[GPU_MAX_WARPS];
+    char barriers[GPU_BARRIERS_BYTES];
+    char *shared;
+};
+
+static void *memory(size_t nbytes)
+{
+    void *found = malloc(nbytes ? nbytes : 1);
+    if (!found)
+        sim_give_up("no memory for a block that waits for others");
+    return found;
+}
+
+static kept *put_aside(uint64_t number, uint32_t live)
+{
+    kept *block = memory(sizeof *block);
+    size_t threads = gpu_thread_count * sizeof *gpu_threads;
+    *block = (kept){.number = number, .live = live};
+    block->threads = memory(threads);
+    memcpy(block->threads, gpu_threads, threads);
+    for (uint32_t i = 0; i < gpu_thread_count; i++) { // stacks and copies go with the block
+        gpu_threads[i].fiber = (sim_fiber){0};
+        gpu_threads[i].copies = NULL;
+        gpu_threads[i].copy_room = gpu_threads[i].copy_count = 0;
+    }
+    memcpy(block->warps, gpu_warps, sizeof block->warps);
+    gpu_barriers_keep(block->barriers);
+    block->shared = memory(gpu_shape.shared_bytes);
+    memcpy(block->shared, gpu_shared_memory(), gpu_shape.shared_bytes);
+    return block;
+}
+
+static void bring_back(kept *block)
+{
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        free(gpu_threads[i].copies);
+    memcpy(gpu_threads, block->threads, gpu_thread_count * sizeof *gpu_threads);
+    memcpy(gpu_warps, block->warps, sizeof block->warps);
+    gpu_barriers_bring_back(block->barriers);
+    memcpy(gpu_shared_memory(), block->shared, gpu_shape.shared_bytes);
+    gpu_place_block(block->number);
+    gpu_races_resume();
+    free(block->threads);
+    free(block->shared);
+    free(block);
+}
+
+static kept *waiting, **last = &waiting;
+static uint32_t waiting_count;
+
+// Run the block that is there until it ends or pauses; whether it did more than to pause again.
+static bool run(uint64_t number, uint32_t live)
+{
+    bool worked = false;
+    if (gpu_run_block(&live, &worked))
+        return true;
+    *last = put_aside(number, live);
+    last = &(*last)->next;
+    waiting_count++;
+    return worked;
+}
+
+static bool resume_first(void)
+{
+    kept *block = waiting;
+    waiting = block->next;
+    if (!waiting)
+        last = &waiting;
+    waiting_count--;
+    uint64_t number = block->number;
+    uint32_t live = block->live;
+    bring_back(block);
+    return run(number, live);
+}
+
+// Let each block that waits look again; whether one of them went on.
+static bool resume_all(void)
+{
+    bool worked = false;
+    for (uint32_t left = waiting_count; left; left--)
+        worked |= resume_first();
+    return worked;
+}
+
+void gpu_run_blocks(uint64_t blocks, uint64_t (*number_of)(uint64_t))
+{
+    waiting = NULL;
+    last = &waiting;
+    waiting_count = 0;
+    for (uint64_t at = 0; at < blocks; at++) {
+        while (waiting_count >= RESIDENT_BLOCKS)
+            if (!resume_all()) {
+                bring_back(waiting);
+                gpu_pause_deadlock();
+            }
+        uint64_t number = number_of(at);
+        gpu_begin_block(number);
+        run(number, gpu_thread_count);
+    }
+    while (waiting_count)
+        if (!resume_all()) {
+            bring_back(waiting);
+            gpu_pause_deadlock();
+        }
+}

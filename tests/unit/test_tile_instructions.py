@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Narrow types, atomics, scans, semaphores, printing: simulator and interpreter against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.unit.nvgpu_code import needs_ptxas
+from tests.unit.tile_instructions import (
+    Elements,
+    Histogram,
+    Narrow,
+    Ordered,
+    Philox,
+    Prints,
+    Scans,
+    Tickets,
+)
+from xtc import tile
+from xtc.core.errors import UserError
+from xtc.tile.interpreter.report import DeadlockError, RaceError
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+
+pytestmark = pytest.mark.slow
+
+_OTHER_FLOATS = {
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+    "float6_e3m2": ml_dtypes.float6_e3m2fn,
+    "float6_e2m3": ml_dtypes.float6_e2m3fn,
+    "float4_e2m1": ml_dtypes.float4_e2m1fn,
+}
+
+
+def codes_of(packed: np.ndarray, bits: int) -> np.ndarray:
+    """The codes that bytes hold, the first one in the lowest bits."""
+    flat = np.unpackbits(packed, axis=-1, bitorder="little")
+    return (flat.reshape(len(packed), -1, bits) << np.arange(bits)).sum(-1)
+
+
+def values_of(codes: np.ndarray, dtype: Any) -> np.ndarray:
+    """What codes of a type stand for."""
+    if dtype.is_float:
+        kind = _OTHER_FLOATS[dtype.name]
+        return codes.astype(np.uint8).view(kind).astype(np.float32)
+    negative = dtype.signed & (codes >> (dtype.bits - 1) > 0)
+    return np.where(negative, codes - (1 << dtype.bits), codes).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["uint1b", "int3b", "int4b", "uint7b", *_OTHER_FLOATS])
+def test_narrow_types_are_stored_packed_and_cast(name: str) -> None:
+    dtype, (m, n) = getattr(tile, name), (21, 32)
+    x = np.random.default_rng(1).integers(0, 256, (m, n * dtype.bits // 8)).astype(np.uint8)
+    expected = values_of(codes_of(x, dtype.bits), dtype)
+    program = Narrow(dtype)
+    for run in (program, program.check):
+        y, z = np.zeros((m, n), np.float32), np.zeros_like(x)
+        run(m, n, x, y, z)
+        np.testing.assert_array_equal(y, expected)
+        finite = np.isfinite(expected)
+        again = codes_of(z, dtype.bits)
+        np.testing.assert_array_equal(again[finite], codes_of(x, dtype.bits)[finite])
+
+
+@pytest.mark.parametrize("name", _OTHER_FLOATS)
+def test_casts_to_small_floats_round_to_even_and_saturate(name: str) -> None:
+    dtype = getattr(tile, name)
+    rng = np.random.default_rng(2)
+    x = (rng.standard_normal(4096) * 2.0 ** rng.integers(-18, 12, 4096)).astype(np.float32)
+    limited = np.clip(x, -dtype.greatest, dtype.greatest)
+    expected = limited.astype(_OTHER_FLOATS[name]).astype(np.float32)
+
+    class Rounds(tile.Script):
+        def __call__(self, a: ~tile.float32, b: ~tile.float32) -> None:
+            self.attrs.blocks = 1
+            self.attrs.warps = 4
+            ga = self.global_view(a, dtype=tile.float32, shape=[4096])
+            gb = self.global_view(b, dtype=tile.float32, shape=[4096])
+            r = self.cast(self.load_global(ga, offsets=[0], shape=[4096]), dtype)
+            self.store_global(gb, self.cast(r, tile.float32), offsets=[0])
+
+    y = np.zeros_like(x)
+    Rounds()(x, y)
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_atomics_scatters_and_running_sums() -> None:
+    x = np.random.default_rng(3).integers(0, 8, (3, 96)).astype(np.int32)
+    program = Histogram()
+    for run in (program, program.check):
+        counts, sums = np.zeros((2, 8), np.int32), np.zeros_like(x)
+        turned = np.zeros_like(x)
+        run(x, counts, sums, turned)
+        np.testing.assert_array_equal(counts, [np.bincount(x.ravel(), minlength=8)] * 2)
+        np.testing.assert_array_equal(sums, np.cumsum(x, 1) - x)
+        np.testing.assert_array_equal(turned, x[:, ::-1])
+
+
+def test_what_atomics_return_is_anybody_s_alone() -> None:
+    program = Tickets()
+    for run in (program, program.check):
+        counter, drawn = np.zeros(1, np.int32), np.zeros((2, 24), np.int32)
+        run(counter, drawn)
+        assert counter[0] == 48
+        np.testing.assert_array_equal(np.sort(drawn.ravel()), np.arange(48))
+
+
+@pytest.mark.parametrize(
+    ("op", "dim", "exclusive", "function"),
+    [
+        ("add", 1, False, np.add),
+        ("max", 0, False, np.maximum),
+        ("xor", 1, True, np.bitwise_xor),
+        ("min", 0, True, np.minimum),
+    ],
+)
+def test_scans(op: str, dim: int, exclusive: bool, function: Any) -> None:
+    x = np.random.default_rng(4).integers(-9, 9, (24, 40)).astype(np.int32)
+    expected = function.accumulate(x, axis=dim)
+    if exclusive:
+        first = {"xor": 0, "min": np.iinfo(np.int32).max}[op]
+        expected = np.roll(expected, 1, axis=dim)
+        expected[(slice(None), 0) if dim else 0] = first
+    program = Scans(op, dim, exclusive)
+    for run in (program, program.check):
+        y = np.zeros_like(x)
+        run(x, y)
+        np.testing.assert_array_equal(y, expected)
+
+
+def ordered(n: int) -> tuple[list[Any], np.ndarray]:
+    """Arguments of Ordered, and what it computes."""
+    x = np.random.default_rng(5).standard_normal((n, 64)).astype(np.float32)
+    y, expected = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    for row in x:
+        expected = row * np.float32(2) + expected
+    return [n, x, y], expected
+
+
+@pytest.mark.parametrize("options", [{}, {"sim_schedule": "shuffled", "seed": 3}])
+def test_blocks_wait_for_each_other(options: dict[str, Any]) -> None:
+    arguments, expected = ordered(9)
+    with NvgpuDevice(NvgpuOptions(**options)) as device:
+        tile.use_device(device)
+        try:
+            Ordered()(*arguments)
+        finally:
+            tile.use_device(None)
+    np.testing.assert_array_equal(arguments[-1], expected)
+
+
+def test_the_interpreter_knows_what_semaphores_order() -> None:
+    arguments, expected = ordered(9)
+    Ordered().check(*arguments)
+    np.testing.assert_array_equal(arguments[-1], expected)
+
+
+class NoLock(Ordered):
+    def lock_semaphore(self, semaphore: Any, value: Any) -> None:
+        """Nothing."""
+
+
+class NoRelease(Ordered):
+    def release_semaphore(self, semaphore: Any, value: Any) -> None:
+        """Nothing."""
+
+
+def test_a_missing_lock_is_a_race() -> None:
+    arguments, _ = ordered(3)
+    with pytest.raises(RaceError, match="another block of the launch writes"):
+        NoLock().check(*arguments)
+
+
+def test_a_missing_release_is_a_deadlock() -> None:
+    arguments, _ = ordered(3)
+    with pytest.raises(DeadlockError, match="waits for a semaphore to become 1, which is 0"):
+        NoRelease().check(*arguments)
+
+
+def test_single_elements() -> None:
+    x = np.array([[0, 9, 5, 1], [1, 3, 7, 1]], np.int32)
+    program = Elements()
+    for run in (program, program.check):
+        y = np.zeros((2, 8), np.int32)
+        run(2, x, y)
+        for row, (_, count, base, _) in enumerate(x):
+            expected = [sum(i for i in range(count) if i % 8 == at) for at in range(8)]
+            expected[7] = base - expected[1]
+            expected[6] = 10 * (count // 3) + count % 3
+            np.testing.assert_array_equal(y[row], expected)
+
+
+def test_random_numbers_are_those_of_philox() -> None:
+    program = Philox()
+    for run in (program, program.check):
+        bits, numbers = np.zeros((4, 64), np.uint32), np.zeros(64, np.float32)
+        run(0, bits, numbers)
+        # The published answer for counter 0 and key 0.
+        assert [f"{word:08x}" for word in bits[:, 0]] == [
+            *("6627e8d5", "e169c58d", "bc57ac4c", "9b00dbd8")
+        ]
+        np.testing.assert_array_equal(numbers, (bits[0] >> 8).astype(np.float32) / 2**24)
+        assert len(np.unique(bits)) == bits.size
+
+
+def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
+    program = Prints()
+
+    def on_simulator(n: int) -> None:
+        with NvgpuDevice() as device:  # whose process begins now, with the output of now
+            tile.use_device(device)
+            try:
+                program(n)
+            finally:
+                tile.use_device(None)
+
+    for run in (on_simulator, program.check):
+        run(7)
+        assert capfd.readouterr().out == (
+            "it has 7 of  1.50%\n"
+            "r = float16[2, 3]\n 0.00  1.00  2.00\n 3.00  4.00  5.00\n"
+            "boolean[2]\n0 1\n"
+        )
+
+
+@needs_ptxas
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_machine_code_of_each(arch: str) -> None:
+    device = NvgpuDevice(NvgpuOptions(arch=arch))
+    for program, count in ((Histogram(), 4), (Tickets(), 2)):
+        kernel = program._pick(program._bound([None] * count, {}, arrays=False), device)
+        assert kernel.resources.spilled_bytes == 0
+        assert kernel.resources.warnings == ()
+    values = Ordered()._bound([3, None, None], {}, arrays=False)
+    assert "ld.acquire.gpu" in Ordered()._pick(values, device).ptx
+
+
+def test_types_that_share_bytes_begin_at_bytes() -> None:
+    class Odd(tile.Script):
+        def __call__(self, x: tile.void_p) -> None:
+            self.attrs.blocks = 1
+            self.attrs.warps = 1
+            g = self.global_view(x, dtype=tile.int4b, shape=[64])
+            self.load_global(g, offsets=[1], shape=[8])
+
+    with pytest.raises(UserError, match="begins within a byte"):
+        Odd().compile(None)

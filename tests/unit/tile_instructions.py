@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of instructions beside the common ones: narrow types, atomics, scans, semaphores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xtc import tile
+from xtc.tile import boolean, float16, float32, int32, uint32, void_p
+
+
+class Narrow(tile.Script):
+    """Rows of a narrow type to float32, and back to the type."""
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def __call__(self, m: int32, n: int, x: void_p, y: ~float32, z: void_p) -> None:
+        self.attrs.blocks = self.utils.cdiv(m, 16)
+        self.attrs.warps = 2
+        row = 16 * self.blockIdx.x
+        gx = self.global_view(x, dtype=self.dtype, shape=[m, n])
+        gy = self.global_view(y, dtype=float32, shape=[m, n])
+        gz = self.global_view(z, dtype=self.dtype, shape=[m, n])
+        staged = self.shared_tensor(dtype=self.dtype, shape=[16, n])
+        self.copy_async(gx, staged, offsets=[row, 0])
+        self.copy_async_wait_all()
+        self.sync()
+        wide = self.cast(self.load_shared(staged), float32)
+        self.store_global(gy, wide, offsets=[row, 0])
+        self.store_global(gz, self.cast(wide, self.dtype), offsets=[row, 0])
+
+
+class Histogram(tile.Script):
+    """How often each number occurs, twice; running sums; rows the other way round."""
+
+    def __call__(self, x: ~int32, counts: ~int32, sums: ~int32, turned: ~int32) -> None:
+        self.attrs.blocks = 3
+        self.attrs.warps = 4
+        row = self.blockIdx.x
+        gx = self.global_view(x, dtype=int32, shape=[3, 96])
+        gc = self.global_view(counts, dtype=int32, shape=[2, 8])
+        gs = self.global_view(sums, dtype=int32, shape=[3, 96])
+        gt = self.global_view(turned, dtype=int32, shape=[3 * 96])
+        r = self.load_global(gx, offsets=[row, 0], shape=[96], dims=[1])
+        ones = self.register_tensor(dtype=int32, shape=[96], init=1)
+        self.atomic.global_scatter_add(
+            self.global_view(counts, dtype=int32, shape=[8]), dim=0, indices=r, values=ones
+        )
+        own = self.shared_tensor(dtype=int32, shape=[8])
+        self.store_shared(own, self.register_tensor(dtype=int32, shape=[8], init=0))
+        self.sync()
+        self.atomic.shared_scatter_add(own, dim=0, indices=r, values=ones)
+        self.sync()
+        found = self.load_shared(own).unsqueeze(0)
+        below = self.register_tensor(dtype=int32, shape=[2, 8], init=lambda i, j: i)
+        self.atomic.global_add(gc, self.where(below == 1, found, 0))
+        self.store_global(gs, self.cumsum(r, dim=0, exclusive=True), offsets=[row, 0], dims=[1])
+        there = self.register_tensor(dtype=int32, shape=[96], init=lambda i: 95 - i)
+        self.store_global_scatter(gt, dim=0, indices=there + row * 96, values=r)
+
+
+class Tickets(tile.Script):
+    """Every element draws a number of its own."""
+
+    def __call__(self, counter: ~int32, drawn: ~int32) -> None:
+        self.attrs.blocks = 2
+        self.attrs.warps = 2
+        count = self.global_view(counter, dtype=int32, shape=[1])
+        out = self.global_view(drawn, dtype=int32, shape=[2, 24])
+        zero = self.register_tensor(dtype=int32, shape=[24], init=0)
+        ticket = self.atomic.global_scatter_add(count, dim=0, indices=zero, values=zero + 1)
+        self.store_global(out, ticket, offsets=[self.blockIdx.x, 0], dims=[1])
+
+
+class Scans(tile.Script):
+    """Scans of rows and columns."""
+
+    def __init__(self, op: str, dim: int, exclusive: bool) -> None:
+        super().__init__()
+        self.op, self.dim, self.exclusive = op, dim, exclusive
+
+    def __call__(self, x: ~int32, y: ~int32) -> None:
+        self.attrs.blocks = 1
+        self.attrs.warps = 4
+        gx = self.global_view(x, dtype=int32, shape=[24, 40])
+        gy = self.global_view(y, dtype=int32, shape=[24, 40])
+        r = self.load_global(gx, offsets=[0, 0], shape=[24, 40])
+        r = self.scan(r, dim=self.dim, op=self.op, exclusive=self.exclusive)
+        self.store_global(gy, r, offsets=[0, 0])
+
+
+class Ordered(tile.Script):
+    """Blocks add to the same tile one after another."""
+
+    def __call__(self, n: int32, x: ~float32, y: ~float32) -> None:
+        self.attrs.blocks = (2, n)
+        self.attrs.warps = 2
+        column, part = self.blockIdx.x * 32, self.blockIdx.y
+        gx = self.global_view(x, dtype=float32, shape=[n, 64])
+        gy = self.global_view(y, dtype=float32, shape=[64])
+        turns = self.global_tensor(dtype=int32, shape=[2], requires_clean=True)
+        turn = turns[self.blockIdx.x].item_ptr()
+        r = self.load_global(gx, offsets=[part, column], shape=[32], dims=[1])
+        self.lock_semaphore(turn, value=part)
+        r = r * 2.0 + self.load_global(gy, offsets=[column], shape=[32])
+        self.sync()
+        self.store_global(gy, r, offsets=[column])
+        self.sync()
+        self.release_semaphore(turn, value=(part + 1) % n)
+
+
+class Elements(tile.Script):
+    """Single elements of memory and of tiles."""
+
+    def __call__(self, n: int32, x: ~int32, y: ~int32) -> None:
+        self.attrs.blocks = n
+        self.attrs.warps = 1
+        (row, _, _) = self.blockIdx
+        gx = self.global_view(x, dtype=int32, shape=[n, 4])
+        gy = self.global_view(y, dtype=int32, shape=[n, 8])
+        first: int32 = gx[row, 1].item()
+        counts = self.register_tensor(dtype=int32, shape=[8], init=0)
+        for i in range(first):
+            counts[i % 8] += i
+        counts[7] = gx[row][2].item() - counts[1].item()
+        quotient, rest = self.fast_divmod(first, 3)
+        counts[6] = 10 * quotient + rest
+        self.store_global(gy, counts, offsets=[row, 0], dims=[1])
+
+
+class Philox(tile.Script):
+    """Random numbers."""
+
+    def __call__(self, seed: uint32, bits: ~uint32, numbers: ~float32) -> None:
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        where = self.register_tensor(dtype=int32, shape=[64], init=lambda i: i)
+        a, b, c, d = self.randint4x(seed, where)
+        out = self.global_view(bits, dtype=uint32, shape=[4, 64])
+        self.store_global(out, a, offsets=[0, 0], dims=[1])
+        self.store_global(out, b, offsets=[1, 0], dims=[1])
+        self.store_global(out, c, offsets=[2, 0], dims=[1])
+        self.store_global(out, d, offsets=[3, 0], dims=[1])
+        floats = self.global_view(numbers, dtype=float32, shape=[64])
+        self.store_global(floats, self.rand(seed, where), offsets=[0])
+
+
+class Prints(tile.Script):
+    """Numbers and tensors, printed."""
+
+    def __call__(self, n: int32) -> None:
+        self.attrs.blocks = 1
+        self.attrs.warps = 1
+        self.printf("%s has %d of %5.2f%%\n", "it", n, 1.5)
+        r = self.register_tensor(dtype=float16, shape=[2, 3], init=lambda i, j: i * 3 + j)
+        self.print_tensor("r = ", r)
+        self.print_tensor("", self.register_tensor(dtype=boolean, shape=[2], init=lambda i: i > 0))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What blocks of a launch share: memory of the launch, and semaphores that order them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.ir.mlir import InsertionPoint, Location, Value
+from xtc.tile import arithmetic, memory
+from xtc.tile.types import DataType, int32
+from xtc.tile.values import GlobalTensor, Pointer
+
+
+class BetweenBlocks:
+    """Instructions for several blocks of a launch."""
+
+    def global_tensor(
+        self, dtype: DataType, shape: Sequence[Any], *, requires_clean: bool = False
+    ) -> GlobalTensor:
+        """Global memory that all blocks of a launch share.
+
+        With `requires_clean` it holds 0 when the launch begins, and the kernel leaves 0 there.
+        """
+        if not isinstance(requires_clean, bool):
+            raise UserError("global_tensor: requires_clean is known when compiling")
+        buffer = new_argument(dtype)
+        sizes = memory.stored_shape(shape, dtype, "global_tensor")
+        tile.buffer(
+            buffer,
+            [arithmetic.cast(arithmetic.data(size), int32).value for size in sizes],
+            requires_clean,
+        )
+        return memory.global_view(Pointer(buffer, dtype), dtype, shape, None)
+
+    def lock_semaphore(self, semaphore: Any, value: Any) -> None:
+        """Wait until a semaphore has a value: then all threads see what its releaser had seen."""
+        tile.lock(*_semaphore(semaphore, "lock_semaphore"), _number(value))
+
+    def release_semaphore(self, semaphore: Any, value: Any) -> None:
+        """Give a semaphore a value; `sync` before makes it tell of what all threads have done."""
+        tile.release(*_semaphore(semaphore, "release_semaphore"), _number(value))
+
+
+def new_argument(dtype: DataType) -> Value:
+    """A further argument of the function that is being written, a buffer that the launch makes."""
+    block = InsertionPoint.current.block
+    while block.owner.operation.name != "func.func":
+        block = block.owner.operation.block
+    return block.add_argument(memory.pointer_type(dtype), Location.current)
+
+
+def _semaphore(pointer: Any, name: str) -> tuple[Value, Value]:
+    if not isinstance(pointer, Pointer) or pointer.dtype != int32:
+        raise UserError(
+            f"{name} takes the address of an int32, not {pointer!r}",
+            hints=["semaphores[i, j].item_ptr(), of a global_tensor of int32"],
+        )
+    offset = arithmetic.cast(arithmetic.data(pointer.offset), int32)
+    return pointer.base, offset.value
+
+
+def _number(value: Any) -> Value:
+    found = arithmetic.data(value, int32)
+    if found.shape or found.dtype.kind != "int":
+        raise UserError(f"a semaphore has an integer as its value, not {found!r}")
+    return arithmetic.cast(found, int32).value

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What threads and blocks do with memory that they share element by element: semaphores, atomic
+instructions, scattered stores; and what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xtc.core.errors import UserError
+from xtc.ir.builders.tile import location_text, number_of
+from xtc.ir.mlir import Operation, StringAttr, Value
+from xtc.tile.interpreter.combining import combined, printed
+from xtc.tile.interpreter.memory import GlobalMemory
+from xtc.tile.interpreter.shared import Array, Checker
+
+
+class Exchange:
+    """A part of the interpreter of a block."""
+
+    launch: Any
+    values: dict[Value, Any]
+    checker: Checker
+    known: dict[int, int]
+    place: tuple[int, ...]
+    block_number: int
+
+    def get(self, op: Operation, number: int) -> Any:
+        """The value of an operand."""
+        raise NotImplementedError
+
+    def set(self, op: Operation, value: Any) -> None:
+        """Give an operation's result its value."""
+        raise NotImplementedError
+
+    def number(self, op: Operation) -> int:
+        """The number of an operation in the kernel."""
+        raise NotImplementedError
+
+    def activate(self) -> None:
+        """This block runs now, and no other."""
+        raise NotImplementedError
+
+    def _semaphore(self, op: Operation) -> tuple[Array, tuple[int, int]]:
+        buffer, offset = self.get(op, 0), int(self.get(op, 1))
+        words = buffer.raw.view(np.int32)
+        if not 0 <= offset < words.size:
+            raise UserError(f"semaphore {offset} is outside of the {words.size} that there are")
+        return words[offset : offset + 1], (id(buffer), offset)
+
+    def lock(self, op: Operation) -> None:
+        word, key = self._semaphore(op)
+        value = int(self.get(op, 2))
+        self.launch.tasks.wait(
+            lambda: int(word[0]) == value,
+            f"block {self.place} waits for a semaphore to become {value}, which is {int(word[0])}",
+            location_text(op.location),
+        )
+        self.activate()
+        self.launch.current = op
+        for block, time in self.launch.semaphores.get(key, {}).items():
+            self.known[block] = max(self.known.get(block, 0), time)
+        self.checker.now += 1
+
+    def release(self, op: Operation) -> None:
+        word, key = self._semaphore(op)
+        word[0] = int(self.get(op, 2))
+        self.launch.semaphores[key] = {**self.known, self.block_number: self.checker.now}
+
+    def buffer(self, op: Operation) -> None:
+        """The launch has made it."""
+
+    def atomic(self, op: Operation) -> None:
+        kind, dim = str(op.attributes["kind"]).strip('"'), number_of(op, "dim")
+        memory, values = self.get(op, 0), self.get(op, 1)
+        extra = self.get(op, 2) if len(op.operands) > 2 else None
+        where, inside = self._scattered(op, memory, values.shape, dim, extra)
+        compared: Any = extra if kind == "cas" else values
+        before = np.zeros_like(values)
+        flat = self._atomic_access(op, memory, where, inside)
+        for index in np.ndindex(values.shape):
+            if inside[index]:
+                place = where[index]
+                before[index] = flat[place]
+                flat[place] = combined(kind, flat[place], values[index], compared[index])
+        self.set(op, before)
+
+    def store_scatter(self, op: Operation) -> None:
+        value, memory, indices = (self.get(op, number) for number in range(3))
+        where, inside = self._scattered(op, memory, value.shape, number_of(op, "dim"), indices)
+        flat = self._scatter_access(op, memory, where, inside)
+        for index in np.ndindex(value.shape):
+            if inside[index]:
+                flat[where[index]] = value[index]
+
+    def _scattered(
+        self, op: Operation, memory: Any, shape: Sequence[int], dim: int, indices: Any
+    ) -> tuple[Array, Array]:
+        """For each element its position, in elements of the memory, and whether it is inside."""
+        along = list(np.indices(tuple(shape)))
+        if dim >= 0:
+            along[dim] = indices.astype(np.int64)
+        sizes = memory.sizes if isinstance(memory, GlobalMemory) else memory.data.shape
+        inside = np.ones(tuple(shape), bool)
+        for number, size in zip(along, sizes, strict=True):
+            inside &= (number >= 0) & (number < int(size))
+        if not isinstance(memory, GlobalMemory):
+            safe = [np.where(inside, number, 0) for number in along]
+            return np.ravel_multi_index(safe, memory.data.shape), inside
+        place = np.full(tuple(shape), memory.begin, np.int64)
+        for number, stride in zip(along, memory.strides, strict=True):
+            place = place + number * int(stride)
+        memory.require_inside(place, inside)
+        return place, inside
+
+    def _atomic_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
+        if isinstance(memory, GlobalMemory):
+            self.launch.global_checker.combine(
+                memory.buffer,
+                where * memory.dtype.itemsize,
+                inside,
+                self.number(op),
+                self.checker.now,
+            )
+            return memory.flat()
+        self.checker.combine(memory, where[inside], self.number(op))
+        return memory.data.flat
+
+    def _scatter_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
+        if isinstance(memory, GlobalMemory):
+            nbytes = where * memory.dtype.itemsize
+            now = self.checker.now
+            self.launch.global_checker.write(
+                memory.buffer, nbytes, inside, self.number(op), now, ("scatter", op)
+            )
+            return memory.flat()
+        self.checker.scatter(memory, where[inside], self.number(op))
+        return memory.data.flat
+
+    def printf(self, op: Operation) -> None:
+        values = [self.values[value] for value in op.operands]
+        printed(StringAttr(op.attributes["format"]).value, values, _show)
+
+
+def _show(text: str) -> None:
+    print(text, end="", flush=True)

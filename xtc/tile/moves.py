@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiles between memory and registers: what the operations take, in elements that memory has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, prod
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile import arithmetic, shapes
+from xtc.tile.memory import offset_values, stored_shape, stored_size, stored_type
+from xtc.tile.types import DataType, boolean, uint8
+from xtc.tile.values import Data, GlobalTensor, RegisterTensor, SharedTensor
+
+_BYTE = 8
+
+
+def load_global(
+    source: GlobalTensor, offsets: Sequence[Any], sizes: tuple[int, ...], dims: Any
+) -> RegisterTensor:
+    """A tile of global memory; 0 outside of the tensor."""
+    values, along = place(source, offsets, dims, len(sizes), "load_global")
+    stored = stored_shape(sizes, source.dtype, "load_global")
+    made = tile.load_global(
+        source.value, values, along, tile.tile_type(stored, stored_type(source.dtype))
+    )
+    return from_memory(made, source.dtype, sizes)
+
+
+def store_global(target: GlobalTensor, src: Any, offsets: Sequence[Any], dims: Any) -> None:
+    """Write a tile to global memory; what lies outside of the tensor is dropped."""
+    value = same_type(shapes.tensor_of(src, "store_global"), target, "store_global")
+    values, along = place(target, offsets, dims, len(value.shape), "store_global")
+    tile.store_global(to_memory(value, "store_global").value, target.value, values, along)
+
+
+def load_shared(source: SharedTensor) -> RegisterTensor:
+    """A whole shared tensor."""
+    stored = stored_shape(source.shape, source.dtype, "load_shared")
+    made = tile.load_shared(source.value, tile.tile_type(stored, stored_type(source.dtype)))
+    return from_memory(made, source.dtype, source.shape)
+
+
+def store_shared(target: SharedTensor, src: Any) -> None:
+    """Write a whole shared tensor."""
+    value = same_type(shapes.tensor_of(src, "store_shared"), target, "store_shared")
+    if value.shape != target.shape:
+        raise UserError(f"store_shared writes {src!r} to {target!r}")
+    tile.store_shared(to_memory(value, "store_shared").value, target.value)
+
+
+def place(
+    tensor: GlobalTensor, offsets: Sequence[Any], dims: Any, rank: int, name: str
+) -> tuple[list[Any], list[int]]:
+    """Offsets in all dimensions of the memory, and those along which a tile of `rank` runs."""
+    if isinstance(offsets, list | tuple) and len(offsets) == len(tensor.shape):
+        offsets = [*tensor.prefix, *offsets]
+    else:
+        offset_values(offsets, len(tensor.shape), name)
+    along = [n + len(tensor.prefix) for n in dimensions(dims, rank, len(tensor.shape), name)]
+    if tensor.dtype.is_packed:
+        offsets = _byte_offsets(tensor, offsets, along, name)
+    return offset_values(offsets, len(offsets), name), along
+
+
+def _byte_offsets(
+    tensor: GlobalTensor, offsets: Sequence[Any], along: Sequence[int], name: str
+) -> list[Any]:
+    """Offsets of elements that share bytes. Raises UserError where one is within a byte."""
+    if along[-1] != len(offsets) - 1:
+        raise UserError(f"{name}: {tensor!r} shares bytes along its last dimension, as tiles do")
+    last, together = offsets[-1], _BYTE // gcd(_BYTE, tensor.dtype.bits)
+    if isinstance(last, int) and last % together:
+        raise UserError(
+            f"{name}: element {last} of {tensor!r} begins within a byte",
+            hints=[f"begin at a multiple of {together}"],
+        )
+    if isinstance(last, Data):
+        tile.assume(arithmetic.binary("eq", arithmetic.binary("mod", last, together), 0).value)
+    return [*offsets[:-1], stored_size(last, tensor.dtype)]
+
+
+def dimensions(dims: Any, rank: int, of: int, name: str) -> list[int]:
+    """The dimension of the memory along which each dimension of a tile runs."""
+    if dims is None:
+        if rank != of:
+            raise UserError(
+                f"{name}: a tile of {rank} dimensions of a tensor of {of}",
+                hints=["say along which dimensions it runs: dims=[...]"],
+            )
+        return list(range(of))
+    found = shapes.dimensions(dims, of)
+    if len(found) != rank:
+        raise UserError(f"{name}: dims={list(dims)} for a tile of {rank} dimensions")
+    return found
+
+
+def same_type(value: RegisterTensor, target: Any, name: str) -> RegisterTensor:
+    """The tile. Raises UserError where the memory holds another type."""
+    if value.dtype != target.dtype:
+        raise UserError(
+            f"{name} writes {value!r} to {target!r}",
+            hints=[f"cast it: self.cast(x, dtype={target.dtype})"],
+        )
+    return value
+
+
+def from_memory(value: Any, dtype: DataType, shape: Sequence[int]) -> RegisterTensor:
+    """A tile as it is computed with: a bool is a byte in memory, small integers share one."""
+    if dtype.is_packed:
+        type = tile.tile_type(shape, stored_type(dtype))
+        unpacked = tile.view(value, _BYTE, _signed(dtype), None, type)
+        return RegisterTensor(unpacked, dtype, tuple(shape))
+    if dtype != boolean:
+        return RegisterTensor(value, dtype, tuple(shape))
+    made = arithmetic.binary("ne", RegisterTensor(value, uint8, tuple(shape)), 0)
+    return RegisterTensor(made.value, boolean, tuple(shape))
+
+
+def to_memory(value: RegisterTensor, name: str) -> RegisterTensor:
+    """A tile as memory has it."""
+    if value.dtype.is_packed:
+        stored = stored_shape(value.shape, value.dtype, name)
+        type = tile.tile_type(stored, stored_type(value.dtype))
+        packed = tile.view(value.value, _signed(value.dtype), _BYTE, None, type)
+        return RegisterTensor(packed, uint8, tuple(stored))
+    found: RegisterTensor = arithmetic.cast(value, uint8) if value.dtype == boolean else value
+    return found
+
+
+def viewed(x: RegisterTensor, layout: Any, dtype: DataType | None) -> RegisterTensor:
+    """The bits that each thread holds, as elements of another type in another layout."""
+    kind = x.dtype if dtype is None else dtype
+    if boolean in (kind, x.dtype):
+        raise UserError("view: a boolean has no bits of memory", hints=["cast it to int8"])
+    shape = x.shape if layout is None else layout.shape
+    if layout is None and kind.bits != x.dtype.bits:
+        raise UserError(
+            f"view of {x!r} as {kind} needs layout=, as elements have another number of bits"
+        )
+    if prod(shape) * kind.bits != prod(x.shape) * x.dtype.bits:
+        raise UserError(f"view of {x!r} as {kind}{list(shape)}: the bits are not the same number")
+    type = tile.tile_type(shape, arithmetic.mlir_type(kind.mlir))
+    made = tile.view(x.value, _signed(x.dtype), _signed(kind), layout, type)
+    return RegisterTensor(made, kind, tuple(shape))
+
+
+def _signed(dtype: DataType) -> int:
+    """Bits of an element, negative where a thread holds them with their sign in more."""
+    return -dtype.bits if dtype.is_packed and dtype.kind == "int" and dtype.signed else dtype.bits
