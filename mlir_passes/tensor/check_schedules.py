@@ -11,7 +11,7 @@ from xtc.ir.analysis.linalg_ops import operations_with
 from xtc.ir.attributes import LOOP_SCHEDULE
 from xtc.ir.mlir import Operation
 from xtc.ir.passes import Pass
-from xtc_passes.tensor._scheduled import place_of, title_of
+from xtc_passes.tensor._scheduled import location_of, title_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,6 @@ class CheckSchedules(Pass):
             taker = f"target '{self.target}'" if self.target else f"what runs {title}"
             raise UserError(
                 f"the schedule of {title} is not followed: {taker} takes none",
-                where=place_of(op),
+                where=location_of(op),
                 hints=[f"leave {title} out of the schedule, or run it on another device"],
             )
