@@ -15,7 +15,7 @@ from xtc.ir.pass_options import require_positive
 from xtc.ir.passes import Pass
 from xtc.loops import Mesh
 from xtc_passes.tensor._meshes import erase_meshes
-from xtc_passes.tensor._scheduled import place_of
+from xtc_passes.tensor._scheduled import location_of
 from xtc_passes.tensor.apply_schedules import ApplySchedules, Distribution
 from xtc_targets.upmem.passes import _device_calls as device
 from xtc_targets.upmem.passes._schedule_reader import ScheduleReader
@@ -58,7 +58,7 @@ class TakeSchedules(Pass):
             nest = structured(entry.op)
             if nest is None:  # pragma: no cover - a schedule is of a linalg operation
                 continue
-            with located(place_of(entry.op)), about(entry.title):
+            with located(location_of(entry.op)), about(entry.title):
                 reader = ScheduleReader(entry, nest, row_loop(nest), self.dpus, self.tasklets)
                 set_schedule(entry.op, reader.loops(), reader.shared())
         linalg.remove_attributes(module, *_MARKS)
