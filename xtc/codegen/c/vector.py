@@ -33,7 +33,7 @@ def _masked_load(printer: Printer, op: Operation) -> None:
     """The first elements of a vector; the other lanes are 0."""
     memref, *indices, mask, _ = op.operands
     (result,) = op.results
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     load = printer.prelude.load_part(printer.type_of(result))
     value = call(load, where, Expression(str(_used_lanes(printer, mask))))
     printer.define(result, replace(value, reads=True), printer.hint(memref))
@@ -41,7 +41,7 @@ def _masked_load(printer: Printer, op: Operation) -> None:
 
 def _masked_store(printer: Printer, op: Operation) -> None:
     memref, *indices, mask, value = op.operands
-    where = address(place(printer, memref, indices))
+    where = address(element_at(printer, memref, indices))
     stored = printer.expression(value)
     store = printer.prelude.store_part(printer.type_of(value))
     count = Expression(str(_used_lanes(printer, mask)))
