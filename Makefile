@@ -33,7 +33,8 @@ title = @printf '== %s\n' '$@'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv links demo demo-text check check-fast check-long lint format types floors check-lit \
-  check-lit-fast check-lit-host check-lit-c check-lit-tile unit unit-fast unit-long docs-paths update-checks docs clean
+  check-lit-fast check-lit-host check-lit-c check-lit-tile unit unit-fast unit-long docs-paths update-checks docs clean \
+  bench-networks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {sub("%", "<name>", $$1); \
@@ -128,6 +129,9 @@ docs-paths: $(READY) ## paths that the documents name exist (part of unit)
 update-checks: $(READY) ## rewrite the GOLDEN lines of one lit test, TEST=path; read the difference
 	@test -n '$(TEST)' || { echo 'say which lit test: make update-checks TEST=path'; exit 2; }
 	@$(PY) tools/update_checks.py $(TEST)
+
+bench-networks: $(READY) ## whole networks by all engines that are installed (ARGS="resnet18 file.onnx --quick")
+	@$(PY) -m benchmarks.networks $(ARGS)
 
 bench-%: $(READY) ## run benchmarks/<name>.py (ARGS=... are handed on)
 	@test -f benchmarks/$*.py || { echo 'no benchmark $*; there are:' \

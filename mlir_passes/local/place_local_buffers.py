@@ -28,6 +28,7 @@ from xtc.ir.passes import Pass
 from xtc_passes.local._functions import called_functions, declare, function_of, functions
 from xtc_passes.local._lifetimes import Buffer, buffers_of, offsets
 from xtc_passes.local._memory import LocalMemory
+from xtc_passes.local._view_layouts import nbytes
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class PlaceLocalBuffers(Pass):
         alignment: of each buffer, in bytes.
         symbol: the function that returns local memory; empty where it is on the kernel's stack.
         space: the memory space of local buffers; None where kernels allocate buffers nowhere else.
+        announce: the function that a kernel calls with the offset and the bytes of each buffer, one
+            for each unit that has it, before anything else; empty where none has to know.
     """
 
     name: ClassVar[str] = "place-local-buffers"
@@ -57,6 +60,7 @@ class PlaceLocalBuffers(Pass):
     alignment: int = 64
     symbol: str = ""
     space: int | None = None
+    announce: str = ""
 
     def __post_init__(self) -> None:
         require_positive(self)
@@ -74,6 +78,8 @@ class PlaceLocalBuffers(Pass):
                     raise self._too_much(kernel, buffers, used)
                 i64 = IntegerType.get_signless(64)
                 kernel.attributes[LOCAL_BYTES] = IntegerAttr.get(i64, used)
+                if self.announce:
+                    self._announce(module, kernel, placed)
                 self._replace(placed)
 
     @property
@@ -91,6 +97,16 @@ class PlaceLocalBuffers(Pass):
             notes=[_described(buffer) for buffer in largest],
             hints=["choose smaller tiles", "double buffering takes two or three times a tile"],
         )
+
+    def _announce(self, module: Operation, kernel: Operation, placed: Mapping[Buffer, int]) -> None:
+        i64 = IntegerType.get_signless(64)
+        declare(module, self.announce, [i64, i64])
+        with InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]):
+            for buffer, offset in placed.items():
+                exact = nbytes(MemRefType(buffer.alloc.results[0].type))
+                for copy in range(buffer.copies):
+                    begin = offset + copy * buffer.size
+                    call(self.announce, [numbers.constant(n, i64) for n in (begin, exact)])
 
     def _replace(self, placed: Mapping[Buffer, int]) -> None:
         memories: dict[Operation, Value] = {}

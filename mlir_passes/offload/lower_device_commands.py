@@ -75,20 +75,24 @@ class LowerDeviceCommands(Pass):
         call @xtc_copy_to(%npu0, %0, %address_of_a, %c16, %flags) : (i64, i64, i64, i64, i64) -> ()
         call @xtc_launch(%kernel, %address_of_arguments, %x, %y, %z) : (i64, ...) -> ()
 
-    Devices have the numbers of their names in order. Kernels and constants on devices are numbered
-    in the order of the module's attributes `xtc.kernels` and `xtc.residents`. A kernel takes
-    addresses, integers and floats of 32 and 64 bits, each in the low bytes of 64. Its grid is 0, 0,
-    0, the image's own, unless the device's function has the attribute `xtc.grid`. Commands are
-    asynchronous: the host waits before it touches memory that a copy uses, and at its end.
+    Devices have the numbers of their names in order: those of `devices`, which include what the
+    program opens and does not use, or those that it names. Kernels and constants on devices are
+    numbered in the order of the module's attributes `xtc.kernels` and `xtc.residents`. A kernel
+    takes addresses, integers and floats of 32 and 64 bits, each in the low bytes of 64. Its grid is
+    0, 0, 0, the image's own, unless the device's function has the attribute `xtc.grid`. Commands
+    are asynchronous: the host waits before it touches memory that a copy uses, and at its end.
     """
 
     name: ClassVar[str] = "lower-device-commands"
+
+    devices: tuple[str, ...] = ()
 
     def run(self, module: Operation) -> None:
         functions = [op for op in top_level(module) if op.name == "func.func"]
         kernels = [op for op in functions if device_of(op) is not None]
         with module.context, Location.unknown():
-            program = _Program(module, [_Kernel.of(module, op) for op in kernels])
+            found = [_Kernel.of(module, op) for op in kernels]
+            program = _Program(module, found, sorted(self.devices) or _named_devices(module))
             for function in functions:
                 if device_of(function) is None and function.regions[0].blocks:
                     _Function(program, function).lower()
@@ -145,14 +149,10 @@ class _Program:
 
     module: Operation
     kernels: list[_Kernel]
+    devices: list[str]
     residents: list[tuple[str, str, str]] = field(default_factory=list)
     uploaded: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        functions = [op for op in top_level(self.module) if op.name == "func.func"]
-        operations = [inner for op in functions for inner in all_operations(op)]
-        self.devices = sorted({name for op in operations if (name := device_of(op)) is not None})
 
     def contents(self, symbol: str) -> str:
         """The constant whose contents a global on a device has: itself, unless it is a copy."""
@@ -176,6 +176,13 @@ class _Program:
         kernels = [(kernel.device, kernel.symbol, *kernel.types) for kernel in self.kernels]
         self.module.attributes[KERNELS] = _text_lists(kernels)
         self.module.attributes[RESIDENTS] = _text_lists(self.residents)
+
+
+def _named_devices(module: Operation) -> list[str]:
+    """The devices that operations of the host's functions name."""
+    functions = [op for op in top_level(module) if op.name == "func.func"]
+    operations = [inner for op in functions for inner in all_operations(op)]
+    return sorted({name for op in operations if (name := device_of(op)) is not None})
 
 
 def _text_lists(lists: Sequence[Sequence[str]]) -> ArrayAttr:

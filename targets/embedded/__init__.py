@@ -81,7 +81,7 @@ class EmbeddedTarget(ProgramTarget):
             "triple": core.triple,
             "cpu": core.name,
             "features": core.features,
-            "opt_level": str(options.opt_level),
+            "opt_level": str(options.optimisation),
             "support": version(),
         }
 

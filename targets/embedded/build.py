@@ -64,7 +64,7 @@ def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
     """The objects of a program. Raises CompileError."""
     machine = options.description.core.machine
     text, name = _ir(lowered), request.entry
-    objects = [compile_ir(text, machine, opt=options.opt_level, name=name, static=True)]
+    objects = [compile_ir(text, machine, opt=options.optimisation, name=name, static=True)]
     if request.constants:
         align = 16 if options.description.core.vector_bits else _ALIGN
         objects.append(data_object(request.constants, machine, align=align))
@@ -89,7 +89,7 @@ def assembly(lowered: Operation, request: BuildRequest, options: EmbeddedOptions
     text = compile_ir(
         _ir(lowered),
         options.description.core.machine,
-        opt=options.opt_level,
+        opt=options.optimisation,
         kind="assembly",
         name=request.entry,
         static=True,

@@ -38,6 +38,7 @@ class Core:
         vector_bits: width of a vector register; 0 for none.
         divides: whether it has division.
         cycle_counter: whether it has the DWT's cycle counter.
+        opt_level: LLVM's, by which networks of int8 are smaller than their files and fastest.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Core:
     vector_bits: int = 0
     divides: bool = True
     cycle_counter: bool = True
+    opt_level: int = 2
 
     @property
     def machine(self) -> Machine:
@@ -63,8 +65,11 @@ class Core:
 _V7 = "thumbv7em-none-eabihf"
 
 
-def _with_dsp(name: str, triple: str, features: str = "", *, doubles: bool = False) -> Core:
-    return Core(name, triple, features, fpu=True, doubles=doubles, dsp=True, fma=True)
+def _with_dsp(
+    name: str, triple: str, features: str = "", *, doubles: bool = False, opt_level: int = 2
+) -> Core:
+    capabilities = {"fpu": True, "doubles": doubles, "dsp": True, "fma": True}
+    return Core(name, triple, features, **capabilities, opt_level=opt_level)
 
 
 _CORES = {
@@ -73,12 +78,12 @@ _CORES = {
         "cortex-m0plus", "thumbv6m-none-eabi", divides=False, cycle_counter=False
     ),
     # FPv4-SP and the DSP extension (Arm 100166_0001, 3.3 and 7.1).
-    "cortex-m4": _with_dsp("cortex-m4", _V7),
+    "cortex-m4": _with_dsp("cortex-m4", _V7, opt_level=3),
     # FPv5 in double or in single precision, two instructions at once (Arm DDI 0489F, 2.1 and 8.1).
     "cortex-m7": _with_dsp("cortex-m7", _V7, doubles=True),
     "cortex-m7-single": _with_dsp("cortex-m7", _V7, "-fp64"),
     # FPv5-SP and the DSP extension (Arm 100230_0100, 2.1).
-    "cortex-m33": _with_dsp("cortex-m33", "thumbv8m.main-none-eabihf"),
+    "cortex-m33": _with_dsp("cortex-m33", "thumbv8m.main-none-eabihf", opt_level=3),
     # Advanced SIMD; no dot products (Arm DDI 0500J, 1.2).
     "cortex-a53": Core(
         "cortex-a53",
@@ -104,6 +109,7 @@ class BoardDescription:
         flash, ram: the memories that a program gets.
         clock_hz: the core's highest clock.
         flash_wait_states: clocks that a read of flash waits at that clock.
+        flash_line_bytes: that a read of flash gives.
         probe: the name that debug probes have for the machine; "" where none reaches it.
     """
 
@@ -114,6 +120,7 @@ class BoardDescription:
     ram: Region
     clock_hz: int
     flash_wait_states: int
+    flash_line_bytes: int = 8
     probe: str = ""
 
 
@@ -152,7 +159,8 @@ def _read(path: Path) -> BoardDescription:
 
 
 def _board(name: str, data: dict[str, object]) -> BoardDescription:
-    known = {"core", "machine", "flash", "ram", "clock_hz", "flash_wait_states", "probe"}
+    known = {"core", "machine", "flash", "ram", "clock_hz", "flash_wait_states"}
+    known |= {"flash_line_bytes", "probe"}
     for key in data.keys() - known:
         raise ValueError(f"unknown field '{key}'")
     core = str(data["core"])
@@ -166,6 +174,7 @@ def _board(name: str, data: dict[str, object]) -> BoardDescription:
         _region(RAM, data["ram"]),
         _number(data["clock_hz"]),
         _number(data.get("flash_wait_states", 0)),
+        max(1, _number(data.get("flash_line_bytes", 8))),
         str(data.get("probe", "")),
     )
 

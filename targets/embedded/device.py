@@ -62,6 +62,8 @@ class EmbeddedBoard(Board):
         self._inputs: dict[str, bytes] = {}
         self._stack = 0
         self._ran: dict[str, int] = {}
+        self._cycles: float | None = 0.0
+        self._runs = 0
         self._id = _numbers.take()
         self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
         self._is_open = True
@@ -143,6 +145,7 @@ class EmbeddedBoard(Board):
                 if number:
                     for symbol, data in self._inputs.items():
                         machine.write(self._symbol(symbol)[0], data)
+                self._runs += 1
                 machine.call(ENTRY)
         finally:
             self._stack = max(self._stack, machine.stack_bytes())
@@ -152,11 +155,16 @@ class EmbeddedBoard(Board):
 
         embedded.INSTRUCTIONS, and of each operator embedded.INSTRUCTIONS.<name>;
         embedded.FLASH_BYTES; embedded.STACK_BYTES, the most that was in use; embedded.RAM_BYTES,
-        variables, arena and that stack.
+        variables, arena and that stack. modelled.embedded.CYCLES and modelled.embedded.SECONDS,
+        at the board's clock, of cores that `cycles.py` has a table of.
         """
         counts = self._instructions()
         found = {"embedded.INSTRUCTIONS": float(sum(counts.values()))}
         found |= {f"embedded.INSTRUCTIONS.{name}": float(n) for name, n in counts.items()}
+        cycles = self._modelled_cycles()
+        if cycles is not None:
+            found["modelled.embedded.CYCLES"] = cycles
+            found["modelled.embedded.SECONDS"] = cycles / self.description.clock_hz
         if self._image is not None:
             symbols = self._image.symbols
             variables = symbols["xtc_zero_end"][0] - symbols["xtc_stack_end"][0]
@@ -164,6 +172,12 @@ class EmbeddedBoard(Board):
             found["embedded.STACK_BYTES"] = float(self._stack)
             found["embedded.RAM_BYTES"] = float(variables + self._stack)
         return found
+
+    def _modelled_cycles(self) -> float | None:
+        if self._machine is None or self._cycles is None:
+            return self._cycles
+        more = self._machine.cycles(self._runs)
+        return None if more is None else self._cycles + more
 
     def _instructions(self) -> dict[str, int]:
         counts = dict(self._ran)
@@ -182,7 +196,8 @@ class EmbeddedBoard(Board):
         self._give_number_back()
 
     def _forget(self) -> None:
-        self._ran = self._instructions()
+        self._ran, self._cycles = self._instructions(), self._modelled_cycles()
+        self._runs = 0
         if self._machine is not None:
             self._machine.close()
         self._machine = self._image = self._flashed = None

@@ -17,18 +17,23 @@ class EmbeddedOptions:
     Attributes:
         board: the name of a board, or the path of a YAML file that describes one.
         stack_bytes: RAM for the stack.
-        opt_level: LLVM's optimisation level, 0 to 3.
+        opt_level: LLVM's optimisation level, 0 to 3; None for what suits the core.
     """
 
     board: str = "nucleo-l4r5zi"
     stack_bytes: int = 2048
-    opt_level: int = 3
+    opt_level: int | None = None
 
     def __post_init__(self) -> None:
-        if self.opt_level not in (0, 1, 2, 3):
+        if self.opt_level not in (None, 0, 1, 2, 3):
             raise UserError(f"opt_level={self.opt_level!r} is not 0, 1, 2 or 3")
         whole("stack_bytes", self.stack_bytes, 256, 1 << 24)
         board_named(self.board)
+
+    @property
+    def optimisation(self) -> int:
+        """LLVM's level."""
+        return self.description.core.opt_level if self.opt_level is None else self.opt_level
 
     @property
     def description(self) -> BoardDescription:

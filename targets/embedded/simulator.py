@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xtc.core.errors import DeviceFault, DeviceNotFound, DeviceTimeout
+from xtc_targets.embedded.cycles import TIMINGS, block_cycles, flash_waits
 from xtc_targets.embedded.description import BoardDescription
 from xtc_targets.embedded.link.executable import Executable
 from xtc_targets.embedded.link.linker import STACK
@@ -161,6 +162,21 @@ class SimulatedMachine:
             self.image.address + 2 * place: (self._counts[place], self._sizes[place])
             for place in self._blocks()
         }
+
+    def cycles(self, runs: int) -> float | None:
+        """Modelled clocks of what ran since the start; None of cores without a model.
+
+        In each of so many runs, the program's flash is read once.
+        """
+        core = self.board.core.name
+        if core not in TIMINGS:
+            return None
+        total = 0.0
+        for address, (count, size) in self.blocks().items():
+            total += count * block_cycles(self.read(address, size), core)
+        board = self.board
+        waits = flash_waits(len(self.image.flash), board.flash_line_bytes, board.flash_wait_states)
+        return total + runs * waits
 
     def forget(self) -> None:
         """Set all counts to 0."""

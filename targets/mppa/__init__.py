@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,6 +33,9 @@ class MppaTarget(AcceleratorTarget):
         from xtc_targets.mppa.pipeline import mppa_pipeline  # loads MLIR, which others need not
 
         return mppa_pipeline(options)
+
+    def checked(self, options: MppaOptions) -> MppaOptions:
+        return replace(options, sim_checks=options.platform == "sim")
 
     def build_image(self, lowered: Operation, options: MppaOptions, folder: Path, stem: str) -> str:
         from xtc_targets.mppa.build import build_image

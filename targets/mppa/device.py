@@ -78,6 +78,7 @@ class MppaDevice(DriverDevice):
             self.options,
             sim_schedule="shuffled",
             dma_mode="deferred",
+            sim_checks=True,
             seed=self.options.seed + 1,
             trace=False,
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xtc.ir.mlir import Operation
 
 HEADERS = ("dev.h", "uk_mma.h")
-HAL = "dev_kvx.c"
+HAL, SCRIPT = "dev_kvx.c", "dev_kvx.ld"
 # What the printed C relies on: sums and products that contract, integers that wrap, and no effect
 # of arithmetic but its result.
 SEMANTICS = ("-ffp-contract=fast", "-fwrapv", "-fno-trapping-math", "-fno-math-errno")
@@ -45,13 +45,14 @@ def build_for_device(code: Path, options: MppaOptions, output: Path) -> None:
     """
     toolchain = options.toolchain()
     folder = code.parent
-    for name in (*HEADERS, HAL):
+    for name in (*HEADERS, HAL, SCRIPT):
         shutil.copyfile(OWN_CSRC / name, folder / name)
     objects = []
     for directory in (code, folder / HAL):
         objects.append(directory.with_suffix(".o"))
         _run(vendor_commands.compile_kernel(toolchain, options.arch, directory, objects[-1]))
-    _run(vendor_commands.link_kernels(toolchain, options.arch, objects, output))
+    script = folder / SCRIPT
+    _run(vendor_commands.link_kernels(toolchain, options.arch, objects, script, output))
 
 
 def vendor(options: MppaOptions) -> str:

@@ -25,6 +25,7 @@ _SIMULATOR_ONLY = (
     "sim_schedule",
     "seed",
     "dma_mode",
+    "sim_checks",
     "clock_hz",
     "ddr_bytes",
     "timeout_s",
@@ -52,6 +53,10 @@ class MppaOptions:
         seed: of that order; the same seed gives the same order.
         dma_mode: "synchronous" copies when a transfer starts. "deferred" copies when it is waited
             for, and until then its destination holds poison: a missing wait shows.
+        sim_checks: whether device code tells the simulator of each access, and accesses outside of
+            their buffer, of what the DMA owns, and of what another PE or cluster writes at the same
+            time are faults, in whatever order they run. Several times slower; takes 16 bytes for
+            each byte that a kernel touches. Code by way of C tells of its transfers alone.
         clock_hz: clock that modelled times are given for; None is the machine's highest.
         ddr_bytes: size of the simulated main memory.
         timeout_s: seconds that one kernel may take.
@@ -72,6 +77,7 @@ class MppaOptions:
     sim_schedule: Literal["sequential", "shuffled"] = of_device("sequential")
     seed: int = of_device(0)
     dma_mode: Literal["synchronous", "deferred"] = of_device("synchronous")
+    sim_checks: bool = of_machine(False)
     clock_hz: float | None = of_device(None)
     ddr_bytes: int = of_device(GIB)
     timeout_s: float = of_device(60.0)
@@ -87,8 +93,10 @@ class MppaOptions:
         self._check_simulator()
         positive("timeout_s", self.timeout_s)
         positive("clock_hz", self.clock_hz, optional=True)
-        if not isinstance(self.trace, bool):
-            raise UserError(f"trace={shown(self.trace)} is neither True nor False")
+        for name in ("trace", "sim_checks"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise UserError(f"{name}={shown(value)} is neither True nor False")
         _check_path("work_dir", self.work_dir)
         _check_path("toolchain_dir", self.toolchain_dir)
         _check_firmware(self.firmware)

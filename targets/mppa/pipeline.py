@@ -20,7 +20,8 @@ from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_passes.tensor.unroll_reductions import UnrollReductions
 from xtc_targets.mppa.description import CoolidgeDescription
 from xtc_targets.mppa.options import MppaOptions
-from xtc_targets.mppa.passes._device_calls import SMEM
+from xtc_targets.mppa.passes._device_calls import BUFFER, SMEM
+from xtc_targets.mppa.passes.announce_accesses import AnnounceAccesses
 from xtc_targets.mppa.passes.call_micro_kernels import CallMicroKernels
 from xtc_targets.mppa.passes.count_operations import CountOperations
 from xtc_targets.mppa.passes.define_micro_kernels import DefineMicroKernels
@@ -69,7 +70,9 @@ def offloaded(
     )
 
 
-def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...]:
+def _device_functions(
+    machine: CoolidgeDescription, pes: int, *, checks: bool = False
+) -> tuple[Step, ...]:
     """Functions of control code and of PEs, with every buffer at its place."""
     return (
         DropMeshes(),
@@ -83,7 +86,9 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
         OutlinePeFunctions(pes=pes),
         DropMemorySpaces(),
         # A transfer's tag says until when it uses its buffer, so before transfers are lowered.
-        PlaceLocalBuffers(machine.smem_usable_bytes, symbol=SMEM),
+        PlaceLocalBuffers(
+            machine.smem_usable_bytes, symbol=SMEM, announce=BUFFER if checks else ""
+        ),
         LowerTransfers(in_flight=machine.dma_in_flight),
         # Parallel loops that have no mapping, and such inside others.
         "scf-forall-to-for",
@@ -92,12 +97,12 @@ def _device_functions(machine: CoolidgeDescription, pes: int) -> tuple[Step, ...
     )
 
 
-def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
+def lowered_to_llvm(machine: CoolidgeDescription, pes: int, *, checks: bool = False) -> Stage:
     """The llvm dialect, for the simulator."""
     return Stage(
         "lowered",
         (
-            *_device_functions(machine, pes),
+            *_device_functions(machine, pes, checks=checks),
             CopyByLoops(),
             # On buffers, where strided views are free; on tensors they would burden bufferization.
             UnrollReductions(),
@@ -108,6 +113,8 @@ def lowered_to_llvm(machine: CoolidgeDescription, pes: int) -> Stage:
             *NO_BF16,
             *TO_BRANCHES,
             *TO_LLVM,
+            # While a buffer is still what addresses are computed from.
+            *([AnnounceAccesses()] if checks else []),
             # Kernels and PEs' functions get the signatures of dev.h.
             ExportKernels(),
         ),
@@ -133,11 +140,15 @@ def lowered_to_c(machine: CoolidgeDescription, pes: int) -> Stage:
 def device_stages(options: MppaOptions) -> tuple[Stage, ...]:
     """The stages after bufferization."""
     machine, pes = options.machine, options.pe_count
-    lowered = lowered_to_c if options.by_c else lowered_to_llvm
+    lowered = (
+        lowered_to_c(machine, pes)
+        if options.by_c
+        else lowered_to_llvm(machine, pes, checks=options.sim_checks)
+    )
     return (
         BUFFERIZED,
         offloaded(machine, options.cluster_count, pes, double_buffer=options.double_buffer),
-        lowered(machine, pes),
+        lowered,
     )
 
 

@@ -29,9 +29,11 @@ def compile_kernel(toolchain: Path, arch: str, source: Path, output: Path) -> Wo
     return (program(toolchain, "kvx-cos-gcc"), *flags, *limits, *files)
 
 
-def link_kernels(toolchain: Path, arch: str, objects: Sequence[Path], output: Path) -> Words:
-    """Object files to the shared library that the device loads."""
-    flags = ("-shared", "-fPIC", f"-march={arch}", f"-Wl,-soname={output.name}")
+def link_kernels(
+    toolchain: Path, arch: str, objects: Sequence[Path], script: Path, output: Path
+) -> Words:
+    """Object files to the shared library that the device loads; `script` adds sections."""
+    flags = ("-shared", "-fPIC", f"-march={arch}", f"-Wl,-soname={output.name}", f"-Wl,-T,{script}")
     names = map(str, objects)
     return (program(toolchain, "kvx-cos-gcc"), *flags, *names, "-o", str(output))
 

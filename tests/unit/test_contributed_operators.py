@@ -42,6 +42,7 @@ TABLES = [np.cos(np.arange(32)[:, None] * np.arange(1, 5) / 9).astype(np.float32
 TABLES.append(np.sin(np.arange(32)[:, None] * np.arange(1, 5) / 9).astype(np.float32))
 STEPS = [scale(0.08), zero(99)]
 WIDE_TABLES = [np.concatenate([x, x[::-1]], 1) for x in TABLES]
+ENDS = np.array([7, 4], np.int32)
 WIDE = [reals(2, 5, 24) for _ in range(3)]
 CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
     "fused_conv": (
@@ -157,7 +158,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
     ),
     "attention_with_cache": (
         "Attention",
-        [reals(2, 3, 12), reals(12, 36), reals(36), np.int32([7, 4]), reals(2, 2, 3, 4, 4)],
+        [reals(2, 3, 12), reals(12, 36), reals(36), ENDS, reals(2, 2, 3, 4, 4)],
         2,
         {"num_heads": 3, "unidirectional": 1},
     ),
@@ -169,7 +170,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
             reals(36),
             scale(0.02),
             scale(0.01),
-            np.int32([4]),
+            np.array([4], np.int32),
             zero(128),
             zero(0, np.int8),
         ],
@@ -198,7 +199,7 @@ CASES: dict[str, tuple[str, list[Any], int, dict[str, Any]]] = {
     ),
     "rotary_pairs": (
         "RotaryEmbedding",
-        [reals(2, 3, 5, 8), np.int64([4]), *TABLES],
+        [reals(2, 3, 5, 8), np.array([4], np.int64), *TABLES],
         1,
         {"interleaved": 1},
     ),
@@ -214,8 +215,8 @@ def grouped(past: int, new: int, **attributes: Any) -> tuple[str, list[Any], int
         reals(2, new, 32),
         reals(2, 2, past, 16) if past else None,
         reals(2, 2, past, 16) if past else None,
-        np.int32([total - 1, total - (2 if past else 1)]),
-        np.int32([total]),
+        np.array([total - 1, total - (2 if past else 1)], np.int32),
+        np.array([total], np.int32),
         *WIDE_TABLES,
     ]
     return (

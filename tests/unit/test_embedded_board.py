@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from xtc.core.errors import (
     UserError,
 )
 from xtc_targets.embedded import EmbeddedBoard
+from xtc_targets.embedded.cycles import block_cycles
 
 pytest.importorskip("unicorn", reason="the simulator of boards needs the package unicorn")
 
@@ -180,6 +182,8 @@ def test_what_does_not_fit_fails_at_build_with_its_largest_parts() -> None:
         xtc.compile(gb.graph, "embedded", board=M4)
     text = str(caught.value)
     assert "bytes of RAM, which has 655360" in text
+    assert "RAM at 0x20000000: 4196" in text
+    assert "FLASH at 0x08000000: " in text
     assert "2097152 bytes in the arena: argument0, from call 0 to" in text
 
 
@@ -243,6 +247,67 @@ def test_a_firmware_in_c_links_the_library() -> None:
     readings = np.random.default_rng(2).integers(-128, 128, 16)
     weights = np.random.default_rng(0).standard_normal((16, 4))
     assert firmware.run(readings) == int((readings @ weights).argmax())
+
+
+@pytest.mark.slow
+def test_cycles_are_modelled_from_blocks_and_the_waits_of_flash(folder: Path) -> None:
+    found = {}
+    for waits in (0, 4):
+        text = f"""
+core: cortex-m4
+flash: {{address: 0x08000000, bytes: 2097152}}
+ram: {{address: 0x20000000, bytes: 655360}}
+clock_hz: 100000000
+flash_wait_states: {waits}
+flash_line_bytes: 16
+"""
+        path = folder.parent / f"waits{waits}.yaml"
+        path.write_text(text)
+        with EmbeddedBoard(str(path)) as board:
+            board.flash((folder / "image.elf").read_bytes())
+            board.run()
+            found[waits] = board.counters()
+    cycles = {waits: counters["modelled.embedded.CYCLES"] for waits, counters in found.items()}
+    lines = -(-found[4]["embedded.FLASH_BYTES"] // 16)
+    assert cycles[4] - cycles[0] == 4 * lines
+    assert 1 < cycles[0] / found[0]["embedded.INSTRUCTIONS"] < 2
+    assert found[4]["modelled.embedded.SECONDS"] == cycles[4] / 100e6
+
+
+@pytest.mark.parametrize(
+    ("core", "cycles"),
+    [
+        ("cortex-m0plus", 1 + 2 + 1 + 1 + 1 + 1),
+        ("cortex-m4", 1 + 2 + 1 + 1 + 1 + 2),
+        ("cortex-m7", 3),
+    ],
+)
+def test_cycles_of_a_block(core: str, cycles: int) -> None:
+    """adds r0, #1; ldr r1, [r2]; adds r3, r1; muls r3, r4; bne."""
+    code = struct.pack("<5H", 0x3001, 0x6811, 0x185B, 0x4363, 0xD1FA)
+    assert block_cycles(code, core) == cycles
+
+
+@pytest.mark.slow
+def test_sizes_of_a_graph_are_printed_or_what_does_not_fit(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from xtc_targets.embedded.commands import size
+
+    graph = tmp_path / "graph.py"
+    graph.write_text(
+        "import xtc.ops as O\nwith O.graph(name='g') as gb:\n"
+        "    O.relu(O.tensor((4096,), name='x'))\n"
+    )
+    assert size.run([str(graph), "--board", "nucleo-g0b1"]) == 0
+    assert "of 147,456 bytes" in capfd.readouterr().out
+    board = tmp_path / "small.yaml"
+    board.write_text(
+        "core: cortex-m4\nflash: {address: 0x08000000, bytes: 32768}\n"
+        "ram: {address: 0x20000000, bytes: 8192}\nclock_hz: 1000000\n"
+    )
+    assert size.run([str(graph), "--board", str(board)]) == 1
+    assert "bytes of RAM, which has 8192" in capfd.readouterr().err
 
 
 @pytest.mark.slow

@@ -338,3 +338,14 @@ def test_isotonic_regression_agrees_with_scipy(pairs: list[tuple[float, float]])
     if pairs:
         wanted = optimize.isotonic_regression(values, weights=weights).x
         np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_what_notebooks_and_prompts_show() -> None:
+    graph = residual()
+    assert graph._repr_svg_() == graph.to_svg()
+    assert repr(graph) == (
+        "<xtc.Graph residual(x: 1x8x8x4xfloat32) -> sum: 1x8x8x4xfloat32, 6 operators>"
+    )
+    assert repr(graph.inputs[0]) == "<xtc tensor x: 1x8x8x4xfloat32 @null0>"
+    assert repr(graph.outputs[0]) == "<xtc tensor sum: 1x8x8x4xfloat32 of add>"
+    assert repr(graph.nodes[0]) == "<xtc node %h = relu(%x) @null0 : 1x8x8x4xfloat32>"

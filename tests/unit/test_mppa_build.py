@@ -74,6 +74,7 @@ def test_the_vendors_compiler_is_called(platform: str, toolchain: Path, tmp_path
     flags = ["-O2", "-fPIC", "-march=kv3-1", "-DBUILD_ID=0"]
     flags += ["-fvect-cost-model=cheap", "-fstack-limit-register=sr", "-c"]
     link = ["-shared", "-fPIC", "-march=kv3-1", "-Wl,-soname=device.so"]
+    link.append(f"-Wl,-T,{out / 'dev_kvx.ld'}")
     assert calls == [
         [*flags, str(out / "device.c"), "-o", str(out / "device.o")],
         [*flags, str(out / "dev_kvx.c"), "-o", str(out / "dev_kvx.o")],
@@ -175,3 +176,22 @@ def test_the_devices_own_side_has_the_memory_that_kernels_use() -> None:
     for machine in MACHINES.values():
         kib = machine.smem_usable_bytes >> 10
         assert f"#define SMEM_BYTES ({kib} << 10)" in (OWN_CSRC / "dev_kvx.c").read_text()
+        assert f". += {machine.clusters} * {kib}K;" in (OWN_CSRC / "dev_kvx.ld").read_text()
+
+
+@pytest.mark.slow
+def test_each_cluster_has_its_own_memory_in_one_image(toolchain: Path, tmp_path: Path) -> None:
+    build("matmul_k_loop", tmp_path / "out", platform="hw")
+    loaded = ctypes.CDLL(str(tmp_path / "out" / "device.so"))
+    loaded.dev_smem.restype = ctypes.c_uint64
+    cluster = ctypes.c_uint32.in_dll(loaded, "stand_in_cluster")
+    places: list[int] = []
+    for machine in MACHINES.values():
+        places.clear()
+        for number in range(machine.clusters):
+            cluster.value = number
+            places.append(loaded.dev_smem())
+            ctypes.memset(places[-1], number + 1, machine.smem_usable_bytes)
+        ends = {ctypes.string_at(p + machine.smem_usable_bytes - 1, 1)[0] for p in places}
+        assert {ctypes.string_at(place, 1)[0] for place in places} == ends == {1, 2, 3, 4, 5}
+        assert all(place % 64 == 0 for place in places)

@@ -95,9 +95,9 @@ def run(words: vendor_commands.Words) -> None:
 
 
 def test_kernels_are_compiled_and_linked(toolchain: Path, tmp_path: Path) -> None:
-    k, o, so = tmp_path / "k.c", tmp_path / "k.o", tmp_path / "libkvx.so"
+    k, o, so, ld = (tmp_path / name for name in ("k.c", "k.o", "libkvx.so", "k.ld"))
     run(vendor_commands.compile_kernel(toolchain, "kv3-2", k, o))
-    run(vendor_commands.link_kernels(toolchain, "kv3-1", [o, k], so))
+    run(vendor_commands.link_kernels(toolchain, "kv3-1", [o, k], ld, so))
     assert recorded(toolchain) == [
         [
             *("kvx-cos-gcc", "-O2", "-fPIC", "-march=kv3-2", "-DBUILD_ID=0"),
@@ -106,7 +106,7 @@ def test_kernels_are_compiled_and_linked(toolchain: Path, tmp_path: Path) -> Non
         ],
         [
             *("kvx-cos-gcc", "-shared", "-fPIC", "-march=kv3-1", "-Wl,-soname=libkvx.so"),
-            *(str(o), str(k), "-o", str(so)),
+            *(f"-Wl,-T,{ld}", str(o), str(k), "-o", str(so)),
         ],
     ]
 

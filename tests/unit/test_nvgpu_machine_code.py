@@ -120,6 +120,35 @@ KERNELS = {
     # Rows of no whole 16 bytes: copies of 2 and of 4 bytes, each with its bounds.
     "matmul float16 4097": Kernel(matmul("float16", 4097), has=("HMMA.16816.F32",)),
     "matmul float16 4098": Kernel(matmul("float16", 4098), has=("HMMA.16816.F32",)),
+    # Rows along K of both operands: a bound for each element that a thread copies.
+    "matmul float16 4097, second operand transposed": Kernel(
+        lambda new, at: O.matmul(
+            new(4097, 4097, dtype="float16"),
+            new(4097, 4097, dtype="float16"),
+            transpose_b=True,
+            name="Y",
+            device=at,
+        ),
+        has=("HMMA.16816.F32",),
+    ),
+    "matmul bfloat16, batches that nothing divides, with what follows": Kernel(
+        lambda new, at: O.relu(
+            O.add(
+                O.matmul(
+                    new(3, 515, 513, dtype="bfloat16"),
+                    new(517, 515, dtype="bfloat16"),
+                    transpose_a=True,
+                    transpose_b=True,
+                    device=at,
+                ),
+                new(517, dtype="bfloat16"),
+                device=at,
+            ),
+            name="Y",
+            device=at,
+        ),
+        has=("HMMA.16816.F32.BF16",),
+    ),
     "matmul tf32": Kernel(
         matmul("float32"),
         has=("HMMA.1688.F32.TF32", *TENSOR),

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -76,8 +78,31 @@ def one_operator() -> xtc.Graph:
     return graph.graph
 
 
-def test_running_without_a_driver_says_what_is_missing() -> None:
+def test_code_is_built_without_a_driver_and_a_call_says_what_is_missing(tmp_path: Path) -> None:
     config = NvgpuOptions(platform="hw", driver_library="libcuda-that-is-not.so.1")
-    missing = pytest.raises(DeviceNotFound, match=r"libcuda-that-is-not\.so\.1")
-    with missing, xtc.compile(one_operator(), target=NvgpuDevice(config)) as module:
-        module.check()
+    with xtc.compile(one_operator(), NvgpuDevice(config)) as module:
+        assert ".version" in module.ir("code")
+        missing = pytest.raises(DeviceNotFound, match=r"libcuda-that-is-not\.so\.1")
+        for evaluate in (module.check, module.measure, lambda: module(np.ones(8, np.float32))):
+            with missing:
+                evaluate()
+        module.save(tmp_path / "saved")
+    with NvgpuDevice(config) as device, xtc.load(tmp_path / "saved", device) as module, missing:
+        module(np.ones(8, np.float32))
+
+
+def test_a_device_that_is_found_later_is_used() -> None:
+    with NvgpuDevice() as device:
+        connect = device._connect
+
+        def gone(name: str) -> Any:
+            raise DeviceNotFound("it is switched off")
+
+        device._connect = gone  # type: ignore[method-assign]
+        with xtc.compile(one_operator(), device) as module:
+            with pytest.raises(DeviceNotFound, match="it is switched off"):
+                module.check()
+            device._connect = connect  # type: ignore[method-assign]
+            module.check()
+            used = device.memory_info()[0]
+        assert used == 0

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ import xtc
 import xtc.ops as O
 from tests.unit.offload_support import A, counted
 from xtc.graph.graph import Graph
+from xtc.graph.tensor import Tensor
 from xtc_targets.null import NullDevice
 
 pytestmark = pytest.mark.slow
@@ -96,5 +99,71 @@ def test_a_weight_that_the_host_packs_is_on_a_device_too() -> None:
     with NullDevice() as device:
         with O.graph(name="packed") as gb:
             O.outputs(*[O.matmul(x, w, transpose_b=True, device=at) for at in (None, device)])
+        with xtc.compile(gb.graph) as module:
+            module.check()
+
+
+def _sliced(device: NullDevice, part: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> None:
+    """A call sends what is added to a part of a constant, and not the part."""
+    x = O.tensor(shape, name="X")
+    with O.graph(name="sliced") as gb:
+        w = O.tensor(W.shape, name="W", const=W)
+        O.outputs(O.cast(O.add(part(w), x, device=device), "float64"))
+    with xtc.compile(gb.graph) as module:
+        values = np.ones(shape, np.float32)
+        module(values)
+        with counted(
+            device, launches=1, bytes_to_device=values.nbytes, bytes_from_device=values.nbytes
+        ):
+            module(values)
+        module.check()
+
+
+def test_parts_of_a_weight_stay_where_they_are_read() -> None:
+    with NullDevice() as device:
+        _sliced(device, lambda w: O.slice(w, (0, 0), (4, 16)), (4, 16))
+        _sliced(device, lambda w: O.slice(w, (4, 2), (16, 10), (2, 1)), (6, 8))
+        _sliced(device, O.transpose, (16, 16))
+        _sliced(device, lambda w: O.reshape(O.slice(w, (8, 0), (16, 16)), (4, 32)), (4, 32))
+
+
+def test_a_weight_and_its_parts_stay_on_each_of_two_devices() -> None:
+    with NullDevice() as first, NullDevice() as second:
+        x = O.tensor((4, 16), name="X")
+        w = O.tensor(W.shape, name="W", const=W)
+        with O.graph(name="parts") as gb:
+            O.outputs(
+                O.cast(O.matmul(x, w, device=first), "float64"),
+                O.cast(O.add(x, O.slice(w, (0, 0), (4, 16)), device=first), "float64"),
+                O.cast(O.add(x, O.slice(w, (0, 0), (4, 16)), device=second), "float64"),
+                O.neg(w),
+            )
+        with xtc.compile(gb.graph) as module:
+            module(A)
+            before = [device.counters()["null.H2D_BYTES"] for device in (first, second)]
+            module(A)
+            after = [device.counters()["null.H2D_BYTES"] for device in (first, second)]
+            assert [now - was for now, was in zip(after, before, strict=True)] == [X_BYTES] * 2
+            module.check()
+
+
+def test_a_shape_alone_fetches_and_sends_nothing() -> None:
+    with NullDevice() as device, NullDevice() as other:
+        x = O.tensor((16, 4), name="X", device=device)
+        with O.graph(name="shapes") as gb:
+            O.outputs(O.exp(x), O.neg(O.reshape(x, (64,), device=other)))
+        with xtc.compile(gb.graph) as module:
+            values = device.array(A.reshape(16, 4) / 64)
+            module(values)
+            with counted(device, bytes_from_device=256), counted(other):
+                module(values)
+            module.check()
+
+
+def test_a_device_that_has_nothing_to_do_takes_no_command_of_another() -> None:
+    with NullDevice() as first, NullDevice() as second:
+        x = O.tensor((16,), name="X", device=second)
+        with O.graph(name="idle") as gb:
+            O.exp(O.mul(O.reshape(x, (4, 4), device=first), 2))
         with xtc.compile(gb.graph) as module:
             module.check()

@@ -330,7 +330,7 @@ def contributed(rng: np.random.Generator) -> Any:
         constant("scales", rng.random((6, 1))),
         constant("zeros", rng.integers(0, 256, (6, 1)), "uint8"),
     ]
-    steps = [
+    steps: list[tuple[str, list[str], list[str], dict[str, Any]]] = [
         ("BiasGelu", ["x", "bias"], ["a"], {}),
         ("FastGelu", ["a", "bias"], ["b"], {}),
         ("QuickGelu", ["b"], ["c"], {"alpha": 1.5}),

@@ -15,10 +15,12 @@ from tests.unit.tile_instructions import (
     Histogram,
     Narrow,
     Ordered,
+    Packed,
     Philox,
     Prints,
     Scans,
     Tickets,
+    Unpacked,
 )
 from xtc import tile
 from xtc.core.errors import UserError
@@ -249,3 +251,48 @@ def test_types_that_share_bytes_begin_at_bytes() -> None:
 
     with pytest.raises(UserError, match="begins within a byte"):
         Odd().compile(None)
+
+
+def test_views_of_the_bits_that_threads_hold() -> None:
+    x = np.random.default_rng(6).integers(0, 256, (32, 24)).astype(np.uint8)
+    pack, unpack = Packed(), Unpacked()
+    kept = []
+    for way in (lambda program: program, lambda program: program.check):
+        packed, back = np.zeros((2, 3, 128), np.uint8), np.zeros_like(x)
+        way(pack)(32, 48, x, packed)
+        way(unpack)(32, 48, packed, back)
+        np.testing.assert_array_equal(back, x)
+        kept.append(packed)
+    np.testing.assert_array_equal(*kept)
+    # Thread 0 holds columns 0 and 8 of rows 0, 1, 8 and 9, two codes in each of its 4 bytes.
+    codes = codes_of(x[:16, :8], 4)
+    held = [codes[row, column] for column in (0, 8) for row in (0, 1, 8, 9)]
+    expected = [low + 16 * high for low, high in zip(held[::2], held[1::2], strict=True)]
+    np.testing.assert_array_equal(kept[0][0, 0, :4], expected)
+
+
+def test_a_view_needs_as_many_bits_in_each_thread() -> None:
+    class Wrong(Packed):
+        def __call__(self, x: tile.void_p) -> None:
+            self.attrs.blocks = 1
+            self.attrs.warps = 1
+            g = self.global_view(x, dtype=tile.uint8, shape=[128])
+            r = self.load_global(g, offsets=[0], shape=[128])
+            self.annotate_layout(r, tile.layout.local(4) * tile.layout.spatial(32))
+            self.view(r, dtype=tile.int4b, layout=tile.layout.spatial(16) * tile.layout.local(16))
+
+    with pytest.raises(UserError, match="the layout is for 16 threads"):
+        Wrong().compile(None).ir("scheduled")
+
+
+def test_an_unchecked_copy_stays_inside() -> None:
+    class Over(tile.Script):
+        def __call__(self, n: tile.int32, x: ~tile.float32) -> None:
+            self.attrs.blocks = 2
+            self.attrs.warps = 1
+            g = self.global_view(x, dtype=tile.float32, shape=[n])
+            s = self.shared_tensor(dtype=tile.float32, shape=[32])
+            self.copy_async(g, s, offsets=[32 * self.blockIdx.x], check_bounds=False)
+
+    with pytest.raises(UserError, match="check_bounds=False reads outside of the global tensor"):
+        Over().check(40, np.zeros(40, np.float32))

@@ -13,8 +13,10 @@ from xtc.core.tile_layout import (
     blocked,
     column_local,
     column_spatial,
+    concat,
     local,
     parse_layout,
+    reduce,
     replicated,
     spatial,
 )
@@ -90,3 +92,15 @@ def test_a_reshape_that_splits_a_mode_unevenly_has_no_layout() -> None:
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(UserError):
         parse_layout(text)
+
+
+def test_layouts_side_by_side_and_without_a_dimension() -> None:
+    rows, columns = spatial(2) * local(3), local(2) * spatial(4)
+    both = concat(rows, columns)
+    assert (both.shape, both.spatial_size, both.local_size) == ((6, 8), 8, 6)
+    for thread in range(8):
+        first, second = rows.element(thread // 4, 1), columns.element(thread % 4, 1)
+        assert both.element(thread, 3) == (*first, *second)
+    flat = reduce(spatial(2, 4), [0])
+    assert flat.shape == (4,)
+    assert [flat.thread_offset(thread) for thread in range(8)] == [(n % 4,) for n in range(8)]

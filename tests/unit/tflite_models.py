@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 import tflite
 
+from tests.unit.tflite_layers import NONE, RELU, RELU6, SAME, VALID, Layers, Rng, pick, scale
 from tests.unit.tflite_writer import Writer
 
-SAME, VALID = tflite.Padding.SAME, tflite.Padding.VALID
-NONE, RELU, RELU6 = (
-    tflite.ActivationFunctionType.NONE,
-    tflite.ActivationFunctionType.RELU,
-    tflite.ActivationFunctionType.RELU6,
-)
-Rng = np.random.Generator
 MODELS: dict[str, Callable[[Rng], Writer]] = {}
 
 
@@ -37,175 +31,6 @@ def random_inputs(writer: Writer, seed: int) -> list[Any]:
             limits = np.iinfo(entry["dtype"])
             arrays.append(rng.integers(limits.min, limits.max + 1, entry["shape"], entry["dtype"]))
     return arrays
-
-
-def scale(rng: Rng) -> dict[str, Any]:
-    return {"scale": float(rng.uniform(0.01, 0.1)), "zero": int(rng.integers(-100, 100))}
-
-
-def pick(rng: Rng, *values: Any) -> Any:
-    return values[rng.integers(len(values))]
-
-
-class Layers(Writer):
-    """Layers of int8 on tensors by number."""
-
-    def q(self, number: int) -> float:
-        return float(np.float32(self.tensors[number]["scale"]))
-
-    def shape(self, number: int) -> tuple[int, ...]:
-        return tuple(self.tensors[number]["shape"])
-
-    def finish(self, *outputs: int) -> Layers:
-        self.outputs = list(outputs)
-        return self
-
-    def conv(
-        self,
-        rng: Rng,
-        x: int,
-        filters: int,
-        taps: tuple[int, int],
-        *,
-        stride: int = 1,
-        padding: int = SAME,
-        activation: int = NONE,
-        dilation: int = 1,
-        depthwise: bool = False,
-        per_channel: bool = True,
-        real: bool = False,
-    ) -> int:
-        n, h, w, c = self.shape(x)
-        sizes = (1, *taps, filters) if depthwise else (filters, *taps, c)
-        extents = [(tap - 1) * dilation + 1 for tap in taps]
-        out = [
-            -(-size // stride) if padding == SAME else (size - extent) // stride + 1
-            for size, extent in zip((h, w), extents, strict=True)
-        ]
-        axis = 3 if depthwise else 0
-        shape = (n, out[0], out[1], filters)
-        if real:
-            kernel = self.constant(rng.normal(0, 0.2, sizes).astype(np.float32))
-            bias = self.constant(rng.normal(0, 1, filters).astype(np.float32))
-            y = self.tensor(shape, "float32")
-        else:
-            scales = rng.uniform(0.002, 0.02, filters if per_channel else 1)
-            values = rng.integers(-127, 128, sizes, np.int8)
-            kernel = self.constant(values, scale=scales, zero=0, axis=axis)
-            bias = self.constant(
-                rng.integers(-500, 500, filters, np.int32),
-                scale=self.q(x) * scales.astype(np.float32),
-            )
-            y = self.tensor(shape, **scale(rng))
-        code, table = (
-            ("DEPTHWISE_CONV_2D", "DepthwiseConv2DOptions")
-            if depthwise
-            else ("CONV_2D", "Conv2DOptions")
-        )
-        more = {"DepthMultiplier": filters // c} if depthwise else {}
-        return self.op(
-            code,
-            [x, kernel, bias],
-            y,
-            table,
-            Padding=padding,
-            StrideH=stride,
-            StrideW=stride,
-            DilationHFactor=dilation,
-            DilationWFactor=dilation,
-            FusedActivationFunction=activation,
-            **more,
-        )
-
-    def dense(
-        self,
-        rng: Rng,
-        x: int,
-        rows: int,
-        *,
-        activation: int = NONE,
-        real: bool = False,
-        per_channel: bool = False,
-    ) -> int:
-        terms = self.shape(x)[-1]
-        if real:
-            kernel = self.constant(rng.normal(0, 0.3, (rows, terms)).astype(np.float32))
-            bias = self.constant(rng.normal(0, 1, rows).astype(np.float32))
-            y = self.tensor((self.shape(x)[0], rows), "float32")
-        else:
-            factor = rng.uniform(0.002, 0.02, rows if per_channel else 1).astype(np.float32)
-            kernel = self.constant(rng.integers(-127, 128, (rows, terms), np.int8), scale=factor)
-            bias = self.constant(rng.integers(-500, 500, rows, np.int32), scale=self.q(x) * factor)
-            y = self.tensor((self.shape(x)[0], rows), **scale(rng))
-        return self.op(
-            "FULLY_CONNECTED",
-            [x, kernel, bias],
-            y,
-            "FullyConnectedOptions",
-            FusedActivationFunction=activation,
-        )
-
-    def pool(
-        self,
-        code: str,
-        x: int,
-        taps: int,
-        stride: int,
-        padding: int = VALID,
-        activation: int = NONE,
-    ) -> int:
-        n, h, w, c = self.shape(x)
-        out = [
-            -(-size // stride) if padding == SAME else (size - taps) // stride + 1
-            for size in (h, w)
-        ]
-        entry = self.tensors[x]
-        y = self.tensor((n, *out, c), entry["dtype"], scale=entry["scale"], zero=entry["zero"])
-        return self.op(
-            code,
-            [x],
-            y,
-            "Pool2DOptions",
-            Padding=padding,
-            StrideH=stride,
-            StrideW=stride,
-            FilterHeight=taps,
-            FilterWidth=taps,
-            FusedActivationFunction=activation,
-        )
-
-    def binary(self, rng: Rng, code: str, a: int, b: int, activation: int = NONE) -> int:
-        shape = np.broadcast_shapes(self.shape(a), self.shape(b))
-        real = self.tensors[a]["dtype"] == "float32"
-        y = self.tensor(shape, "float32") if real else self.tensor(shape, **scale(rng))
-        table = f"{code.capitalize()}Options"
-        return self.op(code, [a, b], y, table, FusedActivationFunction=activation)
-
-    def reshaped(self, x: int, *shape: int) -> int:
-        entry = self.tensors[x]
-        y = self.tensor(shape, entry["dtype"], scale=entry["scale"], zero=entry["zero"])
-        return self.op("RESHAPE", [x, self.constant(np.array(shape, np.int32))], y)
-
-    def softmax(self, x: int, beta: float = 1.0) -> int:
-        real = self.tensors[x]["dtype"] == "float32"
-        shape = self.shape(x)
-        y = self.tensor(shape, "float32") if real else self.tensor(shape, scale=1 / 256, zero=-128)
-        return self.op("SOFTMAX", [x], y, "SoftmaxOptions", Beta=beta)
-
-    def mean(self, rng: Rng, x: int, axes: tuple[int, ...], *, keep: bool) -> int:
-        sizes = self.shape(x)
-        kept = [1 if d in axes else s for d, s in enumerate(sizes)]
-        shape = tuple(kept if keep else [s for d, s in enumerate(sizes) if d not in axes])
-        real = self.tensors[x]["dtype"] == "float32"
-        y = self.tensor(shape, "float32") if real else self.tensor(shape, **scale(rng))
-        listed = self.constant(np.array(axes, np.int32))
-        return self.op("MEAN", [x, listed], y, "ReducerOptions", KeepDims=keep)
-
-    def pad(self, x: int, border: list[tuple[int, int]]) -> int:
-        entry = self.tensors[x]
-        sizes = [a + size + b for size, (a, b) in zip(entry["shape"], border, strict=True)]
-        y = self.tensor(tuple(sizes), entry["dtype"], scale=entry["scale"], zero=entry["zero"])
-        return self.op("PAD", [x, self.constant(np.array(border, np.int32))], y, "PadOptions")
 
 
 def _conv_model(rng: Rng, **more: Any) -> Writer:
@@ -453,3 +278,83 @@ def float_network(rng: Rng) -> Writer:
     y = m.conv(rng, y, 8, (3, 3), depthwise=True, activation=RELU6, real=True)
     y = m.mean(rng, y, (1, 2), keep=False)
     return m.finish(m.softmax(m.dense(rng, y, 10, real=True)))
+
+
+@model
+def transpose_conv_float(rng: Rng) -> Writer:
+    m = Layers()
+    x = m.input(1, 5, 4, 3, dtype="float32")
+    same, stride, taps = bool(rng.integers(2)), pick(rng, 1, 2), pick(rng, 2, 3)
+    sizes = [n * stride if same else (n - 1) * stride + taps for n in (5, 4)]
+    shape = m.constant(np.array([1, *sizes, 6], np.int32))
+    kernel = m.constant(rng.normal(0, 1, (6, taps, taps, 3)).astype(np.float32))
+    y = m.tensor((1, *sizes, 6), "float32")
+    more = {"Padding": SAME if same else VALID, "StrideH": stride, "StrideW": stride}
+    return m.finish(m.op("TRANSPOSE_CONV", [shape, kernel, x], y, "TransposeConvOptions", **more))
+
+
+@model
+def resizes_float(rng: Rng) -> Writer:
+    m = Layers()
+    x = m.input(1, 5, 4, 3, dtype="float32")
+    size = m.constant(np.array([9, 8], np.int32))
+    found = []
+    for name in ("Bilinear", "NearestNeighbor"):
+        for align, centres in ((False, False), (True, False), (False, True)):
+            y = m.tensor((1, 9, 8, 3), "float32")
+            code = {"Bilinear": "RESIZE_BILINEAR"}.get(name, "RESIZE_NEAREST_NEIGHBOR")
+            more = {"AlignCorners": align, "HalfPixelCenters": centres}
+            found.append(m.op(code, [x, size], y, f"Resize{name}Options", **more))
+    return m.finish(*found)
+
+
+@model
+def movement(rng: Rng) -> Writer:
+    m = Layers()
+    entry = scale(rng)
+    x = m.input(2, 6, 4, **entry)
+    begin, end, step = (
+        m.constant(np.array(v, np.int32)) for v in ([0, 5, 1], [2, 0, 4], [1, -2, 1])
+    )
+    y = m.op(
+        "STRIDED_SLICE", [x, begin, end, step], m.tensor((2, 3, 3), **entry), "StridedSliceOptions"
+    )
+    axes = m.constant(np.array([2, 0, 1], np.int32))
+    z = m.op("TRANSPOSE", [y, axes], m.tensor((3, 2, 3), **entry), "TransposeOptions")
+    starts, sizes = (m.constant(np.array(v, np.int32)) for v in ([1, 0, 0], [2, -1, 2]))
+    w = m.op("SLICE", [z, starts, sizes], m.tensor((2, 2, 2), **entry), "SliceOptions")
+    both = m.op(
+        "PACK", [w, w], m.tensor((2, 2, 2, 2), **entry), "PackOptions", Axis=1, ValuesCount=2
+    )
+    return m.finish(z, both)
+
+
+@model
+def small_functions_float(rng: Rng) -> Writer:
+    m = Layers()
+    x = m.input(1, 4, 3, 8, dtype="float32")
+    slope = m.constant(rng.normal(0, 1, (1, 1, 8)).astype(np.float32))
+    y = m.op("PRELU", [x, slope], m.tensor((1, 4, 3, 8), "float32"))
+    z = m.op("SQUARED_DIFFERENCE", [x, y], m.tensor((1, 4, 3, 8), "float32"))
+    axis = m.constant(np.array(3, np.int32))
+    w = m.op(
+        "ARG_MAX",
+        [z, axis],
+        m.tensor((1, 4, 3), "int32"),
+        "ArgMaxOptions",
+        OutputType=tflite.TensorType.INT32,
+    )
+    d = m.op(
+        "DEPTH_TO_SPACE", [x], m.tensor((1, 8, 6, 2), "float32"), "DepthToSpaceOptions", BlockSize=2
+    )
+    return m.finish(y, z, w, d)
+
+
+@model
+def half_weights(rng: Rng) -> Writer:
+    m = Layers()
+    x = m.input(3, 20, dtype="float32")
+    half = m.constant(rng.normal(0, 1, (7, 20)).astype(np.float16))
+    kernel = m.op("DEQUANTIZE", [half], m.tensor((7, 20), "float32"))
+    y = m.tensor((3, 7), "float32")
+    return m.finish(m.op("FULLY_CONNECTED", [x, kernel, -1], y, "FullyConnectedOptions"))

@@ -12,6 +12,7 @@ import tflite
 
 TYPES = {
     "float32": tflite.TensorType.FLOAT32,
+    "float16": tflite.TensorType.FLOAT16,
     "int8": tflite.TensorType.INT8,
     "uint8": tflite.TensorType.UINT8,
     "int32": tflite.TensorType.INT32,
@@ -173,5 +174,10 @@ VERSIONS = {
     "RELU6": 2,
     "QUANTIZE": 2,
     "DEQUANTIZE": 2,
-    "RESHAPE": 1,
+    "STRIDED_SLICE": 2,
+    "TRANSPOSE": 2,
+    "SLICE": 2,
+    "PACK": 2,
+    "RESIZE_BILINEAR": 3,
+    "RESIZE_NEAREST_NEIGHBOR": 3,
 }

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from xtc import tile
-from xtc.tile import boolean, float16, float32, int32, uint32, void_p
+from xtc.tile import boolean, float16, float32, int4b, int32, uint8, uint32, void_p
+from xtc.tile.layout import column_spatial, local, spatial
 
 
 class Narrow(tile.Script):
@@ -157,3 +158,38 @@ class Prints(tile.Script):
         r = self.register_tensor(dtype=float16, shape=[2, 3], init=lambda i, j: i * 3 + j)
         self.print_tensor("r = ", r)
         self.print_tensor("", self.register_tensor(dtype=boolean, shape=[2], init=lambda i: i > 0))
+
+
+class Packed(tile.Script):
+    """Tiles of 4-bit weights as the bytes that each thread holds of them, one after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = local(1, 2) * local(2, 1) * column_spatial(4, 8) * local(2, 1)
+        self.flat = spatial(32) * local(4)
+
+    def __call__(self, k: int, n: int, weights: void_p, packed: void_p) -> None:
+        self.attrs.blocks = (k // 16, n // 16)
+        self.attrs.warps = 1
+        i, j, _ = self.blockIdx
+        g = self.global_view(weights, dtype=int4b, shape=[k, n])
+        tile_read = self.load_global(g, offsets=[i * 16, j * 16], shape=[16, 16])
+        self.annotate_layout(tile_read, self.held)
+        out = self.global_view(packed, dtype=uint8, shape=[k // 16, n // 16, 128])
+        seen = self.view(tile_read, dtype=uint8, layout=self.flat)
+        self.store_global(out, seen, offsets=[i, j, 0], dims=[2])
+
+
+class Unpacked(Packed):
+    """What Packed has packed."""
+
+    def __call__(self, k: int, n: int, packed: void_p, weights: void_p) -> None:
+        self.attrs.blocks = (k // 16, n // 16)
+        self.attrs.warps = 1
+        i, j, _ = self.blockIdx
+        source = self.global_view(packed, dtype=uint8, shape=[k // 16, n // 16, 128])
+        seen = self.load_global(source, offsets=[i, j, 0], shape=[128], dims=[2])
+        self.annotate_layout(seen, self.flat)
+        g = self.global_view(weights, dtype=int4b, shape=[k, n])
+        tile_seen = self.view(seen, dtype=int4b, layout=self.held)
+        self.store_global(g, tile_seen, offsets=[i * 16, j * 16])

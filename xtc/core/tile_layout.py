@@ -270,6 +270,32 @@ def blocked(threads: int, shape: Sequence[int], packed: int) -> RegisterLayout:
     return layout.merged()
 
 
+def concat(first: RegisterLayout, second: RegisterLayout) -> RegisterLayout:
+    """The dimensions of two layouts side by side: a thread for each pair of threads."""
+    shift = len(first.modes)
+
+    def moved(modes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(mode if mode < 0 else mode + shift for mode in modes)
+
+    return RegisterLayout(
+        (*first.shape, *second.shape),
+        (*first.modes, *second.modes),
+        (*first.spatial, *moved(second.spatial)),
+        (*first.local, *moved(second.local)),
+    ).merged()
+
+
+def reduce(
+    layout: RegisterLayout, dims: Sequence[int], *, keepdims: bool = False
+) -> RegisterLayout:
+    """The layout with these dimensions of size 1, or without them: threads along them replicate."""
+    left = layout.reduced(dims)
+    if keepdims:
+        return left
+    shape = tuple(size for dim, size in enumerate(left.shape) if dim not in dims)
+    return RegisterLayout(shape, left.modes, left.spatial, left.local)
+
+
 def _whole(shape: Sequence[int], *, spatial: bool) -> RegisterLayout:
     if any(not isinstance(size, int) or size < 1 for size in shape):
         raise UserError(f"{tuple(shape)} is no shape of a layout")

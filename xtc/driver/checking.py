@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xtc.driver.arguments import empty_outputs
+from xtc.driver.cached import build_or_fetch
 from xtc.evaluate import Comparison, compare, rounding_noise, sample
 from xtc.evaluate.dtypes import kind_of
 from xtc.graph.graph import Graph
 from xtc.graph.reference import evaluate_step
-from xtc.interfaces.artifact import Manifest
+from xtc.interfaces.artifact import Artifact, Manifest
+from xtc.ir.pipeline import PassRunner
+from xtc.system.workspace import private_folder
+
+if TYPE_CHECKING:
+    from xtc.driver.compile import Compilation
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[Array], Sequence[Array]], None]
@@ -28,6 +37,24 @@ def samples(manifest: Manifest, seed: int, *, of_one_sign: bool = False) -> list
         sample(argument.shape, argument.dtype, seed + position, of_one_sign=of_one_sign)
         for position, argument in enumerate(manifest.inputs)
     ]
+
+
+def checked_artifact(
+    compilation: Compilation, watched: Collection[str], resources: ExitStack
+) -> Artifact | None:
+    """What the code of the devices `watched` is where it tells simulators more of what it does.
+
+    None where all of it does so already. The artefact's folder goes with `resources`.
+    """
+    devices = dict(compilation.devices)
+    for name in watched:
+        code = devices[name]
+        devices[name] = replace(code, options=code.target.checked(code.options))
+    if devices == compilation.devices:
+        return None
+    folder = Path(resources.enter_context(private_folder("checked-")))
+    checked = replace(compilation, devices=devices, runner=PassRunner())
+    return build_or_fetch(checked, folder, use_cache=True).artifact
 
 
 def sums_at_length(graph: Graph, inputs: Sequence[Array]) -> bool:

@@ -240,7 +240,8 @@ def compile(
     Raises:
         UserError: something the user wrote does not fit.
         CompileError: a pass or the code generator failed; says how to reproduce it.
-        DeviceNotFound: the code was built but nothing here can run it.
+        DeviceNotFound: this processor cannot run the program. Where a device of its kernels is not
+            there, the module is built, and calls of it raise this.
     """
     ir = IrOptions(
         Path(dump_dir) if dump_dir else None,

@@ -14,7 +14,7 @@ from xtc.interfaces.artifact import Argument
 from xtc.interfaces.offload import RESIDENTS, DeviceImage, Kernel, Offload, Resident
 from xtc.interfaces.target import BuildRequest, kernel_symbol
 from xtc.ir import attributes
-from xtc.ir.packed_constants import packed_origins
+from xtc.ir.packed_constants import all_contents, packed_origins
 from xtc.ir.partition import device_module, symbol_of, top_level
 
 if TYPE_CHECKING:
@@ -106,14 +106,16 @@ def _empty_module(module: Operation) -> Operation:
 def _write_residents(
     module: Operation, request: BuildRequest, folder: Path
 ) -> tuple[Resident, ...]:
-    residents = tuple(
-        Resident(device, symbol, len(request.constants[symbol]), int(shard))
-        for device, symbol, shard in _texts(module, attributes.RESIDENTS)
-    )
-    if residents:
+    contents = all_contents(module, request.constants)
+    found = _texts(module, attributes.RESIDENTS)
+    data = [contents[symbol] for _, symbol, _ in found]
+    if found:
         with (folder / RESIDENTS).open("wb") as file:
-            file.writelines(request.constants[resident.symbol] for resident in residents)
-    return residents
+            file.writelines(data)
+    return tuple(
+        Resident(device, symbol, len(content), int(shard))
+        for (device, symbol, shard), content in zip(found, data, strict=True)
+    )
 
 
 def _texts(module: Operation, attribute: str) -> list[list[str]]:

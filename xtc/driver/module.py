@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -193,9 +193,18 @@ class Module:
             for name, device in found.items():
                 if device is not None:
                     devices[name] = resources.enter_context(device)
-            copy = separate_copy(self.artifact, resources)
+            copy = self._checked_artifact(found, resources)
             with Module(self._compilation, copy, self.host, devices, resources) as module:
                 yield [module]
+
+    def _checked_artifact(self, watched: Collection[str], resources: ExitStack) -> Artifact:
+        """This artefact once more, with code that tells more of itself where there is such code."""
+        from xtc.driver.checking import checked_artifact
+
+        checked = None
+        if self._compilation is not None:
+            checked = checked_artifact(self._compilation, watched, resources)
+        return checked or separate_copy(self.artifact, resources)
 
     def _run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         with self._bound(inputs, outputs) as call:

@@ -11,6 +11,7 @@ from xtc.ir.pipeline import PartitionSteps, Pipeline, Stage, Step
 from xtc_passes.lower._sequences import TO_MEMREFS
 from xtc_passes.offload.bind_device_commands import BindDeviceCommands
 from xtc_passes.offload.elide_copies import ElideCopies
+from xtc_passes.offload.forward_reshapes import ForwardReshapes
 from xtc_passes.offload.hoist_copies import HoistCopies
 from xtc_passes.offload.insert_transfers import InsertTransfers
 from xtc_passes.offload.lower_device_commands import LowerDeviceCommands
@@ -21,6 +22,7 @@ from xtc_passes.offload.place_operations import PlaceOperations
 from xtc_passes.offload.reuse_device_buffers import ReuseDeviceBuffers
 from xtc_passes.offload.separate_devices import SeparateDevices
 from xtc_passes.offload.separate_results import SeparateResults
+from xtc_passes.offload.slice_constants import SliceConstants
 from xtc_passes.offload.split_kernels import SplitKernels
 from xtc_passes.tensor.check_schedules import CheckSchedules
 
@@ -76,9 +78,12 @@ class OffloadPipeline:
         return (
             # Before transfers, which then see what each kernel reads and writes.
             SplitKernels(split, allocating),
+            # What a device would fetch to look at it in another shape is left where it is.
+            ForwardReshapes(),
             # Each kernel is known: how its arguments lie over the memories of its device.
             *self._sharding(),
-            # Before buffers: what is read on a device and never changes stays there.
+            # Before buffers: what is read on a device and never changes stays there, parts too.
+            SliceConstants(),
             PlaceConstants(tuple(self.devices)),
             # Buffers and copies on the devices become explicit; arguments there need neither.
             InsertTransfers(tuple(self.devices)),
@@ -98,7 +103,7 @@ class OffloadPipeline:
     def _lowered(self) -> tuple[Step, ...]:
         return (
             *self._on_devices("lowered"),
-            LowerDeviceCommands(),
+            LowerDeviceCommands(tuple(self.devices)),
             PartitionSteps(None, self.program.steps("bufferized", "lowered")),
             # In the program's last dialect: the functions that commands are given by.
             PartitionSteps(None, (BindDeviceCommands(),)),

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from xtc.core.errors import ArtifactError, UserError
+from xtc.core.errors import ArtifactError, DeviceNotFound, UserError
+from xtc.driver.absent import AbsentDeviceModule
 from xtc.interfaces.artifact import Artifact, Manifest
 from xtc.interfaces.offload import PROGRAM, RESIDENTS, Resident
 from xtc.interfaces.runtime import (
@@ -25,13 +26,25 @@ def load_artifact(
 ) -> tuple[LoadedModule, Callable[[], None]]:
     """The artefact's code on `runtime`, and on the device of each name in its manifest.
 
-    Returns what can be called, and how to take it back.
+    Returns what can be called, and how to take it back. Where a device is not there, what can be
+    called raises DeviceNotFound: code for another machine is built here, and run there.
     """
     if not artifact.manifest.offload.images:
         loaded = runtime.load(artifact)
         return loaded, partial(runtime.unload, loaded)
     if not isinstance(runtime, HostRuntime):
         raise UserError(f"{runtime.device_name} runs no program that uses devices")
+    load = partial(_load_offloaded, artifact, runtime, devices)
+    try:
+        return load()
+    except DeviceNotFound:
+        absent = AbsentDeviceModule(artifact, load)
+        return absent, absent.close
+
+
+def _load_offloaded(
+    artifact: Artifact, runtime: HostRuntime, devices: Mapping[str, AcceleratorDevice]
+) -> tuple[LoadedModule, Callable[[], None]]:
     with ExitStack() as undo:
         code = runtime.load(artifact)
         undo.callback(runtime.unload, code)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from xtc.graph.states import Updates
 from xtc.graph.tensor import Tensor
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Graph:
     """A named tensor graph, finished and checked; made by `O.graph` or `Graph.load`.
 
@@ -34,7 +34,7 @@ class Graph:
     name: str
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
-    nodes: tuple[Node, ...] = field(repr=False)
+    nodes: tuple[Node, ...]
     updates: Updates = ()
 
     @property
@@ -122,8 +122,17 @@ class Graph:
 
         return svg_text(self)
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows of the graph."""
+        return self.to_svg()
+
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
+
+    def __repr__(self) -> str:
+        ins = ", ".join(f"{tensor.name}: {tensor.type}" for tensor in self.inputs)
+        outs = ", ".join(f"{tensor.name}: {tensor.type}" for tensor in self.outputs)
+        return f"<xtc.Graph {self.name}({ins}) -> {outs}, {len(self.nodes)} operators>"
 
     def __str__(self) -> str:
         ins = ", ".join(str(tensor) for tensor in self.inputs)

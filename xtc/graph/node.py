@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xtc.core.location import SourceLocation
 from xtc.core.types import TensorType
@@ -13,7 +13,7 @@ from xtc.graph.placement import Placement
 from xtc.graph.tensor import Tensor
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Node:
     """An operator, its operands and its only result.
 
@@ -22,9 +22,9 @@ class Node:
 
     op: Operator
     inputs: tuple[Tensor, ...]
-    output: Tensor = field(repr=False)
+    output: Tensor
     placement: Placement | None = None
-    where: SourceLocation | None = field(default=None, repr=False)
+    where: SourceLocation | None = None
 
     @property
     def name(self) -> str:
@@ -40,6 +40,9 @@ class Node:
     def flops(self) -> int:
         """Arithmetic operations of one run."""
         return self.op.flops(*self.input_types)
+
+    def __repr__(self) -> str:
+        return f"<xtc node {self}>"
 
     def __str__(self) -> str:
         operands = [f"%{tensor.name}" for tensor in self.inputs]

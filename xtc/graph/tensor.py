@@ -23,7 +23,7 @@ _declarations = itertools.count()
 Write = Callable[..., "Tensor"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tensor:
     """An input, a constant, or the result of one operator.
 
@@ -44,13 +44,13 @@ class Tensor:
     name: str | None
     type: TensorType
     placement: Placement | None = None
-    const: np.ndarray | None = field(default=None, repr=False)
-    producer: Node | None = field(default=None, repr=False)
-    where: SourceLocation | None = field(default=None, repr=False)
+    const: np.ndarray | None = None
+    producer: Node | None = None
+    where: SourceLocation | None = None
     state: bool = False
-    initial: np.ndarray | None = field(default=None, repr=False)
-    stored: tuple[Tensor, tuple[int, ...]] | None = field(default=None, repr=False)
-    number: int = field(default_factory=_declarations.__next__, repr=False)
+    initial: np.ndarray | None = None
+    stored: tuple[Tensor, tuple[int, ...]] | None = None
+    number: int = field(default_factory=_declarations.__next__)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
     """What Python's operators and layouts write, by name; the package of operators fills it."""
@@ -76,6 +76,12 @@ class Tensor:
     def is_scalar_constant(self) -> bool:
         """True for a constant of rank 0, which is written into the code itself."""
         return self.const is not None and self.type.rank == 0
+
+    def __repr__(self) -> str:
+        kind = "constant" if self.const is not None else "state" if self.state else "tensor"
+        made = f" of {self.producer.op.name}" if self.producer is not None else ""
+        place = f" @{self.placement}" if self.placement else ""
+        return f"<xtc {kind} {self.name or '(no name)'}: {self.type}{made}{place}>"
 
     def __str__(self) -> str:
         place = f" @{self.placement}" if self.placement else ""

@@ -191,6 +191,10 @@ class AcceleratorTarget(Target):
         """Unit roundoff of what float32 is rounded to at the user's wish; 0 where it is not."""
         return 0.0
 
+    def checked(self, options: Any) -> Any:
+        """Options of code that tells a simulator more of what it does; the same where none does."""
+        return options
+
     @abstractmethod
     def build_image(self, lowered: Operation, options: Any, folder: Path, stem: str) -> str:
         """Write the kernels' code into `folder`, as one file whose name begins with `stem`.

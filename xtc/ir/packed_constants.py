@@ -49,6 +49,20 @@ def packed_constants(module: Operation, constants: Mapping[str, Content]) -> Map
     return _Packed(left, views)
 
 
+def all_contents(module: Operation, constants: Mapping[str, Content]) -> Mapping[str, Content]:
+    """The same, with those that code reads no more: they are on devices."""
+    from xtc.ir.mlir import FlatSymbolRefAttr, MemRefType, TypeAttr
+
+    views = {
+        entry.name: _View.of(
+            constants[FlatSymbolRefAttr(entry.attr[0]).value],
+            MemRefType(TypeAttr(entry.attr[1]).value),
+        )
+        for entry in module.attributes.get(PACKED, ())
+    }
+    return _Packed(constants, views)
+
+
 def packed_origins(module: Operation) -> set[str]:
     """The symbols of the constants that packed ones of the module are copies of."""
     from xtc.ir.mlir import FlatSymbolRefAttr

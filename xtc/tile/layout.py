@@ -5,9 +5,20 @@ from xtc.core.tile_layout import (
     RegisterLayout,
     column_local,
     column_spatial,
+    concat,
     local,
+    reduce,
     replicated,
     spatial,
 )
 
-__all__ = ["RegisterLayout", "column_local", "column_spatial", "local", "replicated", "spatial"]
+__all__ = [
+    "RegisterLayout",
+    "column_local",
+    "column_spatial",
+    "concat",
+    "local",
+    "reduce",
+    "replicated",
+    "spatial",
+]

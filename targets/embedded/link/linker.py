@@ -272,9 +272,17 @@ def check_fits(memory: MemoryMap) -> None:
             largest = sorted(inside, key=lambda symbol: -symbol.nbytes)[:8]
             raise DeviceMemoryError(
                 f"the program needs {used} bytes of {region.name}, which has {region.nbytes}",
-                notes=[f"{symbol.nbytes} bytes: {symbol.name}" for symbol in largest],
+                notes=[
+                    *(_region_text(memory, each) for each in memory.regions),
+                    *(f"{symbol.nbytes} bytes: {symbol.name}" for symbol in largest),
+                ],
                 hints=[f"choose a board with {used} bytes of {region.name} or more"],
             )
+
+
+def _region_text(memory: MemoryMap, region: Region) -> str:
+    used = memory.used(region.name)
+    return f"{region.name} at {region.address:#010x}: {used} of {region.nbytes} bytes"
 
 
 def _aligned(address: int, align: int) -> int:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What device code may call: six functions, and two by which it says what it did.
+// What device code may call: six functions, and four by which it says what it does.
 //
 // A kernel is a function of type dev_kernel. Every cluster runs it once per launch, on its PE 0; this
 // code, called control code, moves data by DMA and starts the PEs. Only control code may call
@@ -55,6 +55,14 @@ void dev_count_macs(dev_type type, uint64_t count);
 // Say that this PE, or control code, read or wrote about so many cache lines of DDR without the DMA:
 // for the modelled cycles alone. Does nothing on hardware.
 void dev_count_ddr(uint64_t lines);
+
+// Say that control code keeps a buffer of `nbytes` at `offset` in SMEM, for as long as the kernel runs.
+void dev_buffer(uint64_t offset, uint64_t nbytes);
+
+// Say that this PE, or control code, is about to read or write `nbytes` at `address`, which it
+// computed from `base`, an address in the same buffer. A simulator that watches checks it: accesses
+// outside of the buffer, accesses of what the DMA owns, and races are faults.
+void dev_access(const void *base, const void *address, uint64_t nbytes, uint32_t writes);
 
 #pragma GCC visibility pop
 

@@ -13,8 +13,8 @@
 #define SMEM_BYTES (3840 << 10)
 #define MAX_PES 16
 
-// Where the linker of the vendor's offloading puts data: whether that is SMEM is not known.
-static char smem[SMEM_BYTES] __attribute__((aligned(64)));
+// Of all clusters, by dev_kvx.ld. Whether the vendor's loader puts it into SMEM is not known.
+extern char xtc_smem[] __attribute__((visibility("hidden")));
 
 typedef struct {
     dev_pe_function *function;
@@ -29,7 +29,7 @@ uint32_t dev_cluster_id(void)
 
 void *dev_smem(void)
 {
-    return smem;
+    return xtc_smem + (size_t)dev_cluster_id() * SMEM_BYTES;
 }
 
 uint32_t dev_dma_2d(dev_direction direction, void *near, size_t near_stride, void *ddr,
@@ -89,4 +89,18 @@ void dev_count_macs(dev_type type, uint64_t count)
 {
     (void)type;
     (void)count;
+}
+
+void dev_buffer(uint64_t offset, uint64_t nbytes)
+{
+    (void)offset;
+    (void)nbytes;
+}
+
+void dev_access(const void *base, const void *address, uint64_t nbytes, uint32_t writes)
+{
+    (void)base;
+    (void)address;
+    (void)nbytes;
+    (void)writes;
 }

@@ -17,6 +17,7 @@ typedef struct {
     uint64_t smem_address, smem_stride, smem_bytes; // SMEM i is at smem_address + i * smem_stride
     uint32_t dma_alignment, dma_in_flight;
     uint32_t shuffled, deferred; // whether the order of PEs is random, and DMA as late as can be
+    uint32_t watched;            // whether accesses that device code tells of are checked
     uint64_t seed;
 
     double launch_cycles, fork_cycles, pe_cycles;

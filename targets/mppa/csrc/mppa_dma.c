@@ -93,6 +93,41 @@ static void poison_destination(const transfer *one)
         sim_poison(one->destination + row * one->destination_stride, one->row_bytes);
 }
 
+// Whether bytes are in one of the transfer's rows on one side.
+static bool meets(const char *begin, size_t stride, const transfer *one, uint64_t address,
+                  uint64_t nbytes)
+{
+    uint64_t first = (uintptr_t)begin, last = first + (one->rows - 1) * stride + one->row_bytes;
+    if (address >= last || address + nbytes <= first)
+        return false;
+    uint64_t offset = address < first ? 0 : address - first;
+    uint64_t row = one->rows > 1 ? offset / stride : 0, place = offset - row * stride;
+    return place < one->row_bytes || place + nbytes > stride;
+}
+
+void mppa_dma_require_free(uint64_t address, uint64_t nbytes, bool writes)
+{
+    for (uint32_t slot = 0, left = in_flight; left && slot < SLOTS; slot++) {
+        const transfer *one = &transfers[slot];
+        if (!one->number)
+            continue;
+        left--;
+        if (meets(one->destination, one->destination_stride, one, address, nbytes))
+            sim_fault(address, "%s of %" PRIu64 " bytes that a DMA transfer in flight writes",
+                      writes ? "write" : "read", nbytes);
+        if (writes && meets(one->source, one->source_stride, one, address, nbytes))
+            sim_fault(address, "write of %" PRIu64 " bytes that a DMA transfer in flight reads",
+                      nbytes);
+    }
+}
+
+static void watch(const transfer *one)
+{
+    for (size_t row = 0; row < one->rows && mppa->machine.watched; row++)
+        mppa_watch_transfer(one->destination + row * one->destination_stride,
+                            one->source + row * one->source_stride, one->row_bytes);
+}
+
 static transfer *free_slot(void)
 {
     if (in_flight == mppa->machine.dma_in_flight)
@@ -131,6 +166,7 @@ uint32_t dev_dma_2d(dev_direction direction, void *smem, size_t smem_stride, voi
     one->rows = rows;
     one->done = mppa_model_dma(row_bytes, rows);
     count(direction, row_bytes * rows);
+    watch(one);
     if (mppa->machine.deferred)
         poison_destination(one);
     else

@@ -43,6 +43,7 @@ void dev_pe_launch(dev_pe_function *function, void *argument, uint32_t pes)
     uint32_t order[MPPA_MAX_PES];
     sim_order(order, pes);
     mppa_count(MPPA_FORKS, 1);
+    mppa_watch_step();
     for (uint32_t i = 0; i < pes; i++) {
         here.pe = order[i];
         mppa_count(MPPA_PE_RUNS, 1);
@@ -50,6 +51,7 @@ void dev_pe_launch(dev_pe_function *function, void *argument, uint32_t pes)
         function(here.pe, argument);
     }
     here.pe = NOBODY;
+    mppa_watch_step();
     mppa_model_join(pes);
 }
 

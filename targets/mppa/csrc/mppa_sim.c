@@ -40,6 +40,7 @@ static void run_cluster(uint32_t cluster, dev_kernel *kernel, const char *name,
     mppa_smem_enter(cluster);
     mppa_model_begin();
     mppa_dma_begin();
+    mppa_watch_cluster();
     mppa_count(MPPA_LAUNCHES, 1);
     kernel(arguments);
     mppa_dma_end();
@@ -53,6 +54,7 @@ static void launch(uint64_t function, const char *name, const xtc_launch *given)
 {
     dev_kernel *kernel = (dev_kernel *)(uintptr_t)function;
     uint32_t order[MPPA_MAX_CLUSTERS];
+    mppa_watch_launch();
     sim_order(order, mppa->machine.clusters);
     for (uint32_t i = 0; i < mppa->machine.clusters; i++)
         run_cluster(order[i], kernel, name, given->arguments);
@@ -65,6 +67,7 @@ int main(void)
     sim_device_attach(&ops);
     mppa = sim_device_block();
     mppa_smem_map();
+    mppa_watch_open();
     sim_order_init(mppa->machine.shuffled, mppa->machine.seed);
     mppa_trace_open(mppa->trace_file);
     sim_device_serve();

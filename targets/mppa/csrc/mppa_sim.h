@@ -32,6 +32,15 @@ void mppa_smem_leave(uint32_t cluster);
 // mppa_dma.c
 void mppa_dma_begin(void);
 void mppa_dma_end(void); // stops where a transfer was not waited for
+// Stop where an access meets what a transfer in flight writes, or writes what it reads.
+void mppa_dma_require_free(uint64_t address, uint64_t nbytes, bool writes);
+
+// mppa_watch.c: all of these do nothing unless the machine is watched.
+void mppa_watch_open(void);
+void mppa_watch_launch(void);
+void mppa_watch_cluster(void); // a cluster's kernel begins
+void mppa_watch_step(void);    // a fork or a join: what came before is ordered with what follows
+void mppa_watch_transfer(const char *to, const char *from, uint64_t nbytes); // a row that begins
 
 // mppa_model.c: the modelled time of the cluster that runs, in cycles since the launch.
 void mppa_model_begin(void);

@@ -17,13 +17,15 @@ from xtc_passes.local._functions import functions
 KERNEL = "mppa.kernel"
 """Marks the functions that the host launches."""
 
-CLUSTER_ID, SMEM, DMA, WAIT, COUNT, COUNT_DDR = (
+CLUSTER_ID, SMEM, DMA, WAIT, COUNT, COUNT_DDR, BUFFER, ACCESS = (
     "dev_cluster_id",
     "dev_smem",
     "dev_dma_2d",
     "dev_dma_wait",
     "dev_count_macs",
     "dev_count_ddr",
+    "dev_buffer",
+    "dev_access",
 )
 
 

@@ -118,6 +118,18 @@ __attribute__((const)) uint32_t cuda_to_tf32(float value);
 // fragments out (.row.col). `d` may be `c`.
 void cuda_mma(cuda_mma_kind kind, void *d, const void *a, const void *b, const void *c);
 
+// Several of them that do not depend on each other, of shapes m16n8k16 and m16n8k8 with sums in
+// float32. Of each there are 10 words: 4 of A, 2 of B, and 4 of C, where D is written.
+#define CUDA_MMA_WORDS 10
+void cuda_mma_batch(cuda_mma_kind kind, uint32_t count, uint32_t *words);
+
+// Several ldmatrix.
+typedef struct {
+    const void *row;
+    uint32_t matrices, transposed, registers[4];
+} cuda_matrix_load;
+void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads);
+
 #pragma GCC visibility pop
 
 #endif

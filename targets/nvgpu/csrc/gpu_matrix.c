@@ -40,7 +40,7 @@ static void move(void *const *arguments, uint32_t lanes)
               (uint64_t)any->matrices * 8 * ROW_BYTES);
 }
 
-static void run_collective(access *one, const gpu_collective *collective)
+static void check_access(const access *one, const gpu_collective *collective)
 {
     uint32_t lane = cuda_lane_id();
     if (one->matrices != 1 && one->matrices != 2 && one->matrices != 4)
@@ -50,6 +50,11 @@ static void run_collective(access *one, const gpu_collective *collective)
         gpu_check_shared(one->row, ROW_BYTES, collective->name);
         gpu_touch(one->row, ROW_BYTES, one->store);
     }
+}
+
+static void run_collective(access *one, const gpu_collective *collective)
+{
+    check_access(one, collective);
     gpu_run_collective(collective, one->matrices * 2 + one->transposed, CUDA_ALL_LANES, one);
 }
 
@@ -65,4 +70,38 @@ void cuda_store_matrix(const uint32_t *registers, void *row, uint32_t matrices, 
     static const gpu_collective collective = {"cuda_store_matrix", true, move};
     access one = {(uint32_t *)registers, row, matrices, transposed, true};
     run_collective(&one, &collective);
+}
+
+typedef struct {
+    uint32_t count;
+    cuda_matrix_load *loads;
+} load_batch;
+
+static void load_all(void *const *arguments, uint32_t lanes)
+{
+    uint32_t count = ((const load_batch *)arguments[0])->count;
+    for (uint32_t number = 0; number < count; number++) {
+        access all[CUDA_WARP];
+        void *each[CUDA_WARP];
+        for (uint32_t lane = 0; lane < CUDA_WARP; lane++) {
+            cuda_matrix_load *load = &((const load_batch *)arguments[lane])->loads[number];
+            all[lane] = (access){load->registers, (char *)load->row, load->matrices,
+                                 load->transposed, false};
+            each[lane] = &all[lane];
+        }
+        move(each, lanes);
+    }
+}
+
+void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads)
+{
+    static const gpu_collective collective = {"cuda_load_matrix", true, load_all};
+    gpu_require_thread(collective.name);
+    for (uint32_t number = 0; number < count; number++) {
+        const cuda_matrix_load *load = &loads[number];
+        access one = {NULL, (char *)load->row, load->matrices, load->transposed, false};
+        check_access(&one, &collective);
+    }
+    load_batch all = {count, loads};
+    gpu_run_collective(&collective, count, CUDA_ALL_LANES, &all);
 }

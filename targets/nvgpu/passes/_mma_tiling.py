@@ -78,20 +78,29 @@ class Tiling:
 
 
 def choose_tiling(
-    m: int, n: int, batch: int, sms: int, shared_bytes: int, copy_bytes: int = WIDEST_COPY
+    m: int,
+    n: int,
+    batch: int,
+    sms: int,
+    shared_bytes: int,
+    copy_bytes: int = WIDEST_COPY,
+    *,
+    many_bounds: bool = False,
 ) -> Tiling:
     """The tiling of the shortest time of the busiest SM; the largest of those.
 
     A warp of the largest has as many accumulators as registers allow without spilling. Rows of
     shared memory have 64 bytes, with twice as many barriers, where `shared_bytes` of an SM has no
     room for two blocks with rows of 128, or where threads copy less than 16 bytes at a time: each
-    copy of a tile takes a register for its bounds, and ptxas would spill.
+    copy of a tile takes a register for its bounds, and ptxas would spill. Where `many_bounds`, both
+    operands are copied element by element along K, that holds for the largest tile altogether.
     """
     wide = Tiling(128, 128, _LINE, 3)
     room = BLOCKS_SM * (wide.shared_bytes + _RESERVED) <= shared_bytes
+    largest = wide if room and copy_bytes == WIDEST_COPY else Tiling(128, 128, _LINE // 2, 4)
     candidates = (
-        wide if room and copy_bytes == WIDEST_COPY else Tiling(128, 128, _LINE // 2, 4),
-        Tiling(128, 64, _LINE, 3),
+        *([] if many_bounds else [largest]),
+        Tiling(128, 64, _LINE // 2 if many_bounds else _LINE, 3),
         Tiling(64, 64, _LINE, 3),
         Tiling(32, 32, _LINE, 3),
     )

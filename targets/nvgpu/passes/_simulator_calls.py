@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders.functions import declare as declare_functions
-from xtc.ir.builders.llvm import advanced, call, constant, plain_address
+from xtc.ir.builders.llvm import call, constant, plain_address
 from xtc.ir.mlir import (
     BoolAttr,
     DenseI32ArrayAttr,
@@ -23,13 +23,14 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.mlir_llvm import llvm
 from xtc_targets.nvgpu.passes._kernels import BARRIER, SHUFFLE
+from xtc_targets.nvgpu.passes._warp_batches import LOAD, MMA, MOST, WORDS, batch
 
 _DECLARATIONS = """
 llvm.func @cuda_copy_async(!llvm.ptr, !llvm.ptr, i32, i32)
 llvm.func @cuda_copy_async_commit()
 llvm.func @cuda_copy_async_wait(i32)
-llvm.func @cuda_load_matrix(!llvm.ptr, !llvm.ptr, i32, i32)
-llvm.func @cuda_mma(i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+llvm.func @cuda_load_matrix_batch(i32, !llvm.ptr)
+llvm.func @cuda_mma_batch(i32, i32, !llvm.ptr)
 llvm.func @cuda_to_tf32(f32) -> i32
 llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
@@ -51,14 +52,14 @@ _MODES = MappingProxyType({"up": 0, "down": 1, "bfly": 2, "idx": 3})
 """Kinds of `shfl.sync`: their numbers in `cuda_shuffle_mode`."""
 
 _SCRATCH_WORDS = 16
-_WORD = 4
+_ALIGNMENT = 16
 
 Replacement: TypeAlias = Callable[[Operation, InsertionPoint, Value], "Value | None"]
 
 
 def declare(module: Operation) -> None:
     """Declare the functions where an operation of the module needs them."""
-    if any(op.name in _CALLS and not _is_block_barrier(op) for op in all_operations(module)):
+    if any(_needs_call(op) and not _is_block_barrier(op) for op in all_operations(module)):
         declare_functions(module, _DECLARATIONS)
 
 
@@ -66,8 +67,9 @@ def replace(kernel: Operation) -> None:
     """Replace a kernel's instructions by calls. Raises CompileError for one without a call."""
     found = [op for op in all_operations(kernel) if op.name in _CALLS]
     for op in all_operations(kernel):
-        if op.name.startswith("nvvm.") and op.name not in _CALLS:
+        if op.name.startswith("nvvm.") and not _needs_call(op):
             raise _unknown(op)
+    _batch(kernel)
     for number, op in enumerate([op for op in found if op.name == BARRIER]):
         with op.location:
             ip = InsertionPoint(op)
@@ -87,6 +89,21 @@ def replace(kernel: Operation) -> None:
         if made is not None:
             op.results[0].replace_all_uses_with(made)
         op.erase()
+
+
+def _needs_call(op: Operation) -> bool:
+    return op.name in _CALLS or op.name in WORDS
+
+
+def _batch(kernel: Operation) -> None:
+    """Call the simulator for instructions of warps, with memory for their registers."""
+    for name, kind_of in ((LOAD, _load_kind), (MMA, _mma_kind)):
+        count = sum(op.name == name for op in all_operations(kernel))
+        if count:
+            with kernel.location:
+                ip = InsertionPoint.at_block_begin(kernel.regions[0].blocks[0])
+                memory = _words(WORDS[name] * min(MOST, count), ip)
+            batch(kernel, name, kind_of, memory)
 
 
 def _unknown(op: Operation) -> CompileError:
@@ -131,8 +148,12 @@ def _pause(op: Operation, ip: InsertionPoint, memory: Value) -> None:
 
 def _scratch(ip: InsertionPoint) -> Value:
     """A thread's memory for the registers of one instruction."""
-    words = constant(_SCRATCH_WORDS, ip)
-    return llvm.alloca(Type.parse("!llvm.ptr"), words, words.type, ip=ip)
+    return _words(_SCRATCH_WORDS, ip)
+
+
+def _words(count: int, ip: InsertionPoint) -> Value:
+    words = constant(count, ip)
+    return llvm.alloca(Type.parse("!llvm.ptr"), words, words.type, alignment=_ALIGNMENT, ip=ip)
 
 
 def _copy(op: Operation, ip: InsertionPoint, memory: Value) -> None:
@@ -151,21 +172,9 @@ def _wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
     call("cuda_copy_async_wait", [constant(groups, ip)], [], ip)
 
 
-def _load_matrix(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
+def _load_kind(op: Operation) -> int:
     _require(op, shape="m = 8, n = 8", eltType="b16")
-    row = plain_address(op.operands[0], ip)
-    count = constant(int(IntegerAttr(op.attributes["num"]).value), ip)
-    transposed = constant(int("col" in str(op.attributes["layout"])), ip)
-    call("cuda_load_matrix", [memory, row, count, transposed], [], ip)
-    return llvm.load(op.results[0].type, memory, ip=ip)
-
-
-def _mma(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
-    a, b, c = (advanced(memory, words * _WORD, ip) for words in (0, 4, 6))
-    for number, value in enumerate(op.operands):
-        llvm.store(value, advanced(memory, number * _WORD, ip), ip=ip)
-    call("cuda_mma", [constant(_mma_kind(op), ip), c, a, b, c], [], ip)
-    return llvm.load(op.results[0].type, c, ip=ip)
+    return 0
 
 
 def _mma_kind(op: Operation) -> int:
@@ -207,8 +216,6 @@ _CALLS: Mapping[str, Replacement] = MappingProxyType(
         "nvvm.cp.async.shared.global": _copy,
         "nvvm.cp.async.commit.group": _commit,
         "nvvm.cp.async.wait.group": _wait,
-        "nvvm.ldmatrix": _load_matrix,
-        "nvvm.mma.sync": _mma,
         "nvvm.convert.float.to.tf32": _to_tf32,
         SHUFFLE: _shuffle,
         BARRIER: _barrier,

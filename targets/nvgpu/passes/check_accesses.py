@@ -8,15 +8,11 @@ from typing import ClassVar
 
 from xtc.core.errors import CompileError
 from xtc.ir.builders.functions import declare
-from xtc.ir.builders.llvm import advanced, call, constant, plain_address
+from xtc.ir.builders.llvm import advanced, call, constant, plain_address, stored_bytes
 from xtc.ir.mlir import (
-    FloatType,
     InsertionPoint,
     IntegerAttr,
-    IntegerType,
     Operation,
-    Type,
-    VectorType,
     all_operations,
 )
 from xtc.ir.partition import top_level
@@ -87,12 +83,12 @@ def _announce(op: Operation) -> None:
             if len(op.operands) > 1
             else (op.results[0].type)
         )
-        width = constant(_bytes_of(type), ip)
+        width = constant(stored_bytes(type), ip)
         call(_ATOMIC, [plain_address(pointer, ip), width], [], ip)
         return
     reads = op.name == "llvm.load"
     pointer = op.operands[0 if reads else 1]
-    nbytes = _bytes_of(op.results[0].type if reads else op.operands[0].type)
+    nbytes = stored_bytes(op.results[0].type if reads else op.operands[0].type)
     each = min(nbytes, _alignment(op, nbytes), _WIDEST)
     base, width = plain_address(pointer, ip), constant(each, ip)
     for offset in range(0, nbytes, each):
@@ -103,15 +99,3 @@ def _alignment(op: Operation, nbytes: int) -> int:
     if "alignment" in op.attributes:
         return int(IntegerAttr(op.attributes["alignment"]).value)
     return nbytes
-
-
-def _bytes_of(type: Type) -> int:
-    """The size of a value in memory. Raises CompileError for a type that has none."""
-    if isinstance(type, VectorType):
-        count = 1
-        for size in type.shape:
-            count *= size
-        return count * _bytes_of(type.element_type)
-    if isinstance(type, IntegerType | FloatType):
-        return max(1, int(type.width) // 8)
-    raise CompileError(f"a value of type {type} is read from or written to the device's memory")

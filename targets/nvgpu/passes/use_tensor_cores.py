@@ -11,7 +11,7 @@ from typing import ClassVar
 from xtc.core.errors import CompileError
 from xtc.ir.analysis.effects import is_allocation
 from xtc.ir.analysis.structured import Structured, structured
-from xtc.ir.analysis.views import VIEWS, root
+from xtc.ir.analysis.views import VIEWS, are_apart, root
 from xtc.ir.attributes import KERNEL
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import (
@@ -103,7 +103,15 @@ class UseTensorCores(Pass):
         m, n = contraction.extent(contraction.m), contraction.extent(contraction.n)
         batch = [contraction.extent(loop) for loop in contraction.batch]
         copy_bytes = min(_copy_bytes(contraction, operand) for operand in (0, 1))
-        tiling = choose_tiling(m, n, math.prod(batch), self.sms, self.shared_bytes, copy_bytes)
+        tiling = choose_tiling(
+            m,
+            n,
+            math.prod(batch),
+            self.sms,
+            self.shared_bytes,
+            copy_bytes,
+            many_bounds=all(_is_by_elements(contraction, operand) for operand in (0, 1)),
+        )
         block = kernel.regions[0].blocks[0]
         with contraction.nest.op.location, InsertionPoint.at_block_terminator(block):
             _write_thread(kernel, work, tiling)
@@ -147,7 +155,8 @@ def _work(kernel: Operation, tf32: bool) -> _Work | None:
         for position, operand in enumerate(operands[: nest.destination])
         if position != number
     ]
-    if any(root(value) == root(result) for value in [*list(op.operands)[:2], *others]):
+    read = [*list(op.operands)[:2], *others]
+    if any(root(value) == root(result) and not are_apart(value, result) for value in read):
         return None  # blocks would read what others have written
     if accumulators == result:
         return _Work(contraction, acting, result, (nest, number))
@@ -247,6 +256,12 @@ def _strided(contraction: MmaContraction, operand: int, batch: Sequence[Number])
         by_loop[contraction.k],
         _copy_bytes(contraction, operand),
     )
+
+
+def _is_by_elements(contraction: MmaContraction, operand: int) -> bool:
+    """Whether threads copy single elements of 16 bits of an operand whose rows are along K."""
+    last = contraction.nest.indices[operand][-1].loop
+    return last == contraction.k and _copy_bytes(contraction, operand) == 2
 
 
 def _copy_bytes(contraction: MmaContraction, operand: int) -> int:

@@ -99,6 +99,8 @@ class Call:
         kinds = {self.operand(0).dtype, self.results[0].dtype}
         if kinds == {"float32"}:
             return False
+        if kinds == {"uint8"}:
+            raise Unsupported("uint8, which TensorFlow Lite has replaced by int8")
         if kinds != {"int8"}:
             raise Unsupported(f"operands and results of {' and '.join(sorted(kinds))}")
         return True
@@ -176,3 +178,17 @@ def integer_limits(limits: Limits, quantization: O.Quantization) -> tuple[int, i
 def _rounded(value: float, scale: float) -> int:
     steps = float(np.float32(value) / np.float32(scale))
     return int(np.copysign(np.floor(abs(steps) + 0.5), steps))
+
+
+def known(call: Call, position: int) -> Array:
+    """A constant operand as float32, whatever it is stored as."""
+    array = call.array(position)
+    if array.dtype in (np.float16, np.float32):
+        return array.astype(np.float32)
+    found = call.scales(position)
+    shape = [1] * array.ndim
+    if len(found.scales) > 1:
+        shape[found.axis] = -1
+    steps = array.astype(np.int32) - found.zero_points.reshape(shape).astype(np.int32)
+    result: Array = steps.astype(np.float32) * found.scales.reshape(shape)
+    return result

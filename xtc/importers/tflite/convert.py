@@ -82,7 +82,10 @@ class Converter:
     def _operator(self, operator: OperatorOf) -> None:
         missing = [n for n in operator.inputs if n >= 0 and n not in self.values]
         if missing and not self.problems:
-            raise Unsupported(f"nothing computes '{self.model.tensors[missing[0]].name}'")
+            tensor = self.model.tensors[missing[0]]
+            if tensor.is_sparse:
+                raise Unsupported(f"'{tensor.name}' is stored without its zeros")
+            raise Unsupported(f"nothing computes '{tensor.name}'")
         if missing:
             return  # what computes it is among the problems
         write = TABLE.get(operator.name)

@@ -60,6 +60,7 @@ class TensorOf:
         dtype: name of the element type, or "type 5" of one that graphs do not have.
         data: the value of a constant.
         scales: None where it is not quantised.
+        is_sparse: whether zeros of the constant are left out, which is not read.
     """
 
     name: str
@@ -67,6 +68,7 @@ class TensorOf:
     dtype: str
     data: Array | None
     scales: Scales | None
+    is_sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,8 @@ def _tensor(model: Any, tensor: Any) -> TensorOf:
     dtype = _TYPES.get(tensor.Type(), f"type {tensor.Type()}")
     name = _text(tensor.Name())
     data = _data(model, tensor, shape, dtype, name)
-    return TensorOf(name, shape, dtype, data, _scales(tensor.Quantization(), shape, name))
+    sparse = tensor.Sparsity() is not None
+    return TensorOf(name, shape, dtype, data, _scales(tensor.Quantization(), shape, name), sparse)
 
 
 def _data(model: Any, tensor: Any, shape: tuple[int, ...], dtype: str, name: str) -> Array | None:

@@ -37,6 +37,50 @@ def is_reshape(op: Operation) -> bool:
     )
 
 
+def are_apart(memref: Value, other: Value) -> bool:
+    """Whether two memrefs certainly have no element in common, such as two columns of a matrix.
+
+    Of one buffer, they are subviews with ranges of a dimension that do not meet.
+    """
+    if root(memref) != root(other):
+        return shares_nothing(root(memref)) and shares_nothing(root(other))
+    if not (memref.type.has_static_shape and other.type.has_static_shape):
+        return False
+    (base, ranges), (other_base, other_ranges) = _ranges(memref), _ranges(other)
+    return base == other_base and any(
+        last < begin or end < first
+        for (first, last), (begin, end) in zip(ranges, other_ranges, strict=True)
+    )
+
+
+def _ranges(memref: Value) -> tuple[Value, list[tuple[int, int]]]:
+    """What static subviews look at, and the first and last index of each of its dimensions."""
+    ranges = [(0, size - 1) for size in memref.type.shape]
+    while (parts := _static_parts(memref)) is not None:
+        memref, offsets, steps = parts
+        ranges = [
+            (offset + first * step, offset + last * step)
+            for (first, last), offset, step in zip(ranges, offsets, steps, strict=True)
+        ]
+    return memref, ranges
+
+
+def _static_parts(memref: Value) -> tuple[Value, list[int], list[int]] | None:
+    """The source, offsets and steps of a subview of the same rank whose numbers are constants."""
+    from xtc.ir.mlir import DenseI64ArrayAttr, OpResult
+
+    if not isinstance(memref, OpResult) or memref.owner.name != "memref.subview":
+        return None
+    op = memref.owner
+    if len(op.operands) > 1 or op.operands[0].type.rank != memref.type.rank:
+        return None
+    offsets, steps = (list(DenseI64ArrayAttr(op.attributes[f"static_{name}"])) for name in _PARTS)
+    return op.operands[0], offsets, steps
+
+
+_PARTS = ("offsets", "strides")
+
+
 def shares_nothing(buffer: Value) -> bool:
     """Whether a buffer is new, or an argument that is known to overlap no other memory."""
     from xtc.ir.mlir import BlockArgument

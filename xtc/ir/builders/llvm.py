@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xtc.core.errors import CompileError
 from xtc.ir.mlir import (
     FlatSymbolRefAttr,
+    FloatType,
     InsertionPoint,
     IntegerAttr,
     IntegerType,
     Operation,
     Type,
     Value,
+    VectorType,
 )
 from xtc.ir.mlir_llvm import llvm
 
@@ -50,3 +53,15 @@ def advanced(base: Value, nbytes: Value | int, ip: InsertionPoint | None = None)
     dynamic, static = ([], [nbytes]) if known else ([nbytes], [_DYNAMIC])
     i8 = IntegerType.get_signless(8)
     return llvm.getelementptr(base.type, base, dynamic, static, i8, 0, ip=ip)
+
+
+def stored_bytes(type: Type) -> int:
+    """The size of a value in memory. Raises CompileError for a type that has none."""
+    if isinstance(type, VectorType):
+        count = 1
+        for size in type.shape:
+            count *= size
+        return count * stored_bytes(type.element_type)
+    if isinstance(type, IntegerType | FloatType):
+        return max(1, int(type.width) // 8)
+    raise CompileError(f"a value of type {type} is read from or written to the device's memory")

@@ -32,7 +32,7 @@ from xtc.tile.interpreter.coroutines import Task, Tasks
 from xtc.tile.interpreter.exchange import Exchange
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
-from xtc.tile.interpreter.shared import Array, Checker, SharedMemory
+from xtc.tile.interpreter.shared import Array, Checker, SharedMemory, elements
 from xtc.tile.interpreter.values import compute, is_computed, numpy_type
 
 _UNKNOWN = ShapedType.get_dynamic_size()
@@ -343,6 +343,12 @@ class _Block(Exchange):
         memory: SharedMemory = self.get(op, 1)
         source: GlobalMemory = self.get(op, 0)
         places, inside = self._tile_places(op, source, memory.data.shape)
+        if not BoolAttr(op.attributes["check_bounds"]).value and not inside.all():
+            raise UserError(
+                "copy_async with check_bounds=False reads outside of the global tensor",
+                notes=[f"elements {elements(~inside)} of the tile", f"in block {self.place}"],
+                hints=["leave check_bounds=True where a tile may reach over the end"],
+            )
         self.launch.global_checker.read(
             source.buffer, places, inside, self.number(op), self.checker.now, None
         )

@@ -9,6 +9,7 @@ from xtc.importers.tflite.ops import (
     pooling,
     quantised,
     reduction,
+    resize,
 )
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "pooling",
     "quantised",
     "reduction",
+    "resize",
 ]

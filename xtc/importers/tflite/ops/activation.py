@@ -80,6 +80,14 @@ def hard_swish(call: Call) -> Tensor:
     return O.mul(x, O.mul(limited(O.add(x, 3.0), (0.0, 6.0)), 1 / 6))
 
 
+@reads("PRELU")
+def prelu(call: Call) -> Tensor:
+    x, slope = call.tensor(0), call.tensor(1)
+    if call.quantised:
+        raise Unsupported("int8")
+    return O.where(O.greater_equal(x, 0.0), x, O.mul(x, slope))
+
+
 @reads("LEAKY_RELU")
 def leaky_relu(call: Call) -> Tensor:
     x, alpha = call.tensor(0), float(call.options("LeakyReluOptions").Alpha())

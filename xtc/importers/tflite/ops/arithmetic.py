@@ -113,6 +113,25 @@ for _name, _write in (
     _unary(_name, _write)
 
 
+@reads("SQUARED_DIFFERENCE")
+def squared_difference(call: Call) -> Tensor:
+    a, b = call.tensor(0), call.tensor(1)
+    if not (a.element.is_float and b.element.is_float):
+        raise Unsupported(f"operands of {a.dtype} and {b.dtype}")
+    difference = O.sub(a, b)
+    return O.mul(difference, difference)
+
+
+@reads("POW")
+def pow(call: Call) -> Tensor:
+    return O.pow(call.tensor(0), call.tensor(1))
+
+
+@reads("CAST")
+def cast(call: Call) -> Tensor:
+    return O.cast(call.tensor(0), call.results[0].dtype)
+
+
 @reads("SQUARE")
 def square(call: Call) -> Tensor:
     x = call.tensor(0)

@@ -11,10 +11,12 @@ import tflite
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.tflite.call import Call, integer_limits, limited, limits_of
+from xtc.importers.compositions.convolution import slid
+from xtc.importers.compositions.windows import Window
+from xtc.importers.tflite.call import Call, integer_limits, known, limited, limits_of
 from xtc.importers.tflite.table import reads
 from xtc.importers.tflite.windows import framed, images, windows
-from xtc.importers.values import Array, Unsupported, Value, as_tensor
+from xtc.importers.values import Array, Unsupported, Value, as_tensor, dtype_of
 
 
 @reads("CONV_2D")
@@ -25,7 +27,7 @@ def conv_2d(call: Call) -> Tensor:
     groups, rest = divmod(x.type.sizes[3], c)
     if rest or groups < 1 or f % groups:
         raise Unsupported(f"filters of {c} channels on an image of {x.type.sizes[3]}")
-    kernel = _transposed(call.value(1), (1, 2, 3, 0))
+    kernel = _transposed(_weights(call), (1, 2, 3, 0))
     return _conv(call, options, x, kernel, (height, width), groups)
 
 
@@ -37,7 +39,7 @@ def depthwise_conv_2d(call: Call) -> Tensor:
     channels = x.type.sizes[3]
     if single != 1 or filters % channels:
         raise Unsupported(f"filters {call.shape(1)} on an image of {channels} channels")
-    kernel = _transposed(call.value(1), (1, 2, 0, 3))
+    kernel = _transposed(_weights(call), (1, 2, 0, 3))
     return _conv(call, options, x, kernel, (height, width), channels)
 
 
@@ -72,11 +74,55 @@ def fully_connected(call: Call) -> Tensor:
     if x.type.size % terms:
         raise Unsupported(f"weights {call.shape(1)} on {x.type.size} elements")
     flat = x if x.type.rank == 2 and x.type.sizes[1] == terms else O.reshape(x, (-1, terms))
-    kernel = _transposed(call.value(1), (1, 0))
+    kernel = _transposed(_weights(call), (1, 0))
     result = _finished(call, O.matmul(flat, as_tensor(kernel)), kernel, options)
     if options.KeepNumDims():
         return O.reshape(result, (*x.type.sizes[:-1], rows))
     return result
+
+
+@reads("TRANSPOSE_CONV")
+def transpose_conv(call: Call) -> Tensor:
+    options, x = call.options("TransposeConvOptions"), call.tensor(2)
+    images(x)
+    if x.dtype != "float32":
+        raise Unsupported(f"an image of {x.dtype}")
+    limits = limits_of(options.FusedActivationFunction())
+    kernel = known(call, 1)  # filters, height, width, channels
+    strides = options.StrideH(), options.StrideW()
+    if min(strides) < 1:
+        raise Unsupported(f"strides {strides}")
+    wide = O.dilate(x, (1, *strides, 1)) if max(strides) > 1 else x
+    slides = []
+    for d, step in enumerate(strides):
+        size, taps, wanted = x.type.sizes[d + 1], kernel.shape[d + 1], call.results[0].shape[d + 1]
+        whole = (size - 1) * step + taps
+        same = options.Padding() == tflite.Padding.SAME
+        before = max((size - 1) * step + taps - wanted, 0) // 2 if same else 0
+        ends = taps - 1 - before, taps - 1 - (whole - before - wanted)
+        slides.append(Window(wide.type.sizes[d + 1], taps, 1, 1, *ends, wanted))
+    turned = np.ascontiguousarray(np.flip(kernel, axis=(1, 2)).transpose(1, 2, 3, 0))
+    result = slid(wide, as_tensor(turned), slides, 1)
+    return limited(O.add(result, call.tensor(3)) if call.has(3) else result, limits)
+
+
+@reads("BATCH_MATMUL")
+def batch_matmul(call: Call) -> Tensor:
+    options, a, b = call.options("BatchMatMulOptions"), call.tensor(0), call.tensor(1)
+    if {a.dtype, b.dtype} != {"float32"}:
+        raise Unsupported(f"operands of {a.dtype} and {b.dtype}")
+    return O.matmul(a, b, transpose_a=bool(options.AdjX()), transpose_b=bool(options.AdjY()))
+
+
+def _weights(call: Call) -> Value:
+    """Weights as the operand has its elements: those of int8 for float32 become what they mean.
+
+    TensorFlow Lite's own kernels round the operand to int8 for each call, too: they are less exact.
+    """
+    value = call.value(1)
+    if call.quantised or dtype_of(value) == "float32":
+        return value
+    return known(call, 1)
 
 
 def _transposed(value: Value, axes: tuple[int, ...]) -> Value:
@@ -89,8 +135,6 @@ def _finished(call: Call, sums: Tensor, kernel: Value, options: object) -> Tenso
     """Sums with bias and activation, in the result's quantisation."""
     limits = limits_of(options.FusedActivationFunction())  # type: ignore[attr-defined]
     if not call.quantised:
-        if call.operand(1).dtype != "float32":
-            raise Unsupported(f"weights of {call.operand(1).dtype} for an image of float32")
         total = O.add(sums, call.tensor(2)) if call.has(2) else sums
         return limited(total, limits)
     if isinstance(kernel, Tensor) or kernel.dtype != np.int8:

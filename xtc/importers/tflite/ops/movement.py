@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import padded, part, same, stacked, starts_of, taken
@@ -89,6 +91,42 @@ def pack(call: Call) -> Tensor:
     return stacked(xs, _axis(call.options("PackOptions").Axis(), xs[0].type.rank + 1))
 
 
+@reads("UNPACK")
+def unpack(call: Call) -> list[Tensor]:
+    x = call.tensor(0)
+    axis = _axis(call.options("UnpackOptions").Axis(), x.type.rank)
+    return [
+        O.reshape(part(x, axis, n, n + 1), result.shape) for n, result in enumerate(call.results)
+    ]
+
+
+@reads("SHAPE")
+def shape(call: Call) -> Value:
+    return np.array(call.shape(0), call.results[0].dtype)
+
+
+@reads("GATHER")
+def gather(call: Call) -> Tensor:
+    options, x, indices = call.options("GatherOptions"), call.tensor(0), call.tensor(1)
+    if options.BatchDims():
+        raise Unsupported("batches of indices")
+    return O.gather(x, indices, axis=_axis(options.Axis(), x.type.rank))
+
+
+@reads("SPACE_TO_DEPTH", "DEPTH_TO_SPACE")
+def depth(call: Call) -> Tensor:
+    x = call.tensor(0)
+    n, h, w, c = x.type.sizes
+    if call.operator.name == "SPACE_TO_DEPTH":
+        b = call.options("SpaceToDepthOptions").BlockSize()
+        split = O.reshape(x, (n, h // b, b, w // b, b, c))
+    else:
+        b = call.options("DepthToSpaceOptions").BlockSize()
+        split = O.reshape(x, (n, h, w, b, b, c // (b * b)))
+    axes = (0, 1, 3, 2, 4, 5)
+    return O.reshape(O.transpose(split, axes=axes), call.results[0].shape)
+
+
 @reads("SPLIT")
 def split(call: Call) -> list[Tensor]:
     x = call.tensor(1)
@@ -130,21 +168,3 @@ def strided_slice(call: Call) -> Tensor:
         end = None if options.EndMask() >> d & 1 else stop
         chosen.append(range(size)[begin:end:step])
     return O.reshape(as_tensor(taken(x, chosen)), call.results[0].shape)
-
-
-@reads("RESIZE_NEAREST_NEIGHBOR")
-def resize_nearest(call: Call) -> Tensor:
-    _same_scales(call)
-    options, x = call.options("ResizeNearestNeighborOptions"), call.tensor(0)
-    if options.AlignCorners() or options.HalfPixelCenters():
-        raise Unsupported("corners that are aligned, or centres of pixels")
-    for d, wanted in zip((1, 2), call.ints(1), strict=True):
-        times, rest = divmod(wanted, x.type.sizes[d])
-        if rest or times < 1:
-            raise Unsupported(f"{x.type.sizes[d]} elements as {wanted}")
-        if times > 1:
-            shape = x.type.sizes
-            wide = O.reshape(x, (*shape[: d + 1], 1, *shape[d + 1 :]))
-            grown = O.expand(wide, (*shape[: d + 1], times, *shape[d + 1 :]))
-            x = O.reshape(grown, (*shape[:d], wanted, *shape[d + 1 :]))
-    return x if x.producer is not None else same(x)

@@ -7,9 +7,9 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.graph.tensor import Tensor
-from xtc.importers.tflite.call import Call
+from xtc.importers.tflite.call import Call, known
 from xtc.importers.tflite.table import reads
-from xtc.importers.values import Unsupported
+from xtc.importers.values import Unsupported, Value
 
 _NARROW = ("int8", "uint8", "int16")
 
@@ -30,19 +30,22 @@ def quantize(call: Call) -> Tensor:
 
 
 @reads("DEQUANTIZE")
-def dequantize(call: Call) -> Tensor:
-    x = call.tensor(0)
+def dequantize(call: Call) -> Value:
+    found = call.value(0)
+    if isinstance(found, np.ndarray):
+        return known(call, 0)
+    x = found
     if x.dtype == "float16":
         return O.cast(x, "float32")
-    found = call.scales(0)
-    if len(found.scales) == 1:
+    scaling = call.scales(0)
+    if len(scaling.scales) == 1:
         q = call.scale(0)
         return O.dequantize(x, q.scale, zero_point=q.zero_point)
     shape = [1] * x.type.rank
-    shape[found.axis] = -1
-    scales = found.scales.reshape(shape)
-    if found.zero_points.any():
-        points = found.zero_points.reshape(shape).astype(np.int32)
+    shape[scaling.axis] = -1
+    scales = scaling.scales.reshape(shape)
+    if scaling.zero_points.any():
+        points = scaling.zero_points.reshape(shape).astype(np.int32)
         x = O.sub(O.cast(x, "int32"), O.tensor(points.shape, "int32", const=points))
     return O.mul(
         O.cast(x, "float32"), O.tensor(scales.shape, "float32", const=np.ascontiguousarray(scales))

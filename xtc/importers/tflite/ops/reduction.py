@@ -27,6 +27,15 @@ def mean(call: Call) -> Tensor:
     return O.quantized_mean(x, axes=axes, quantizations=scales, keepdims=keep)
 
 
+@reads("ARG_MAX", "ARG_MIN")
+def arg_max(call: Call) -> Tensor:
+    x, (axis,) = call.tensor(0), _axes(call, call.tensor(0).type.rank)
+    write = O.argmax if call.operator.name == "ARG_MAX" else O.argmin
+    found = write(x, axis=axis)
+    dtype = call.results[0].dtype
+    return found if found.dtype == dtype else O.cast(found, dtype)
+
+
 @reads("SUM")
 def sum(call: Call) -> Tensor:
     x, keep = call.tensor(0), bool(call.options("ReducerOptions").KeepDims())

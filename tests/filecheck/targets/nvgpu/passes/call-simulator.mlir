@@ -51,26 +51,30 @@ llvm.func @f.nvgpu0.0(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>)
   llvm.return
 }
 
-// Copies and tensor cores, whose registers go by way of memory.
+// Copies and tensor cores, whose registers go by way of memory. Two multiply-adds that do not depend on
+// each other are done by one call; what takes the first one's result apart waits behind it.
 // CHECK-LABEL: llvm.func internal @g.nvgpu0.0(
 // CHECK-SAME:  %[[GLOBAL:[^:]*]]: !llvm.ptr<1>, %[[X:[^:]*]]: i32, %[[H:[^:]*]]: vector<2xf16>, %[[C:[^:]*]]: f32)
-// CHECK:       %[[WORDS:.*]] = llvm.alloca
+// CHECK-COUNT-3: llvm.alloca
 // CHECK:       %[[SIXTEEN:.*]] = llvm.mlir.constant(16 : i32)
 // CHECK-NEXT:  llvm.call @cuda_copy_async(%{{.*}}, %{{.*}}, %[[SIXTEEN]], %[[SIXTEEN]])
 // CHECK:       llvm.call @cuda_copy_async(%{{.*}}, %{{.*}}, %{{.*}}, %[[X]])
 // CHECK:       llvm.call @cuda_copy_async_commit()
 // CHECK:       %[[TWO:.*]] = llvm.mlir.constant(2 : i32)
 // CHECK-NEXT:  llvm.call @cuda_copy_async_wait(%[[TWO]])
-// CHECK:       %[[ONE:.*]] = llvm.mlir.constant(1 : i32)
-// CHECK-NEXT:  llvm.call @cuda_load_matrix(%[[WORDS]], %{{.*}}, %{{.*}}, %[[ONE]])
-// CHECK-NEXT:  llvm.load %[[WORDS]] : !llvm.ptr -> !llvm.struct<(i32, i32, i32, i32)>
-// CHECK:       %[[B:.*]] = llvm.getelementptr %[[WORDS]][16]
-// CHECK:       %[[D:.*]] = llvm.getelementptr %[[WORDS]][24]
-// CHECK-COUNT-10: llvm.store
-// CHECK:       %[[KIND:.*]] = llvm.mlir.constant(0 : i32)
-// CHECK:       llvm.call @cuda_mma(%[[KIND]], %[[D]], %[[WORDS]], %[[B]], %[[D]])
-// CHECK:       llvm.load %[[D]] : !llvm.ptr -> !llvm.struct<(f32, f32, f32, f32)>
+// CHECK:       llvm.call @cuda_load_matrix_batch(%{{.*}}, %[[LOADS:.*]]) :
+// CHECK-NEXT:  %[[LOADED:.*]] = llvm.getelementptr %[[LOADS]][16]
+// CHECK-NEXT:  llvm.load %[[LOADED]] : !llvm.ptr -> !llvm.struct<(i32, i32, i32, i32)>
 // CHECK:       llvm.call @cuda_to_tf32(%[[C]]) : (f32) -> i32
+// CHECK-COUNT-20: llvm.store
+// CHECK:       %[[BOTH:.*]] = llvm.mlir.constant(2 : i32)
+// CHECK:       %[[KIND:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK-NEXT:  llvm.call @cuda_mma_batch(%[[KIND]], %[[BOTH]], %[[WORDS:.*]]) :
+// CHECK-NEXT:  %[[D:.*]] = llvm.getelementptr %[[WORDS]][24]
+// CHECK-NEXT:  %[[FIRST:.*]] = llvm.load %[[D]] : !llvm.ptr -> !llvm.struct<(f32, f32, f32, f32)>
+// CHECK-NEXT:  %[[NEXT:.*]] = llvm.getelementptr %[[WORDS]][64]
+// CHECK-NEXT:  llvm.load %[[NEXT]]
+// CHECK-NEXT:  llvm.extractvalue %[[FIRST]][0]
 // CHECK-NOT:   nvvm
 // CHECK:       llvm.return
 llvm.func @g.nvgpu0.0(%a: !llvm.ptr<1>, %n: i32, %h: vector<2xf16>, %c: f32)
@@ -85,6 +89,11 @@ llvm.func @g.nvgpu0.0(%a: !llvm.ptr<1>, %n: i32, %h: vector<2xf16>, %c: f32)
     shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>}
     : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
   %d = nvvm.mma.sync A[%h, %h, %h, %h] B[%h, %h] C[%c, %c, %c, %c] {
+    layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>,
+    shape = #nvvm.shape<m = 16, n = 8, k = 16>}
+    : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %first = llvm.extractvalue %d[0] : !llvm.struct<(f32, f32, f32, f32)>
+  %e = nvvm.mma.sync A[%h, %h, %h, %h] B[%h, %h] C[%c, %c, %c, %c] {
     layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>,
     shape = #nvvm.shape<m = 16, n = 8, k = 16>}
     : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modelled cycles of Thumb code: a core's table over exactly counted basic blocks.
+
+Cortex-M4 and M33: Arm 100166_0001, tables 3-1 and 7-1; P, the refill after a taken branch, is 2 of
+its 1 to 3. Cortex-M0+: Arm DDI 0484C, table 3-1, with the multiplier of one cycle. Of Cortex-M7 Arm
+publishes no timing: two instructions issue at once where one of them at most is a load or store,
+and one at most a product or a float, as the pipeline of Arm DDI 0489F, 2.1, has units; dependences
+are not looked at, and branches are predicted.
+
+Every block is taken to end in a taken branch. Flash waits are added by `flash_waits`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_WIDE = 0x1D  # of the first 5 bits: an instruction of two halfwords
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Cycles of a core's instructions by class.
+
+    Attributes:
+        load: of one word, and whether the next load or store hides one of them.
+        store: of one word.
+        divide: of integers, between the least and the most.
+        float_divide, float_multiply_add: of float32.
+        refill: after a taken branch.
+        dual: whether two instructions may issue at once.
+    """
+
+    load: int = 2
+    store: int = 1
+    divide: int = 7
+    float_divide: int = 14
+    float_multiply_add: int = 3
+    refill: int = 2
+    dual: bool = False
+
+
+_V7 = Timing()
+TIMINGS = {
+    "cortex-m0plus": Timing(store=2, refill=1),
+    "cortex-m4": _V7,
+    "cortex-m33": _V7,
+    "cortex-m7": Timing(load=1, float_divide=14, float_multiply_add=1, refill=0, dual=True),
+}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """What an instruction is to a pipeline.
+
+    Attributes:
+        kind: "move" (of memory), "product", "float", "branch", or "plain".
+        cycles: alone.
+        words: that it loads or stores.
+    """
+
+    kind: str
+    cycles: int
+    words: int = 0
+
+
+def block_cycles(code: bytes, core: str) -> float:
+    """Cycles of a basic block of a Cortex-M. Raises KeyError for other cores."""
+    timing = TIMINGS[core]
+    instructions = list(_decoded(code, timing))
+    if timing.dual:
+        return _paired(instructions)
+    total = 0
+    for this, following in zip(instructions, [*instructions[1:], None], strict=True):
+        hides = following is not None and following.kind == "move"
+        single = this.kind == "move" and this.words == 1
+        total += this.cycles - (1 if single and hides and this.cycles > 1 else 0)
+    return total + timing.refill
+
+
+def _paired(instructions: list[Instruction]) -> int:
+    total = place = 0
+    while place < len(instructions):
+        this = instructions[place]
+        following = instructions[place + 1 : place + 2]
+        fits = [
+            other
+            for other in following
+            if this.cycles == other.cycles == 1
+            and this.kind != "branch"
+            and (this.kind != other.kind or this.kind == "plain")
+        ]
+        total += this.cycles
+        place += 2 if fits else 1
+    return total
+
+
+def _decoded(code: bytes, timing: Timing) -> Iterator[Instruction]:
+    words = struct.unpack(f"<{len(code) // 2}H", code)
+    place = 0
+    while place < len(words):
+        if words[place] >> 11 >= _WIDE and place + 1 < len(words):
+            yield _wide(words[place], words[place + 1], timing)
+            place += 2
+        else:
+            yield _narrow(words[place], timing)
+            place += 1
+
+
+def _moved(is_load: bool, words: int, timing: Timing) -> Instruction:
+    if words == 1:
+        return Instruction("move", timing.load if is_load else timing.store, 1)
+    cycles = -(-words // 2) if timing.dual else 1 + words
+    return Instruction("move", max(cycles, 1), words)
+
+
+def _narrow(word: int, timing: Timing) -> Instruction:
+    """Arm DDI 0403E, A5.2."""
+    if word & 0xFFC0 == 0x4340:
+        return Instruction("product", 1)
+    if word >> 11 == 0x09:
+        return _moved(True, 1, timing)
+    if word >> 12 == 5:
+        return _moved(word >> 9 & 7 >= 3, 1, timing)
+    if word >> 12 in (6, 7, 8, 9):
+        return _moved(bool(word & 0x800), 1, timing)
+    if word & 0xF600 == 0xB400:
+        return _moved(bool(word & 0x800), (word & 0x1FF).bit_count(), timing)
+    if word >> 12 == 0xC:
+        return _moved(bool(word & 0x800), (word & 0xFF).bit_count(), timing)
+    branches = word >> 12 == 0xD or word >> 11 == 0x1C
+    if branches or word & 0xFF00 == 0x4700 or word & 0xF500 == 0xB100:
+        return Instruction("branch", 1)
+    return Instruction("plain", 1)
+
+
+def _wide(first: int, second: int, timing: Timing) -> Instruction:
+    """Arm DDI 0403E, A5.3."""
+    if first & 0xFE40 == 0xE800:
+        return _moved(bool(first & 0x10), second.bit_count(), timing)
+    if first & 0xFE40 == 0xE840:
+        return _moved(bool(first & 0x10), 2, timing)
+    if first & 0xFE00 == 0xF800:
+        return _moved(bool(first & 0x10), 1, timing)
+    if first & 0xF800 == 0xF000 and second & 0x8000:
+        return Instruction("branch", 1)
+    if first & 0xFFD0 == 0xFB90:
+        return Instruction("product", timing.divide)
+    if first & 0xFF00 == 0xFB00:
+        return Instruction("product", 1)
+    if first & 0xEF00 == 0xEE00:
+        return _float(first, second, timing)
+    if first & 0xEE00 == 0xEC00:
+        is_single = first & 0x0F00 == 0x0D00 and not first & 0x20
+        count = 1 if is_single else max(second & 0xFF, 1)
+        return _moved(bool(first & 0x10), count, timing)
+    return Instruction("plain", 1)
+
+
+def _float(first: int, second: int, timing: Timing) -> Instruction:
+    operation = first & 0xB0, bool(second & 0x40)
+    if operation == (0x80, False) or (first & 0xBF == 0xB1 and second & 0xC0 == 0xC0):
+        return Instruction("float", timing.float_divide)
+    if first & 0xB0 in (0x00, 0x10, 0xA0, 0x90) and second & 0x10 == 0:
+        return Instruction("float", timing.float_multiply_add)
+    return Instruction("float", 1)
+
+
+def flash_waits(nbytes: int, line_bytes: int, wait_states: int) -> int:
+    """Clocks to read bytes of flash once, line by line.
+
+    Code that runs again, and constants that are read again, are taken to be in a cache or in the
+    accelerator of the flash: a lower bound.
+    """
+    return -(-nbytes // line_bytes) * wait_states

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses that device code tells of: each has to stay in its buffer, leave alone what the DMA owns,
+// and be ordered with those of other PEs and clusters by a fork, a join or the end of a launch.
+#include <inttypes.h>
+
+#include "dev.h"
+#include "mppa_sim.h"
+#include "sim_device.h"
+#include "sim_shadow.h"
+
+#define CONTROL MPPA_MAX_PES // the agent beside the PEs
+#define BUFFERS 4096         // of a kernel
+
+typedef struct {
+    uint64_t address, nbytes;
+} span;
+
+static sim_shadow ddr, smem;
+static uint32_t phase, cluster_phase;
+static span buffers[BUFFERS]; // in the SMEM of the cluster that runs
+static uint32_t buffer_count;
+
+void mppa_watch_open(void)
+{
+    if (!mppa->machine.watched)
+        return;
+    uint64_t address, nbytes;
+    sim_device_memory(&address, &nbytes);
+    sim_shadow_open(&ddr, address, nbytes);
+    sim_shadow_open(&smem, mppa_smem(0), mppa->machine.smem_bytes);
+}
+
+void mppa_watch_launch(void)
+{
+    if (!mppa->machine.watched)
+        return;
+    phase = 0;
+    sim_shadow_forget(&ddr);
+}
+
+void mppa_watch_cluster(void)
+{
+    if (!mppa->machine.watched)
+        return;
+    cluster_phase = ++phase;
+    buffer_count = 0;
+    smem.address = mppa_smem(here.cluster);
+    sim_shadow_forget(&smem);
+}
+
+void mppa_watch_step(void)
+{
+    phase++;
+}
+
+void dev_buffer(uint64_t offset, uint64_t nbytes)
+{
+    mppa_require_control("dev_buffer");
+    if (offset > mppa->machine.smem_bytes || nbytes > mppa->machine.smem_bytes - offset)
+        sim_fault(0, "dev_buffer of %" PRIu64 " bytes at %#" PRIx64 " does not fit in SMEM", nbytes,
+                  offset);
+    if (mppa->machine.watched && buffer_count < BUFFERS)
+        buffers[buffer_count++] = (span){mppa_smem(here.cluster) + offset, nbytes};
+}
+
+static bool holds(const span *buffer, uint64_t address, uint64_t nbytes)
+{
+    uint64_t offset = address - buffer->address;
+    return offset < buffer->nbytes && nbytes <= buffer->nbytes - offset;
+}
+
+// Buffers whose lifetimes do not meet may share memory: any that holds the base will do.
+static void check_smem(uint64_t base, uint64_t address, uint64_t nbytes, const char *what)
+{
+    span all = {smem.address, smem.nbytes};
+    const span *own = buffer_count ? NULL : &all;
+    for (uint32_t i = 0; i < buffer_count; i++) {
+        if (!holds(&buffers[i], base, 1))
+            continue;
+        own = &buffers[i];
+        if (holds(own, address, nbytes))
+            return;
+    }
+    if (!own)
+        sim_fault(address, "%s of %" PRIu64 " bytes outside all buffers in SMEM", what, nbytes);
+    if (!holds(own, address, nbytes))
+        sim_fault(address, "%s of %" PRIu64 " bytes outside its buffer in SMEM, %" PRIu64
+                  " bytes from %#" PRIx64 " on", what, nbytes, own->nbytes, own->address);
+}
+
+static void check_ddr(uint64_t base, uint64_t address, uint64_t nbytes, const char *what)
+{
+    uint64_t low = base < address ? base : address;
+    uint64_t end = base < address + nbytes ? address + nbytes : base + 1, outside;
+    if (sim_device_is_allocated(low, end - low, &outside))
+        return;
+    if (base < address)
+        sim_fault(address, "%s of %" PRIu64 " bytes outside its buffer in DDR, which ends at %#" PRIx64,
+                  what, nbytes, outside);
+    sim_fault(address, "%s of %" PRIu64 " bytes outside an allocation in DDR", what, nbytes);
+}
+
+static bool is_in(const sim_shadow *shadow, uint64_t address)
+{
+    return address - shadow->address < shadow->nbytes;
+}
+
+static sim_shadow *shadow_of(uint64_t address)
+{
+    return is_in(&smem, address) ? &smem : &ddr;
+}
+
+static _Noreturn void tell(const sim_race *race, const char *what)
+{
+    const char *memory = shadow_of(race->address) == &smem ? "SMEM" : "DDR";
+    const char *other = race->other_writes ? "write" : "read";
+    if (race->other_team)
+        sim_fault(race->address, "race in %s: a %s of what another cluster of the launch %s", memory,
+                  what, race->other_writes ? "wrote" : "read");
+    if (race->other.agent == SIM_SEVERAL)
+        sim_fault(race->address, "race in %s: nothing orders this %s and reads by other PEs", memory,
+                  what);
+    sim_fault(race->address, "race in %s: nothing orders this %s and a %s by PE %u", memory, what,
+              other, race->other.agent == CONTROL ? 0 : race->other.agent);
+}
+
+static bool is_race(uint64_t address, uint64_t nbytes, bool writes, sim_race *race)
+{
+    uint16_t agent = here.pe == NOBODY ? CONTROL : (uint16_t)here.pe;
+    sim_agent self = {cluster_phase, phase, agent, 1, 0};
+    return sim_shadow_touch(shadow_of(address), address, nbytes, writes, &self, race);
+}
+
+// Tiles of two clusters may overlap where both write the same.
+void mppa_watch_transfer(const char *to, const char *from, uint64_t nbytes)
+{
+    sim_race race;
+    if (!mppa->machine.watched)
+        return;
+    if (is_race((uintptr_t)from, nbytes, false, &race))
+        tell(&race, "read");
+    for (uint64_t done = 0; done < nbytes;) {
+        if (!is_race((uintptr_t)to + done, nbytes - done, true, &race))
+            return;
+        done = race.address - (uintptr_t)to;
+        if (!race.other_team || to[done] != from[done])
+            tell(&race, "write");
+        done++;
+    }
+}
+
+void dev_access(const void *from, const void *to, uint64_t nbytes, uint32_t writes)
+{
+    if (!mppa->machine.watched || here.cluster == NOBODY)
+        return;
+    uint64_t base = (uintptr_t)from, address = (uintptr_t)to;
+    const char *what = writes ? "write" : "read";
+    if (is_in(&smem, base))
+        check_smem(base, address, nbytes, what);
+    else if (is_in(&ddr, base))
+        check_ddr(base, address, nbytes, what);
+    else if (!is_in(&smem, address) && !is_in(&ddr, address))
+        return; // memory of its own, such as the stack
+    mppa_dma_require_free(address, nbytes, writes);
+    sim_race race;
+    if (is_race(address, nbytes, writes, &race))
+        tell(&race, what);
+}

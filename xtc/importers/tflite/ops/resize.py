@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of another height and width."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import xtc.ops as O
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import constant, same
+from xtc.importers.tflite.call import Call
+from xtc.importers.tflite.table import reads
+from xtc.importers.tflite.windows import images
+from xtc.importers.values import Array, Unsupported
+
+
+def _positions(size: int, wanted: int, options: object, *, nearest: bool) -> Array:
+    """Where in an image of `size` each of the `wanted` elements is, in float32 as kernels do it."""
+    if wanted < 1 or wanted > 1 << 16:
+        raise Unsupported(f"a size of {wanted}")
+    align = bool(options.AlignCorners())  # type: ignore[attr-defined]
+    centres = bool(options.HalfPixelCenters())  # type: ignore[attr-defined]
+    scale = np.float32(size) / np.float32(wanted)
+    if align and wanted > 1:
+        scale = np.float32(size - 1) / np.float32(wanted - 1)
+    numbers = np.arange(wanted, dtype=np.float32)
+    half = np.float32(0.5)
+    if not centres:
+        return np.asarray(numbers * scale)
+    return np.asarray((numbers + half) * scale - (np.float32(0) if nearest else half))
+
+
+@reads("RESIZE_NEAREST_NEIGHBOR")
+def resize_nearest(call: Call) -> Tensor:
+    options, x = call.options("ResizeNearestNeighborOptions"), call.tensor(0)
+    images(x)
+    for d, wanted in zip((1, 2), call.ints(1), strict=True):
+        size = x.type.sizes[d]
+        at = _positions(size, wanted, options, nearest=True)
+        whole = np.floor(at + np.float32(0.5)) if options.AlignCorners() else np.floor(at)
+        indices = np.clip(whole, 0, size - 1).astype(np.int64)
+        if (indices != np.arange(size)[: len(indices)]).any() if wanted == size else True:
+            x = O.gather(x, constant(indices), axis=d)
+    return x if x.producer is not None else same(x)
+
+
+@reads("RESIZE_BILINEAR")
+def resize_bilinear(call: Call) -> Tensor:
+    options, x = call.options("ResizeBilinearOptions"), call.tensor(0)
+    images(x)
+    if x.dtype != "float32":
+        raise Unsupported(f"an image of {x.dtype}")
+    for d, wanted in zip((1, 2), call.ints(1), strict=True):
+        size = x.type.sizes[d]
+        at = _positions(size, wanted, options, nearest=False)
+        low = np.floor(at)
+        indices = np.clip(np.stack([low, low + 1]), 0, size - 1).astype(np.int64)
+        share = np.clip(at, 0, None) - np.clip(low, 0, None)
+        weights = np.stack([1 - share, share]).astype(np.float32)
+        x = O.resample(x, constant(indices), constant(weights), axis=d)
+    return x
