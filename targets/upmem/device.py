@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from ctypes import c_char_p, c_uint32, c_uint64
 from pathlib import Path
+from typing import ClassVar
 
 from xtc.core.errors import ArtifactError, DeviceNotFound, ToolError, UserError
 from xtc.core.numbering import Numbering
@@ -38,6 +39,8 @@ class UpmemDevice(DriverDevice):
         platform: `sim`, or `hw` with the vendor's kit.
         tasklets: of each DPU in kernels that are compiled for it.
     """
+
+    moves_shards: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -186,6 +186,19 @@ def test_other_rows_are_another_launch(dpus: UpmemDevice) -> None:
     assert dpus.counters()["upmem.BYTES_EXCHANGED"] > before["upmem.BYTES_EXCHANGED"]
 
 
+def test_an_array_in_shards_is_sent_in_shards(dpus: UpmemDevice) -> None:
+    x = O.tensor((64, 8), "int32", name="x", device=dpus)
+    with O.graph(name="positive") as graph:
+        O.relu(x, name="y", device=dpus)
+    values = np.arange(-256, 256, dtype=np.int32).reshape(64, 8)
+    with xtc.compile(graph, target=dpus) as module, dpus.array(values, shards=4) as array:
+        before = dict(dpus.counters())
+        assert (module(array).numpy() == np.maximum(values, 0)).all()
+        assert dpus.counters()["upmem.BYTES_TO_DEVICE"] - before["upmem.BYTES_TO_DEVICE"] == 2048
+    with pytest.raises(UserError, match="shards of 416 of 2048 bytes do not fit 4 DPUs"):
+        dpus.array(values, shards=5)
+
+
 def test_counters_of_loops_are_those_of_all_tiles(dpus: UpmemDevice) -> None:
     x = O.tensor((48, 9), "int32", name="x")
     with O.graph(name="sums") as graph:

@@ -66,6 +66,8 @@ class DriverDevice(AcceleratorDevice):
 
     array_type: ClassVar[type[DeviceArray]] = DeviceArray
     """What `array`, `empty` and `zeros` make."""
+    moves_shards: ClassVar[bool] = False
+    """Whether kernels find buffers as they want them over the memories, however these are given."""
 
     def __init__(self, target_name: str, numbers: Numbering) -> None:
         self._target_name = target_name

@@ -119,6 +119,27 @@ int32_t driver_memory_free(driver_memory *memory, uint64_t address)
                              (unsigned long long)address);
 }
 
+static driver_copy *new_copy(driver_memory *memory, driver_buffer *buffer, uint64_t each);
+
+int32_t driver_memory_alloc_sharded(driver_memory *memory, uint64_t nbytes, uint64_t shard_bytes,
+                                    uint64_t *address)
+{
+    if (!shard_bytes || (nbytes + shard_bytes - 1) / shard_bytes > memory->dpus)
+        return xtc_fail(XTC_USAGE, "shards of %llu of %llu bytes do not fit %u DPUs",
+                        (unsigned long long)shard_bytes, (unsigned long long)nbytes, memory->dpus);
+    int32_t status = driver_memory_alloc(memory, nbytes, address);
+    if (status)
+        return status;
+    driver_buffer *buffer = driver_memory_find(memory, *address, nbytes);
+    pthread_mutex_lock(&memory->lock);
+    driver_copy *copy = new_copy(memory, buffer, shard_bytes);
+    pthread_mutex_unlock(&memory->lock);
+    if (copy)
+        return XTC_OK;
+    driver_memory_free(memory, *address);
+    return XTC_MEMORY;
+}
+
 driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint64_t nbytes)
 {
     pthread_mutex_lock(&memory->lock);

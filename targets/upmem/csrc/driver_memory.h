@@ -39,6 +39,10 @@ typedef struct {
 void driver_memory_open(driver_memory *memory, struct dpu_set_t set, uint32_t dpus);
 void driver_memory_close(driver_memory *memory);
 int32_t driver_memory_alloc(driver_memory *memory, uint64_t nbytes, uint64_t *address);
+// The same, with room on each DPU for a shard of `shard_bytes`. It is sent when a kernel reads it:
+// copies need a program on the DPUs.
+int32_t driver_memory_alloc_sharded(driver_memory *memory, uint64_t nbytes, uint64_t shard_bytes,
+                                    uint64_t *address);
 int32_t driver_memory_free(driver_memory *memory, uint64_t address);
 // The buffer that holds `nbytes` at an address, or NULL with a message.
 driver_buffer *driver_memory_find(driver_memory *memory, uint64_t address, uint64_t nbytes);

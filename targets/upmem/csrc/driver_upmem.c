@@ -266,6 +266,17 @@ static int32_t alloc(xtc_device *device, uint64_t nbytes, xtc_address *address)
     return driver_memory_alloc(&device->memory, nbytes, address);
 }
 
+static uint32_t memories(const xtc_device *device)
+{
+    return device->dpus;
+}
+
+static int32_t alloc_sharded(xtc_device *device, uint64_t nbytes, uint64_t shard_bytes,
+                             xtc_address *address)
+{
+    return driver_memory_alloc_sharded(&device->memory, nbytes, shard_bytes, address);
+}
+
 static int32_t free_memory(xtc_device *device, xtc_address address)
 {
     return driver_memory_free(&device->memory, address);
@@ -359,6 +370,8 @@ const xtc_device_ops xtc_device_own = {
     .free = free_memory,
     .span = span,
     .memory = memory,
+    .memories = memories,
+    .alloc_sharded = alloc_sharded,
     .load = load,
     .unload = unload,
     .function = function,

@@ -17,11 +17,11 @@ from xtc_targets.upmem.passes._shards import rows_of_each
 _REFUSED: tuple[tuple[str, Callable[[NestLoop], object], str], ...] = (
     ("vectorized", lambda loop: loop.vectorize, "DPUs have no vectors"),
     ("unrolled", lambda loop: loop.unroll, "the compiler of the C for DPUs unrolls short loops"),
-    ("a place to fuse a producer", lambda loop: loop.fuse, "a kernel computes whole operands"),
-    ("a place to fuse a consumer", lambda loop: loop.consumer, "a kernel computes whole operands"),
+    ("where to fuse a producer", lambda loop: loop.fuse, "a kernel computes whole operands"),
+    ("where to fuse a consumer", lambda loop: loop.consumer, "a kernel computes whole operands"),
     ("a call of a function", lambda loop: loop.external, "only the host calls functions of C"),
     (
-        "a place for parts of an operand",
+        "where parts of an operand are",
         lambda loop: loop.spread,
         "a DPU has the rows of operands that it computes with, and all of the others",
     ),
@@ -188,9 +188,9 @@ class ScheduleReader:
                     f"a tile of it is in WRAM inside of '{own[-1].name}'" if own else "",
                 )
             for operand in loop.pack:
-                place = self._loaded_at(operand)
-                if loop != place:
-                    where = f"inside of '{place.name}'" if place else "outside of all loops"
+                last = self._loaded_at(operand)
+                if loop != last:
+                    where = f"inside of '{last.name}'" if last else "outside of all loops"
                     raise self._error(
                         loop, f"packs operand {operand}", f"its tile is copied to WRAM {where}"
                     )

@@ -96,8 +96,8 @@ class TileWriter:
             starts[self.row_loop] = numbers.multiply(dpu, self.rows)
         shared = self.plan.loops[: self.plan.shared]
         found = digits(tile, [loop.trips for loop in shared]) if shared else []
-        for loop, place in zip(shared, found, strict=True):
-            start = numbers.multiply(place, loop.step)
+        for loop, position in zip(shared, found, strict=True):
+            start = numbers.multiply(position, loop.step)
             starts[loop.loop] = numbers.add(starts.get(loop.loop, 0), start)
         return starts
 

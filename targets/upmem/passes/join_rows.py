@@ -136,7 +136,7 @@ def _rows(nest: Structured) -> int | None:
 def _walks_rows(nest: Structured, number: int, rows: int) -> bool:
     """Whether an operation reads of an operand the rows that it computes."""
     value: Value = nest.op.operands[number]
-    place, loop = row_dimension(value), row_loop(nest)
-    if place is None or loop is None or shape_of(value)[place] != rows:
+    row, loop = row_dimension(value), row_loop(nest)
+    if row is None or loop is None or shape_of(value)[row] != rows:
         return False
-    return nest.position(number, loop) == place
+    return nest.position(number, loop) == row
