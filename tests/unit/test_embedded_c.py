@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import xtc
+import xtc.ops as O
 from tests.unit.embedded_random import float_networks, networks
 from tests.unit.embedded_support import BOARDS, network
 from xtc.core.errors import ToolError, UserError
@@ -78,6 +79,19 @@ def test_float_images_agree(boards: list[EmbeddedBoard], graph: Graph, seed: int
             np.testing.assert_allclose(by_c, by_llvm, rtol=1e-5, atol=1e-6)
         else:
             np.testing.assert_array_equal(by_c, by_llvm)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codegen", ["llvm", pytest.param("c", marks=needs_clang)])
+def test_schedules_with_vectors_run_on_every_core(
+    boards: list[EmbeddedBoard], codegen: str
+) -> None:
+    with O.graph(name="product") as gb:
+        O.matmul(O.tensor((4, 8), name="x"), O.tensor((8, 18), name="w"), name="C")
+    for board in boards:
+        schedule = "{C: {i: , k: , 'i#2': unroll, j: vectorize}}"
+        with xtc.compile(gb.graph, board, codegen=codegen, schedule=schedule) as module:
+            module.check()
 
 
 @needs_clang
