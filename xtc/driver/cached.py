@@ -30,7 +30,7 @@ from xtc.system.cache import (
 )
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
     from xtc.interfaces.target import Target
     from xtc.ir.pipeline import Pipeline
 
