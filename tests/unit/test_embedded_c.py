@@ -110,8 +110,9 @@ def test_the_hosts_compiler_takes_the_file_and_agrees(tmp_path: Path) -> None:
     main.write_text(f"{main.read_text()}float *s(void) {{ return net_s(); }}\n")
     made = tmp_path / "net.so"
     flags = ["-std=c11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Werror"]
-    files = [tmp_path / "net" / "net.c", main, "-I", tmp_path / "net", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, *files, "-o", made, "-lm"], check=True)
+    flags += ["-shared", "-fPIC", f"-I{tmp_path / 'net'}"]
+    files = [str(tmp_path / "net" / "net.c"), str(main)]
+    subprocess.run([compiler, *flags, *files, "-o", str(made), "-lm"], check=True)
     library = ctypes.CDLL(str(made))
     library.x.restype = library.s.restype = ctypes.POINTER(ctypes.c_float)
     np.ctypeslib.as_array(library.x(), x.shape)[...] = x
