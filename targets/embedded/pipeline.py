@@ -28,7 +28,7 @@ from xtc_targets.embedded.passes.fuse_narrow_contractions import FuseNarrowContr
 from xtc_targets.embedded.passes.outline_operators import OutlineOperators
 from xtc_targets.embedded.passes.plan_memory import PlanMemory
 
-_VECTOR_BITS = 128  # where a core has none, compilers take vectors apart
+_C_VECTOR_BITS = 128  # where a core has none, compilers take vectors apart
 
 SCHEDULED = Stage(
     "scheduled",
@@ -88,13 +88,15 @@ def lowered(core: Core) -> Stage:
     contract = (ContractMultiplyAdds(),) if core.fma else ()
     # LLVM has no code for maxima of float64 on cores of 32 bits.
     expand = ("arith-expand",) if core.bits == 32 else ()
+    # LLVM takes vectors apart where a core has none; kernels of int8 have such of four bytes.
+    split = (SplitVectors(bits=core.vector_bits),) if core.vector_bits else ()
     return Stage(
         "lowered",
         (
             CopyByLoops(),
             # There is no C library.
             ExpandMath(),
-            SplitVectors(bits=core.vector_bits or _VECTOR_BITS),
+            *split,
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",
@@ -122,7 +124,7 @@ def lowered_to_c(core: Core) -> Stage:
             # As there; so results have the same bits.
             ExpandMath(),
             LinalgToNamedLoops(),
-            SplitVectors(bits=core.vector_bits or _VECTOR_BITS),
+            SplitVectors(bits=core.vector_bits or _C_VECTOR_BITS),
             *contract,
             *TO_ARRAYS,
         ),
