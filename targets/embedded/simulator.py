@@ -24,12 +24,15 @@ from xtc_targets.embedded.cycles import TIMINGS, block_cycles, flash_waits
 from xtc_targets.embedded.description import BoardDescription
 from xtc_targets.embedded.link.executable import Executable
 from xtc_targets.embedded.link.linker import STACK
-from xtc_targets.embedded.passes import OPERATOR
+from xtc_targets.embedded.machine import operator_at, operator_of, symbol_at
 
 _PAGE = 4096
-_POISON, _STACK_PAINT = 0xA5, 0x5A
+_POISON = 0xA5
 _EXCEPTIONS = {1: "an undefined instruction", 2: "a supervisor call", 7: "a breakpoint"}
+ENTRY = "xtc_entry"
 _SYSTEM = ((0xE0000000, 0x2000), (0xE000E000, 0x1000))  # cycle counter; system control space
+INSTRUCTIONS = "embedded.INSTRUCTIONS"
+MODELLED_CYCLES, MODELLED_SECONDS = "modelled.embedded.CYCLES", "modelled.embedded.SECONDS"
 
 
 def unavailable() -> str | None:
@@ -37,6 +40,12 @@ def unavailable() -> str | None:
     if importlib.util.find_spec("unicorn") is None:
         return "the package unicorn is not installed: pip install unicorn"
     return None
+
+
+def no_counts(board: BoardDescription) -> dict[str, float]:
+    """The counters of a board on which nothing ran."""
+    modelled = (MODELLED_CYCLES, MODELLED_SECONDS) if board.core.name in TIMINGS else ()
+    return dict.fromkeys((INSTRUCTIONS, *modelled), 0.0)
 
 
 @dataclass
@@ -60,18 +69,19 @@ class SimulatedMachine:
         board: what is simulated.
         image: the program.
         limit: halfwords of instructions in a call after which it is taken for endless.
-        timeout_s: seconds after which it is.
+        seconds: of a call after which it is.
     """
 
     board: BoardDescription
     image: Executable
     limit: int
-    timeout_s: float
+    seconds: float
     _uc: Any = None
     _state: State = field(default_factory=State)
     _refused: _Access | None = None
     _exception: str = ""
     _unwanted: ctypes.c_int32 = field(default_factory=ctypes.c_int32)
+    _runs: int = 0
 
     def __post_init__(self) -> None:
         if (reason := unavailable()) is not None:
@@ -99,22 +109,33 @@ class SimulatedMachine:
         """Bytes of memory."""
         return bytes(self._uc.mem_read(address, nbytes))
 
-    def call(self, symbol: str) -> None:
-        """Run a function of the program to its end.
+    def call(self) -> None:
+        """Run the program to its end.
 
-        Raises DeviceFault with operator and address, DeviceTimeout at a limit, and what a handler
-        of signals raises meanwhile.
+        Raises DeviceFault with operator and address, DeviceTimeout at a limit, and what a
+        handler of signals raises meanwhile.
         """
+        self._runs += 1
         done = self._address("xtc_ready")
         self._uc.reg_write(self._registers.link, done)
-        self._run(self._address(symbol), done)
+        self._run(self._address(ENTRY), done)
+
+    def counters(self) -> Mapping[str, float]:
+        """Exact instructions, in all and by operator, and modelled cycles and seconds."""
+        counts = self.instructions()
+        found = {INSTRUCTIONS: float(sum(counts.values()))}
+        found |= {f"{INSTRUCTIONS}.{name}": float(count) for name, count in counts.items()}
+        if (cycles := self.cycles()) is not None:
+            found[MODELLED_CYCLES] = cycles
+            found[MODELLED_SECONDS] = cycles / self.board.clock_hz
+        return found
 
     def instructions(self) -> dict[str, int]:
         """Instructions that ran since the start, by operator, or by another function's symbol."""
         found: dict[str, int] = {}
         for place in self._blocks():
             address = self.image.address + 2 * place
-            name = operator_of(self.symbol_at(address) or "elsewhere")
+            name = operator_of(symbol_at(self.image, address) or "elsewhere")
             count = self._counts[place] * self._length(address, self._sizes[place])
             found[name] = found.get(name, 0) + count
         return found
@@ -126,10 +147,10 @@ class SimulatedMachine:
             for place in self._blocks()
         }
 
-    def cycles(self, runs: int) -> float | None:
+    def cycles(self) -> float | None:
         """Modelled clocks of what ran since the start; None of cores without a model.
 
-        In each of so many runs, the program's flash is read once.
+        In each call, the program's flash is read once.
         """
         core = self.board.core.name
         if core not in TIMINGS:
@@ -139,29 +160,11 @@ class SimulatedMachine:
             total += count * block_cycles(self.read(address, size), core)
         board = self.board
         waits = flash_waits(len(self.image.flash), board.flash_line_bytes, board.flash_wait_states)
-        return total + runs * waits
+        return total + self._runs * waits
 
     def forget(self) -> None:
         """Set all counts to 0."""
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
-
-    def paint_stack(self) -> None:
-        """Write a pattern over the stack, for `stack_bytes`."""
-        address, nbytes = self.image.symbols[STACK]
-        self.write(address, bytes([_STACK_PAINT]) * nbytes)
-
-    def stack_bytes(self) -> int:
-        """How much of the stack was written since it was painted."""
-        address, nbytes = self.image.symbols[STACK]
-        rest = self.read(address, nbytes).lstrip(bytes([_STACK_PAINT]))
-        return len(rest)
-
-    def symbol_at(self, address: int) -> str | None:
-        """The function or the variable that has the byte at an address."""
-        for name, (begin, nbytes) in self.image.symbols.items():
-            if begin & ~1 <= address < (begin & ~1) + nbytes:
-                return name
-        return None
 
     def _blocks(self) -> Iterator[int]:
         return (place for place in range(self._halfwords) if self._counts[place])
@@ -260,7 +263,7 @@ class SimulatedMachine:
         state.left = self.limit
         state.attention = max(0, self.limit - SLICE)
         state.end = 0
-        state.deadline = time.monotonic_ns() + int(min(self.timeout_s, 1e9) * 1e9)
+        state.deadline = time.monotonic_ns() + int(self.seconds * 1e9)
 
     def _interrupt(self) -> None:
         self._state.end = End.INTERRUPT
@@ -284,7 +287,7 @@ class SimulatedMachine:
 
     def _timeout(self) -> DeviceTimeout:
         if self._state.end == End.TIME:
-            limit, option = f"{self.timeout_s:g} s", "timeout_s"
+            limit, option = f"{self.seconds:g} s", "seconds_limit"
         else:
             limit, option = f"{self.limit} halfwords of instructions", "instruction_limit"
         return DeviceTimeout(
@@ -302,8 +305,8 @@ class SimulatedMachine:
     def _operator(self) -> str:
         """Whose code the core is in; after a jump to nowhere, the code it came from."""
         link = int(self._uc.reg_read(self._registers.link)) - 2
-        symbol = self.symbol_at(self._position()) or self.symbol_at(link)
-        return f"'{operator_of(symbol or 'the program')}'"
+        inside = symbol_at(self.image, self._position())
+        return operator_at(self.image, self._position() if inside else link)
 
     def _fault(self, said: str) -> DeviceFault:
         failed = f"{self._operator()} failed at {self._position():#010x}"
@@ -319,18 +322,13 @@ class SimulatedMachine:
                 notes=[f"{access} at {address}, below the stack"],
                 hints=[f"compile with stack_bytes={2 * nbytes}"],
             )
-        where = self.symbol_at(refused.address)
+        where = symbol_at(self.image, refused.address)
         place = f", in '{where}'" if where else ", where the board has nothing for it"
         if refused.what == "a jump":
             return DeviceFault(f"{self._operator()} failed: a jump to {address}{place}")
         return DeviceFault(
             f"{failed}: {refused.what} of {refused.nbytes} bytes at {address}{place}"
         )
-
-
-def operator_of(symbol: str) -> str:
-    """The operator whose function has this symbol; the symbol of another function."""
-    return symbol.partition(OPERATOR)[2] or symbol
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from xtc_targets.wse import image
 from xtc_targets.wse.csl import tree
 from xtc_targets.wse.csl.depth import deep_calls
 from xtc_targets.wse.description import DEFAULT, Architecture
+from xtc_targets.wse.output import LIBRARY, OUT_JSON, write_about
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.builtins.library import SIGNATURES
 from xtc_targets.wse.sema.declarations import LayoutDeclarations
@@ -26,9 +27,6 @@ from xtc_targets.wse.sema.program import Program
 from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.values import Const, Value
 from xtc_targets.wse.tile_classes import Compiled, all_routes, classes_of_layout, exported_type
-
-LIBRARY, OUT_JSON, ABOUT = "program.so", "out.json", "xtc.json"
-"""The files in an output folder."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ def compile_program(request: Request) -> list[str]:
         shutil.copyfile(folder / LIBRARY, request.output / LIBRARY)
     texts = {"params": dict(request.params), "colors": dict(request.colors)}
     (request.output / OUT_JSON).write_text(json.dumps(texts, indent=1))
-    (request.output / ABOUT).write_text(json.dumps(_about(made, request)))
+    write_about(request.output, _about(made, request))
     return made.said
 
 

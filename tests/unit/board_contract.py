@@ -70,7 +70,7 @@ def _embedded(board: str, core: str) -> Kind:
     return Kind(
         core,
         lambda: EmbeddedBoard(board),
-        lambda: EmbeddedBoard(board, timeout_s=0.05),
+        lambda: EmbeddedBoard(board, seconds_limit=0.05),
         lambda: EmbeddedBoard(board, instruction_limit=100_000),
         board,
     )

@@ -12,8 +12,10 @@ import pytest
 import xtc.ops as O
 from tests.unit.ops_support import Array, data
 from xtc.core.errors import UserError
+from xtc.graph.builder import apply
 from xtc.graph.graph import Graph
 from xtc.graph.tensor import Tensor
+from xtc.ops.softmax_share import SoftmaxShare
 
 STRICT = "-Wall -Wextra -Werror"
 COMPILERS = tuple(name for name in ("gcc", "clang") if shutil.which(name)) or ("cc",)
@@ -133,6 +135,7 @@ EVERY_OPERATOR |= {
     "shift_left": lambda t: O.shift_left(t["x"], t["ones"]),
     "shift_right": lambda t: O.shift_right(t["x"], t["ones"]),
     "sign": lambda t: O.sign(t["x"]),
+    "softmax_share": lambda t: apply(SoftmaxShare(), t["x"], t["ones"]),
     "silu": lambda t: O.silu(t["x"]),
     "sin": lambda t: O.sin(t["x"]),
     "sinh": lambda t: O.sinh(_signs(t)),

@@ -309,7 +309,7 @@ def test_a_run_ends_at_its_limit_of_time(kind: Kind) -> None:
         board.write("flag", ONE)
         with pytest.raises(DeviceTimeout, match=r"'xtc_entry' ran past 0\.05 s") as info:
             board.run()
-        assert info.value.hints == ("timeout_s= of the board allows more",)
+        assert info.value.hints == ("seconds_limit= of the board allows more",)
 
 
 def interrupt_once_it_runs(main: int) -> None:

@@ -50,7 +50,7 @@ def parts(image: bytes) -> list[tuple[int, int]]:
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without NVIDIA's programs."""
-    monkeypatch.setattr(toolkit, "_places", lambda: iter(()))
+    monkeypatch.setattr(toolkit, "_folders", lambda: iter(()))
     monkeypatch.delenv("XTC_CUDA_ROOT", raising=False)
 
 

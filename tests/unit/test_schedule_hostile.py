@@ -68,7 +68,7 @@ DATA: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "a nest": (lambda value: value, ("", {}, [], ())),
     "a loop": (lambda value: {"i": value}, ({}, [], ())),
     "a part of a list": (lambda value: [value], ({},)),
-    "a factor": (lambda value: {"i": {"unroll": value}}, (True, 1 << 31, 1 << 63)),
+    "a factor": (lambda value: {"i": {"unroll": value}}, (True, 0, 1 << 31, 1 << 63)),
     "an operand to pack": (lambda value: {"i": {"pack": value}}, (0, [1])),
     "an operand to fuse": (lambda value: {"i": {"fuse": value}}, (0, [1])),
     "a flag": (lambda value: {"i": {"buffer": value}}, (True,)),
@@ -127,7 +127,7 @@ def is_degenerate(primitive: str, value: Any) -> bool:
         return value == {}
     if primitive == "split's segments":
         return bool(value == {"z": 0})
-    return primitive == "unroll's factor" and value == 1 << 31
+    return primitive == "unroll's factor" and value in (0, 1 << 31)
 
 
 NAMED = {"strip_mine's size": "'z'", "split's start": "'i[", "unroll's factor": "'i'"}
@@ -137,6 +137,9 @@ NAMED = {"strip_mine's size": "'z'", "split's start": "'i[", "unroll's factor": 
 @pytest.mark.parametrize("value", [0, -4, 1 << 63, True, 2.5, float("nan")])
 def test_a_number_is_refused_with_its_loop(primitive: str, name: str, value: object) -> None:
     node = xtc.Schedule(product())["Product"]
+    if type(value) is int and is_degenerate(primitive, value):
+        PRIMITIVES[primitive](node, value)
+        return
     with pytest.raises(UserError) as caught:
         PRIMITIVES[primitive](node, value)
     assert name in caught.value.what or "'high'" in caught.value.what

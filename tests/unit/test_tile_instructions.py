@@ -233,7 +233,8 @@ def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_machine_code_of_each(arch: str) -> None:
     device = NvgpuDevice(NvgpuOptions(arch=arch))
-    for program, count in ((Histogram(), 4), (Tickets(), 2)):
+    scans = [Scans("add", 1, False), Scans("add", 1, True), Scans("min", 0, True)]
+    for program, count in ((Histogram(), 4), (Tickets(), 2), *((scan, 2) for scan in scans)):
         kernel = program._pick(program._bound([None] * count, {}, arrays=False), device)
         assert kernel.resources.spilled_bytes == 0
         assert kernel.resources.warnings == ()

@@ -86,6 +86,12 @@ def test_commands_have_an_order(folder: Path) -> None:
 def test_only_output_folders_run(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(UserError, match="is no output folder of cslc"):
         SdkRuntime(tmp_path)
+    (tmp_path / "xtc.json").write_text("{")
+    with pytest.raises(UserError, match=r"xtc\.json is damaged"):
+        SdkRuntime(tmp_path)
+    (tmp_path / "xtc.json").write_text('{"format": "that of before"}')
+    with pytest.raises(UserError, match="was written by another version of cslc"):
+        SdkRuntime(tmp_path)
     with pytest.raises(UserError, match=r"no system is reached at 10\.0\.0\.1"):
         SdkRuntime(folder, cmaddr="10.0.0.1")
 

@@ -24,7 +24,8 @@ from xtc.cli.common import (
 )
 from xtc.core.errors import UserError
 from xtc.driver import prepare
-from xtc.driver.compile import Compilation
+from xtc.driver.compilation import Compilation
+from xtc.driver.default_schedules import schedule_in_use
 from xtc.driver.folders import new_folder
 from xtc.driver.fused_operators import fused_operators
 from xtc.interfaces.artifact import Artifact
@@ -33,7 +34,7 @@ from xtc.ir.pipeline import STAGES
 
 def _nests(compilation: Compilation) -> str:
     """The loop nests of all operators, and which of them share their loops."""
-    schedule, fused = compilation.schedule, fused_operators(compilation)
+    schedule, fused = schedule_in_use(compilation), fused_operators(compilation)
     lines = []
     for name in schedule.names:
         lines.append(f"{schedule[name]}\n")

@@ -132,8 +132,9 @@ def _conv2d(row: list[str], dtype: str) -> None:
     image, channels, filters, kernel, stride = row
     (height, width), (rows, columns) = (map(int, pair.split("x")) for pair in (image, kernel))
     shape = (1, height + rows - 1, width + columns - 1, int(channels))
+    x = O.tensor(shape, dtype, name="X")
     weights = O.tensor((rows, columns, int(channels), int(filters)), dtype, name="W")
-    O.conv2d(O.tensor(shape, dtype, name="X"), weights, stride=int(stride), name="C")
+    O.conv2d(x, weights, stride=int(stride), name="C")
 
 
 def _matmul(row: list[str], dtype: str) -> None:

@@ -2,7 +2,8 @@
 """From a graph to a module that can be called; finds targets by name only."""
 
 from xtc.driver.availability import DeviceStatus, devices
-from xtc.driver.compile import Compilation, IrOptions, compile, prepare
+from xtc.driver.compilation import Compilation
+from xtc.driver.compile import IrOptions, compile, prepare
 from xtc.driver.module import Module, load
 
 __all__ = [

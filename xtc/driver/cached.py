@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,8 @@ from xtc.system.cache import (
 )
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
+    from xtc.interfaces.target import Target
     from xtc.ir.pipeline import Pipeline
 
 _log = logging.getLogger(__name__)
@@ -92,19 +93,13 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
     source = compilation.source(locations=False)
     target, options = compilation.target, compilation.options
     devices = compilation.devices
-    makers: list[object] = [target, options]
+    others: list[object] = []
     for device in devices.values():
-        makers += [device.target, device.options]
-    plain = _are_own(makers) and not compilation.passes
+        others += [device.target, device.options]
+    plain = are_own([target, options, *others]) and not compilation.passes
     pipeline = None if plain else compilation.pipeline()
-    code = code_fingerprint(_packages(makers, pipeline))
     call = (compilation.graph.name, compilation.arguments(), compilation.graph.flops)
     parts = {
-        "code": code.digest,
-        "target": target.name,
-        "toolchain": canonical_text(target.toolchain(options)),
-        "options": canonical_text(code_options(options)),
-        "pipeline": canonical_text(pipeline),
         "devices": canonical_text(
             {
                 name: (
@@ -121,7 +116,30 @@ def compilation_key(compilation: Compilation) -> CompilationKey:
             {symbol: _array_hash(array) for symbol, array in compilation.constants().items()}
         ),
     }
-    return CompilationKey(cache_key(parts), code)
+    return key_of_code(target, options, pipeline, parts, others)
+
+
+def key_of_code(
+    target: Target,
+    options: Any,
+    pipeline: Pipeline | None,
+    parts: Mapping[str, str | bytes],
+    others: Sequence[object] = (),
+) -> CompilationKey:
+    """The key of code that a target makes from `parts`, which are its sources.
+
+    The pipeline is None where `are_own` holds of the target, the options and `others`, which have a
+    share in the code. Raises NoCanonicalFormError or NoFingerprintError.
+    """
+    code = code_fingerprint(_packages([target, options, *others], pipeline))
+    makers = {
+        "code": code.digest,
+        "target": target.name,
+        "toolchain": canonical_text(target.toolchain(options)),
+        "options": canonical_text(code_options(options)),
+        "pipeline": canonical_text(pipeline),
+    }
+    return CompilationKey(cache_key({**parts, **makers}), code)
 
 
 def _key_or_none(compilation: Compilation) -> CompilationKey | None:
@@ -132,7 +150,7 @@ def _key_or_none(compilation: Compilation) -> CompilationKey | None:
         return None
 
 
-def _are_own(makers: Sequence[object]) -> bool:
+def are_own(makers: Sequence[object]) -> bool:
     """Whether our own code alone, of these targets and options, makes the pipeline.
 
     Then the hash of that code, with the options and the toolchain, says all that the pipeline's

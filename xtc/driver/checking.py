@@ -22,7 +22,7 @@ from xtc.ir.pipeline import PassRunner
 from xtc.system.workspace import private_folder
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[Array], Sequence[Array]], None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out which schedules a target chooses for operators that have none."""
+"""The schedules of a compilation: the user's, and those that a target chooses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from xtc.ir.passes import SchedulingPass
 from xtc.ir.pipeline import PassRunner
+from xtc.schedule import Schedule
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
     from xtc.ir.mlir import Operation
     from xtc.ir.passes import Pass
 
@@ -31,3 +32,10 @@ def default_schedules(compilation: Compilation) -> dict[str, str]:
         module = mlir.Module.parse(compilation.source()).operation
         PassRunner(observe=read).run(module, compilation.pipeline().until("scheduled"))
     return found
+
+
+def schedule_in_use(compilation: Compilation) -> Schedule:
+    """The schedules in use: the user's, and those that the target chooses for other operators."""
+    texts = {**default_schedules(compilation), **compilation.schedules}
+    lines = [f"{name}: {text}" for name, text in texts.items()]
+    return Schedule.of(compilation.graph, "\n".join(lines))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xtc.ir.pipeline import PassRunner
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
     from xtc.ir.mlir import Operation
     from xtc.ir.passes import Pass
 

@@ -18,6 +18,7 @@ import numpy as np
 from xtc.core.errors import ArtifactError, UserError
 from xtc.driver.argument_memory import argument_addresses
 from xtc.driver.arguments import bind_arguments, empty_outputs, host_arrays, output_arrays
+from xtc.driver.default_schedules import schedule_in_use
 from xtc.driver.device_counters import count, device_of
 from xtc.driver.folders import new_folder, separate_copy
 from xtc.driver.in_flight_calls import InFlightCalls
@@ -33,7 +34,7 @@ from xtc.ir.pipeline import PassRunner
 from xtc.runtime import DeviceArray
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
     from xtc.evaluate import Comparison, Measurement
     from xtc.evaluate.profile import Profile
     from xtc.graph.graph import Graph
@@ -106,7 +107,7 @@ class Module:
         """The schedules this module was compiled with. Raises UserError for one that was loaded."""
         if self._compilation is None:
             raise self._no_graph()
-        return self._compilation.schedule
+        return schedule_in_use(self._compilation)
 
     def _no_graph(self) -> UserError:
         return UserError(

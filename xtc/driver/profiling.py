@@ -22,7 +22,7 @@ from xtc.ir.pipeline import PassRunner
 from xtc.system.workspace import private_folder
 
 if TYPE_CHECKING:
-    from xtc.driver.compile import Compilation
+    from xtc.driver.compilation import Compilation
     from xtc.graph.graph import Graph
     from xtc.graph.node import Node
 

@@ -21,7 +21,8 @@ import numpy as np
 
 import xtc.ops as O
 from xtc.core.errors import XtcError
-from xtc.driver.compile import Compilation, prepare
+from xtc.driver.compilation import Compilation
+from xtc.driver.compile import prepare
 from xtc.driver.module import Module
 from xtc.evaluate import MismatchError, compare, rounding_noise, sample, time_calls
 from xtc.graph.graph import Graph

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xtc.core.errors import UserError, did_you_mean
 from xtc.core.types import element_type
-from xtc.driver.compile import Compilation
+from xtc.driver.compilation import Compilation
 from xtc.graph.graph import Graph
 from xtc.schedule import Schedule
 from xtc.search.builtin import builtin, family

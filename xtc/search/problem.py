@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from xtc.core.errors import UserError
-from xtc.driver.compile import Compilation, prepare
+from xtc.driver.compilation import Compilation
+from xtc.driver.compile import prepare
 from xtc.graph.graph import Graph
 
 _GRAPH = "graph.yaml"

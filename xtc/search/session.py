@@ -12,7 +12,8 @@ from typing import Any
 
 from xtc.core.errors import DeviceNotFound, UserError, XtcError
 from xtc.core.versions import toolchain_versions
-from xtc.driver.compile import Compilation, prepare
+from xtc.driver.compilation import Compilation
+from xtc.driver.compile import prepare
 from xtc.driver.tuned import TuningKey
 from xtc.graph.graph import Graph
 from xtc.interfaces.target import DEFAULT_TARGET, THREADS

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from xtc.core.errors import UserError
+from xtc.driver.cached import CompilationKey
 from xtc.interfaces.target import kernel_symbol
 from xtc.interfaces.tile_support import Resources
 from xtc.ir.attributes import LOCAL_BYTES, WARPS
@@ -23,17 +24,22 @@ from xtc.ir.mlir import MemRefType, Module, Operation, all_operations
 from xtc.ir.partition import symbol_of
 from xtc.ir.pipeline import PassRunner, Pipeline
 from xtc.runtime.device_array import DeviceArray
+from xtc.system.workspace import private_folder
 from xtc.tile.config import support_of
 from xtc.tile.drawing import drawn, layouts_in
 from xtc.tile.errors import KernelError
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
+from xtc.tile.kept import Files, Maker, found_or_made
 from xtc.tile.script import Script
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
 
 if TYPE_CHECKING:
     from xtc.tile.interpreter.report import Report
+
+IMAGE, FACTS, TEXT = "image", "facts.json", "text"
+"""Files of an entry of the cache: what a device loads, what is known of it, the machine's code."""
 
 _WORDS: dict[str, Any] = {
     "int32": np.int32,
@@ -109,15 +115,38 @@ class Kernel:
                 error.what, where=error.where, notes=error.notes, hints=error.hints
             ) from None
 
-    @cached_property
+    @property
+    def cached(self) -> bool:
+        """Whether the device's code comes from the artefact cache; compiles it if it does not."""
+        return self._built[1]
+
+    @property
     def image(self) -> bytes:
         """What a device loads."""
+        return self._built[0][IMAGE]
+
+    @cached_property
+    def _built(self) -> tuple[Files, bool]:
+        """The image with what is known of it, and whether the cache had both."""
+        return found_or_made(self.key("image"), self._build)
+
+    def _build(self) -> Files:
         lowered = self._lowered("lowered")
-        with tempfile.TemporaryDirectory(prefix="xtc-tile-") as folder, lowered.context:
+        with private_folder("tile-") as folder, lowered.context:
             name = self._target.build_image(
                 lowered.operation, self._options, Path(folder), self.symbol
             )
-            return (Path(folder) / name).read_bytes()
+            facts = {"shared_bytes": self.shared_bytes}
+            image = (Path(folder) / name).read_bytes()
+        return {IMAGE: image, FACTS: json.dumps(facts).encode()}
+
+    def key(self, what: str) -> CompilationKey | None:
+        """Under what the artefact cache keeps something of this kernel; None: it does not.
+
+        The user's files and lines are no part of it, as they are none of the code.
+        """
+        maker = Maker(self._target, self._options, self._support.pipeline)
+        return maker.key({"tile": what, "source": str(self._module)})
 
     @property
     def code(self) -> str:
@@ -129,10 +158,14 @@ class Kernel:
     @cached_property
     def ptx(self) -> str:
         """The code for the machine itself, whatever the kernel runs on here."""
+        files, _ = found_or_made(self.key("machine code"), self._machine_code)
+        return files[TEXT].decode()
+
+    def _machine_code(self) -> Files:
         machine = self._support.machine_code
         lowered = self._through(machine.pipeline)
         with lowered.context:
-            return machine.text(lowered.operation)
+            return {TEXT: machine.text(lowered.operation).encode()}
 
     @property
     def sass(self) -> str:

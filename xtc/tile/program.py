@@ -137,7 +137,7 @@ class Program:
 
     def _kernel(self, schedule: Schedule, values: dict[str, Any], device: Any) -> Kernel:
         constants = self._constants(values)
-        key = (schedule, constants, config.support_of(device)[1])
+        key = (_hashable(schedule), constants, config.support_of(device)[1])
         if key not in self._compiled:
             self._compiled[key] = Kernel(
                 self._cls, (schedule[0], dict(schedule[1])), dict(constants), device
@@ -151,6 +151,13 @@ class Program:
         """The order of magnitude of run-time numbers, for which a schedule is chosen anew."""
         numbers = [values[p.name] for p in self.parameters if isinstance(p.kind, DataType)]
         return sum(int(abs(number)).bit_length() << (6 * at) for at, number in enumerate(numbers))
+
+
+def _hashable(value: Any) -> Any:
+    """A parameter as what can be looked up: lists and mappings as tuples."""
+    if isinstance(value, Mapping):
+        value = sorted(value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
 
 
 def _cost(value: Any) -> float:

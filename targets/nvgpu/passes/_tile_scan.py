@@ -4,8 +4,9 @@ Steele, "Data parallel algorithms", CACM 1986), through shared memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, compare, maximum
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import (
@@ -50,46 +51,99 @@ def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
     kind = str(op.attributes["kind"]).strip('"')
     combine = (_FLOATS if isinstance(type.element_type, FloatType) else _INTEGERS)[kind]
     view = SharedView.dense(shared(), op, layout.shape, type.element_type)
-    base = thread_base(layout, thread)
-    steps = _Steps(view, base, layout.local_offsets, dim)
+    steps = _Steps(view, layout, dim, thread)
     nvvm.barrier(None)
     distance = 1
     while distance < layout.shape[dim]:
-        write_shared(view, layout, thread, value)
-        nvvm.barrier(None)
-        before, exists = steps.read(distance, type)
-        nvvm.barrier(None)
-        value = arith.select(exists, combine(before, value), value)
+        value = steps.taken(value, distance, combine)
         distance *= 2
     if BoolAttr(op.attributes["exclusive"]).value:
-        write_shared(view, layout, thread, value)
-        nvvm.barrier(None)
-        before, exists = steps.read(1, type)
-        nvvm.barrier(None)
-        first = vector.broadcast(type, _identity(kind, type.element_type))
-        value = arith.select(exists, before, first)
+        first = _identity(kind, type.element_type)
+        value = steps.taken(value, 1, lambda before, _: before, first)
     return value
 
 
 class _Steps:
-    """Reads, for each of a thread's elements, the one at a distance before it."""
+    """Combines each of a thread's elements with the one at a distance before it.
 
-    def __init__(
-        self, view: SharedView, base: list[Number], offsets: Sequence[tuple[int, ...]], dim: int
-    ) -> None:
-        self.view, self.base, self.offsets, self.dim = view, base, offsets, dim
+    An element that the thread holds comes from its registers, another one through shared memory.
+    Each is combined as it comes: registers do not suffice for two copies of a large tile.
+    """
 
-    def read(self, distance: int, type: VectorType) -> tuple[Value, Value]:
-        """These elements, and for which of them there is one."""
-        found, exist = [], []
-        for offset in self.offsets:
-            index = [add(base, step) for base, step in zip(self.base, offset, strict=True)]
-            at = add(index[self.dim], -distance)
-            exist.append(compare("sge", as_i32(at), 0))
-            index[self.dim] = maximum(at, 0)
-            found.append(vector.extract(self.view.load(index, 1), [], [0]))
-        conditions = VectorType.get(type.shape, exist[0].type)
-        return vector.from_elements(type, found), vector.from_elements(conditions, exist)
+    def __init__(self, view: SharedView, layout: RegisterLayout, dim: int, thread: Value) -> None:
+        self.view, self.layout, self.dim, self.thread = view, layout, dim, thread
+        self.base = thread_base(layout, thread)
+        self.held = {offset: at for at, offset in enumerate(layout.local_offsets)}
+
+    def taken(
+        self,
+        value: Value,
+        distance: int,
+        combine: Callable[[Value, Value], Value],
+        first: Value | None = None,
+    ) -> Value:
+        """The elements after a step; those with none before them become `first`, or stay."""
+        elements = [vector.extract(value, [], [at]) for at in range(len(self.held))]
+        found = list(elements)
+        exchanges = any(self._is_elsewhere(self._moved(at, distance)) for at in self.held)
+        if exchanges:
+            write_shared(self.view, self.layout, self.thread, value)
+            nvvm.barrier(None)
+        read = _Reads(self.view, self.base, self.dim)
+        for offset, at in sorted(self.held.items(), key=lambda held: -held[0][self.dim]):
+            source = self._moved(offset, distance)
+            if source in self.held:
+                found[at] = combine(elements[self.held[source]], elements[at])
+                continue
+            other = elements[at] if first is None else first
+            before, exists = read.at(source)
+            found[at] = other if before is None else combine(before, elements[at])
+            if before is not None and exists is not None:
+                found[at] = arith.select(exists, found[at], other)
+        if exchanges:
+            nvvm.barrier(None)
+        return vector.from_elements(value.type, found)
+
+    def _is_elsewhere(self, offset: tuple[int, ...]) -> bool:
+        """Whether the element at an offset from the thread's first may be another thread's."""
+        first = self.base[self.dim]
+        outside = isinstance(first, int) and first + offset[self.dim] < 0
+        return offset not in self.held and not outside
+
+    def _moved(self, offset: tuple[int, ...], distance: int) -> tuple[int, ...]:
+        """The offset at a distance before another one; negative where a thread begins later."""
+        return tuple(n - distance * (at == self.dim) for at, n in enumerate(offset))
+
+
+class _Reads:
+    """Reads elements of shared memory that may begin before the tile does."""
+
+    def __init__(self, view: SharedView, base: list[Number], dim: int) -> None:
+        self.view, self.base, self.dim = view, base, dim
+        self._kept: dict[int, tuple[list[Number], Value]] = {}
+
+    def at(self, offset: tuple[int, ...]) -> tuple[Value | None, Value | None]:
+        """The element at an offset from the thread's first, and the condition that it is there.
+
+        Without a condition it always is; without an element it never is.
+        """
+        step, first = offset[self.dim], self.base[self.dim]
+        if step >= 0:
+            return self._element(self.base, offset), None
+        if isinstance(first, int):
+            inside = first + step >= 0
+            return (self._element(self.base, offset) if inside else None), None
+        if step not in self._kept:
+            number = add(first, step)
+            index = list(self.base)
+            index[self.dim] = maximum(number, 0)
+            self._kept[step] = index, compare("sge", as_i32(number), 0)
+        index, exists = self._kept[step]
+        behind = tuple(0 if at == self.dim else n for at, n in enumerate(offset))
+        return self._element(index, behind), exists
+
+    def _element(self, index: list[Number], behind: tuple[int, ...]) -> Value:
+        return vector.extract(self.view.load(index, 1, behind), [], [0])
 
 
 def _identity(kind: str, type: Type) -> Value:

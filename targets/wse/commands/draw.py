@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from xtc.core.errors import UserError
-from xtc_targets.wse.build import ABOUT
 from xtc_targets.wse.drawing import fabric_svg
+from xtc_targets.wse.output import read_about
 
 
 def run(argv: Sequence[str]) -> int:
@@ -20,10 +18,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path, help="an output folder of cslc")
     parser.add_argument("-o", "--output", type=Path, help="the picture; without it to stdout")
     given = parser.parse_args(argv)
-    about = given.folder / ABOUT
-    if not about.is_file():
-        raise UserError(f"{given.folder} is no output folder of cslc")
-    picture = fabric_svg(json.loads(about.read_text()))
+    picture = fabric_svg(read_about(given.folder))
     if given.output is None:
         sys.stdout.write(picture)
     else:

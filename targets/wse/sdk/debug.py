@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc_targets.wse.build import ABOUT
+from xtc_targets.wse.output import read_about
 from xtc_targets.wse.sdk.runtime import MEMORY_FILE
 
 
@@ -26,7 +25,7 @@ class debug_util:  # noqa: N801  the vendor's name
                 f"{folder} has no memory of a run",
                 hints=["call stop() first; programs without <debug> keep none"],
             )
-        self._about: dict[str, Any] = json.loads((folder / ABOUT).read_text())
+        self._about = read_about(folder)
         self._memory: NDArray[np.uint8] = np.load(file)
 
     def read_trace(self, x: int, y: int, key: str) -> list[object]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import IntEnum
@@ -14,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xtc.core.errors import UserError, did_you_mean
-from xtc_targets.wse.build import ABOUT, LIBRARY
 from xtc_targets.wse.description import COLORS, SRAM_BYTES
 from xtc_targets.wse.device import WseDevice
 from xtc_targets.wse.options import WseOptions
+from xtc_targets.wse.output import LIBRARY, read_about
 from xtc_targets.wse.sdk.settings import configured
 from xtc_targets.wse.sdk.task import Pending, Task
 
@@ -66,12 +65,7 @@ class SdkRuntime:
                 hints=["leave cmaddr away, or use the vendor's SDK: the program is the same"],
             )
         self._folder = Path(name)
-        about = self._folder / ABOUT
-        if not about.is_file():
-            raise UserError(
-                f"{self._folder} is no output folder of cslc", hints=["cslc layout.csl ... -o out"]
-            )
-        self._about: dict[str, Any] = json.loads(about.read_text())
+        self._about = read_about(self._folder)
         self._exports = {each["name"]: each for each in self._about["exports"]}
         self._by_id = {each["id"]: each for each in self._about["exports"]}
         self.device = WseDevice(replace(options or configured(), arch=self._about["arch"]))

@@ -35,7 +35,7 @@ def _masked_load(printer: Printer, op: Operation) -> None:
     (result,) = op.results
     where = address(element_at(printer, memref, indices))
     load = printer.prelude.load_part(printer.type_of(result))
-    value = call(load, where, Expression(str(_used_lanes(printer, mask))))
+    value = call(load, where, Expression(str(_used_lanes(printer, op, mask))))
     printer.define(result, replace(value, reads=True), printer.hint(memref))
 
 
@@ -44,17 +44,16 @@ def _masked_store(printer: Printer, op: Operation) -> None:
     where = address(element_at(printer, memref, indices))
     stored = printer.expression(value)
     store = printer.prelude.store_part(printer.type_of(value))
-    count = Expression(str(_used_lanes(printer, mask)))
+    count = Expression(str(_used_lanes(printer, op, mask)))
     printer.flush()
     printer.statement(f"{call(store, where, stored, count).text};")
 
 
-def _used_lanes(printer: Printer, mask: Value) -> int:
+def _used_lanes(printer: Printer, op: Operation, mask: Value) -> int:
     """How many lanes, the first ones, a mask keeps. Raises CompileError for another mask."""
-    op = mask.owner.operation
-    if op.name != "vector.constant_mask":
+    if getattr(mask.owner, "name", "") != "vector.constant_mask":
         raise printer.error(op, "only a constant mask of the first lanes can be written in C")
-    return int(DenseI64ArrayAttr(op.attributes["mask_dim_sizes"])[0])
+    return int(DenseI64ArrayAttr(mask.owner.attributes["mask_dim_sizes"])[0])
 
 
 def _mask(printer: Printer, op: Operation) -> None:

@@ -32,3 +32,7 @@ refused({"v": V4, "n": "index"}, f"%q = vector.extract %v[%n] : i32 from {V4}")
 
 refused({"v": "vector<2xf32>"}, "%w = vector.broadcast %v : vector<2xf32> to vector<2xf32>")
 # CHECK:      a vector in every lane of another cannot be written in C
+
+memory = {"a": "memref<9xi32>", "m": "vector<4xi1>", "v": V4}
+refused(memory, f"vector.maskedstore %a[%c0], %m, %v : memref<9xi32>, vector<4xi1>, {V4}")
+# CHECK:      only a constant mask of the first lanes can be written in C

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile kernels in the artefact cache: what a later process finds, and what it does not."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.tile_kernels import Listed, VectorAdd
+from xtc import tile
+from xtc.driver import cached
+from xtc.system.cache import ArtifactCache, CodeFingerprint, NoFingerprintError, configured_cache
+from xtc.tile.compiled import Kernel
+from xtc_targets.nvgpu import NvgpuDevice, NvgpuOptions
+
+pytestmark = pytest.mark.slow
+
+_PROGRAM = """
+from tests.unit.tile_kernels import Listed, VectorAdd
+from xtc.tile.compiled import Kernel
+stages, through = [], Kernel._through
+def counted(self, pipeline):
+    stages.append(pipeline)
+    return through(self, pipeline)
+Kernel._through = counted
+kernel = VectorAdd().compile(700, None, None, None)
+print(kernel.cached, len(kernel.image) > 1000, ".visible .entry" in kernel.ptx, len(stages))
+"""
+
+
+def compiled(**schedule: Any) -> Kernel:
+    """A kernel that was never asked for its code."""
+    return VectorAdd(**schedule).compile(700, None, None, None)
+
+
+def entry_of(kernel: Kernel) -> Path:
+    """The folder of a kernel's image in the cache, after it was compiled."""
+    assert not kernel.cached
+    key = kernel.key("image")
+    assert key is not None
+    found = configured_cache().lookup(key.text)
+    assert found is not None
+    return found
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_a_second_process_compiles_nothing() -> None:
+    command = [sys.executable, "-c", _PROGRAM]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert [ran.stdout for ran in runs] == ["False True True 3\n", "True True True 0\n"]
+
+
+@pytest.mark.usefixtures("artifact_cache")
+@pytest.mark.parametrize("damage", ["changed", "shortened", "missing"])
+def test_a_damaged_entry_is_made_anew(damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    first = compiled()
+    file = entry_of(first) / "image"
+    file.chmod(0o600)
+    if damage == "missing":
+        file.unlink()
+    else:
+        content = file.read_bytes()
+        file.write_bytes(content[:-1] + (b"" if damage == "shortened" else b"?"))
+    with caplog.at_level(logging.WARNING):
+        again = compiled()
+        assert not again.cached
+    assert "removed a damaged entry of the artefact cache" in caplog.text
+    assert again.image == first.image
+    assert compiled().cached
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_what_shapes_code_is_in_the_key() -> None:
+    keys = {kernel.key("image") for kernel in (compiled(), compiled(block=256))}
+    for options in ({"arch": "sm_80"}, {"opt_level": 1}):
+        with NvgpuDevice(NvgpuOptions(**options)) as device:
+            tile.use_device(device)
+            try:
+                keys.add(compiled().key("image"))
+            finally:
+                tile.use_device(None)
+    assert len(keys) == 4
+    assert compiled().key("image") in keys  # whose lines and files are the same or not
+    assert compiled().key("machine code") not in keys
+
+
+def test_a_cache_that_is_off_keeps_nothing(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XTC_CACHE", "0")
+    assert not compiled().cached
+    assert not compiled().cached
+    assert not artifact_cache.exists()
+
+
+def test_code_that_changes_while_it_compiles_is_not_kept(
+    artifact_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CodeFingerprint, "unchanged", lambda self: False)
+    assert not compiled().cached
+    assert ArtifactCache(artifact_cache).entries() == []
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_without_a_fingerprint_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(packages: set[str]) -> CodeFingerprint:
+        raise NoFingerprintError("the code is in no file")
+
+    monkeypatch.setattr(cached, "code_fingerprint", unknown)
+    assert compiled().key("image") is None
+    assert not compiled().cached
+
+
+def test_parameters_may_be_lists() -> None:
+    assert "memref<8x4xf32" in Listed([8, 4]).compile(None).ir()

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels become, in the artefact cache: a later process compiles nothing of it again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xtc.core import knobs
+from xtc.driver.cached import CompilationKey, are_own, key_of_code
+from xtc.interfaces.target import Target
+from xtc.ir.pipeline import Pipeline
+from xtc.system.cache import NoCanonicalFormError, NoFingerprintError, configured_cache
+from xtc.system.workspace import private_folder
+
+_log = logging.getLogger(__name__)
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What shapes a kernel's code beside its source."""
+
+    target: Target
+    options: Any
+    pipeline: Pipeline
+
+    def key(self, parts: Mapping[str, str]) -> CompilationKey | None:
+        """The key of what is made from `parts`; None where nothing may be kept."""
+        if not knobs.CACHE.get():
+            return None
+        pipeline = None if are_own([self.target, self.options]) else self.pipeline
+        try:
+            return key_of_code(self.target, self.options, pipeline, parts)
+        except (NoCanonicalFormError, NoFingerprintError) as error:
+            _log.info("compiling tile kernels without the cache: %s", error)
+            return None
+
+
+def found(key: CompilationKey | None) -> Files | None:
+    """The files that the cache has under a key, all checked."""
+    if key is None:
+        return None
+    with private_folder("tile-") as name:
+        if not configured_cache().fetch(key.text, Path(name)):
+            return None
+        return {path.name: path.read_bytes() for path in Path(name).iterdir()}
+
+
+def keep(key: CompilationKey | None, files: Files) -> None:
+    """Keep files under a key, unless the code that made them is not that of the key any more."""
+    if key is None or not key.code.unchanged():
+        return
+    with private_folder("tile-") as name:
+        for file, content in files.items():
+            (Path(name) / file).write_bytes(content)
+        configured_cache().publish(key.text, Path(name))
+
+
+def found_or_made(key: CompilationKey | None, make: Callable[[], Files]) -> tuple[Files, bool]:
+    """Files under a key, and whether they come from the cache; `make` makes what it lacks."""
+    files = found(key)
+    if files is not None:
+        return files, True
+    files = make()
+    keep(key, files)
+    return files, False
