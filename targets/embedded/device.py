@@ -22,6 +22,7 @@ from xtc_targets.embedded.probe import CYCLES, Probe, ProbedMachine
 from xtc_targets.embedded.simulator import SimulatedMachine, no_counts
 
 PLATFORMS = ("sim", "qemu", "hw")
+_HARDWARE_SECONDS, _MAX_SECONDS = 60.0, 1e6
 _numbers = Numbering()
 
 
@@ -34,7 +35,8 @@ class EmbeddedBoard(Board):
             experimental.
         instruction_limit: halfwords of instructions in a simulated run after which it is taken for
             endless.
-        seconds_limit: seconds of a run, in the simulator or on the board itself, after which it is.
+        seconds_limit: seconds of a run after which it is; None for 60 on the board itself, and for
+            no such limit in the simulator, whose speed is the host's.
         probe: the id of the debug probe, or a part of it; None for the only one.
 
     Raises DeviceNotFound where the platform is not there, by the name of what is missing.
@@ -48,12 +50,14 @@ class EmbeddedBoard(Board):
         platform: str = "sim",
         *,
         instruction_limit: int = 4_000_000_000,
-        seconds_limit: float = 60.0,
+        seconds_limit: float | None = None,
         probe: str | None = None,
     ) -> None:
         one_of("platform", platform, PLATFORMS)
         whole("instruction_limit", instruction_limit, 1, 1 << 62)
-        if not 0 < seconds_limit <= 1e6:
+        if seconds_limit is None:
+            seconds_limit = _HARDWARE_SECONDS if platform == "hw" else _MAX_SECONDS
+        if not 0 < seconds_limit <= _MAX_SECONDS:
             raise UserError(f"seconds_limit={seconds_limit!r} is not above 0 and at most 1e6")
         self.board = board
         self.platform = platform
