@@ -19,11 +19,13 @@ from xtc.core.numbering import Numbering
 from xtc.core.value_checks import one_of, whole
 from xtc.interfaces.artifact import Artifact
 from xtc.runtime import Board
-from xtc_targets.embedded.build import ENTRY, IMAGE
+from xtc_targets.embedded.build import IMAGE
 from xtc_targets.embedded.description import BoardDescription, board_named
 from xtc_targets.embedded.link import elf
 from xtc_targets.embedded.link.executable import Executable, read_executable
-from xtc_targets.embedded.simulator import SimulatedMachine
+from xtc_targets.embedded.machine import Machine, paint_stack, stack_bytes
+from xtc_targets.embedded.probe import CYCLES, Probe, ProbedMachine
+from xtc_targets.embedded.simulator import SimulatedMachine, no_counts
 
 PLATFORMS = ("sim", "qemu", "hw")
 _numbers = Numbering()
@@ -34,8 +36,14 @@ class EmbeddedBoard(Board):
 
     Args:
         board: the name of a board, or the path of a YAML file that describes one.
-        platform: `sim`, the simulator.
-        instruction_limit: halfwords of instructions in a run after which it is taken for endless.
+        platform: `sim`, the simulator; `hw`, the board itself by a debug probe and pyocd, which is
+            experimental.
+        instruction_limit: halfwords of instructions in a simulated run after which it is taken for
+            endless.
+        seconds_limit: seconds of a run on the board itself after which it is taken for endless.
+        probe: the id of the debug probe, or a part of it; None for the only one.
+
+    Raises DeviceNotFound where the platform is not there, by the name of what is missing.
     """
 
     image_file: ClassVar[str] = IMAGE
@@ -46,30 +54,32 @@ class EmbeddedBoard(Board):
         platform: str = "sim",
         *,
         instruction_limit: int = 4_000_000_000,
+        seconds_limit: float = 60.0,
+        probe: str | None = None,
     ) -> None:
         one_of("platform", platform, PLATFORMS)
         whole("instruction_limit", instruction_limit, 1, 1 << 62)
-        if platform != "sim":
-            raise DeviceNotFound(
-                f"platform {platform} is not supported yet", hints=["platform='sim' simulates"]
-            )
+        if not 0 < seconds_limit <= 1e6:
+            raise UserError(f"seconds_limit={seconds_limit!r} is not above 0 and at most 1e6")
         self.board = board
         self.platform = platform
         self.description: BoardDescription = board_named(board)
-        self._limit = instruction_limit
-        self._machine: SimulatedMachine | None = None
+        self._limit, self._seconds = instruction_limit, seconds_limit
+        self._probe = self._connected(probe)
+        self._machine: Machine | None = None
         self._image: Executable | None = None
         self._inputs: dict[str, bytes] = {}
         self._stack = 0
-        self._ran: dict[str, int] = {}
-        self._cycles: float | None = 0.0
-        self._runs = 0
+        self._ran = self._no_counts()
         self._id = _numbers.take()
         self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
         self._is_open = True
 
     target_name = "embedded"
-    is_modelled = True
+
+    @property
+    def is_modelled(self) -> bool:
+        return self.platform == "sim"
 
     @property
     def device_arch(self) -> str:
@@ -118,8 +128,8 @@ class EmbeddedBoard(Board):
                 f"{self.description.name} at {region.address:#x} has {region.nbytes} bytes"
             )
         self._forget()
+        self._machine = self._started(program)
         self._image = program
-        self._machine = SimulatedMachine(self.description, program, self._limit)
 
     def write(self, symbol: str, data: bytes) -> None:
         address, nbytes = self._symbol(symbol)
@@ -139,32 +149,27 @@ class EmbeddedBoard(Board):
         """
         whole("repeat", repeat, 1, 1 << 31)
         machine = self._running()
-        machine.paint_stack()
+        paint_stack(machine)
         try:
             for number in range(repeat):
                 if number:
                     for symbol, data in self._inputs.items():
                         machine.write(self._symbol(symbol)[0], data)
-                self._runs += 1
-                machine.call(ENTRY)
+                machine.call()
         finally:
-            self._stack = max(self._stack, machine.stack_bytes())
+            self._stack = max(self._stack, stack_bytes(machine))
 
     def counters(self) -> Mapping[str, float]:
-        """Exact counts, since the board was opened, and bytes of the program that is on it.
+        """Counts since the board was opened, and bytes of the program that is on it.
 
-        embedded.INSTRUCTIONS, and of each operator embedded.INSTRUCTIONS.<name>;
+        In the simulator, exact embedded.INSTRUCTIONS, and of each operator
+        embedded.INSTRUCTIONS.<name>; modelled.embedded.CYCLES and modelled.embedded.SECONDS, at the
+        board's clock, of cores that `cycles.py` has a table of. On the board itself
+        embedded.CYCLES, clocks by the core's counter, which wraps in a run of 2**32.
         embedded.FLASH_BYTES; embedded.STACK_BYTES, the most that was in use; embedded.RAM_BYTES,
-        variables, arena and that stack. modelled.embedded.CYCLES and modelled.embedded.SECONDS,
-        at the board's clock, of cores that `cycles.py` has a table of.
+        variables, arena and that stack.
         """
-        counts = self._instructions()
-        found = {"embedded.INSTRUCTIONS": float(sum(counts.values()))}
-        found |= {f"embedded.INSTRUCTIONS.{name}": float(n) for name, n in counts.items()}
-        cycles = self._modelled_cycles()
-        if cycles is not None:
-            found["modelled.embedded.CYCLES"] = cycles
-            found["modelled.embedded.SECONDS"] = cycles / self.description.clock_hz
+        found = self._counts()
         if self._image is not None:
             symbols = self._image.symbols
             variables = symbols["xtc_zero_end"][0] - symbols["xtc_stack_end"][0]
@@ -173,31 +178,52 @@ class EmbeddedBoard(Board):
             found["embedded.RAM_BYTES"] = float(variables + self._stack)
         return found
 
-    def _modelled_cycles(self) -> float | None:
-        if self._machine is None or self._cycles is None:
-            return self._cycles
-        more = self._machine.cycles(self._runs)
-        return None if more is None else self._cycles + more
-
-    def _instructions(self) -> dict[str, int]:
+    def _counts(self) -> dict[str, float]:
         counts = dict(self._ran)
         if self._machine is not None:
-            for name, count in self._machine.instructions().items():
-                counts[name] = counts.get(name, 0) + count
+            for name, count in self._machine.counters().items():
+                counts[name] = counts.get(name, 0.0) + count
         return counts
+
+    def _no_counts(self) -> dict[str, float]:
+        if self.platform == "sim":
+            return no_counts(self.description)
+        return {CYCLES: 0.0} if self.description.core.cycle_counter else {}
+
+    def _connected(self, probe: str | None) -> Probe | None:
+        if self.platform == "hw":
+            return Probe.connect(self.description, probe)
+        if probe is not None:
+            raise UserError(f"platform {self.platform} has no debug probe", hints=["platform='hw'"])
+        if self.platform == "qemu":
+            raise DeviceNotFound(
+                "platform qemu is not supported yet", hints=["platform='sim' simulates"]
+            )
+        return None
+
+    def _started(self, program: Executable) -> Machine:
+        if self._probe is not None:
+            return ProbedMachine(self._probe, program, self._seconds)
+        return SimulatedMachine(self.description, program, self._limit)
 
     def peak_flops(self, dtype: str) -> float:
         """0: no timing is known."""
         return 0.0
 
     def close(self) -> None:
-        self._forget()
+        if not self._is_open:
+            return
         self._is_open = False
         self._give_number_back()
+        probe, self._probe = self._probe, None
+        try:
+            self._forget()
+        finally:
+            if probe is not None:
+                probe.close()
 
     def _forget(self) -> None:
-        self._ran, self._cycles = self._instructions(), self._modelled_cycles()
-        self._runs = 0
+        self._ran = self._counts()
         if self._machine is not None:
             self._machine.close()
         self._machine = self._image = self._flashed = None
@@ -208,7 +234,7 @@ class EmbeddedBoard(Board):
         if not self._is_open:
             raise DeviceLost(f"{self.device_name} is closed")
 
-    def _running(self) -> SimulatedMachine:
+    def _running(self) -> Machine:
         self._require_open()
         if self._machine is None:
             raise DeviceLost(f"{self.device_name} has no program", hints=["flash one first"])

@@ -21,11 +21,14 @@ from xtc_targets.embedded.cycles import TIMINGS, block_cycles, flash_waits
 from xtc_targets.embedded.description import BoardDescription
 from xtc_targets.embedded.link.executable import Executable
 from xtc_targets.embedded.link.linker import STACK
-from xtc_targets.embedded.passes import OPERATOR
+from xtc_targets.embedded.machine import operator_at, operator_of, symbol_at
 
 _PAGE = 4096
-_POISON, _STACK_PAINT = 0xA5, 0x5A
+_POISON = 0xA5
+ENTRY = "xtc_entry"
 _SYSTEM = ((0xE0000000, 0x2000), (0xE000E000, 0x1000))  # cycle counter; system control space
+INSTRUCTIONS = "embedded.INSTRUCTIONS"
+MODELLED_CYCLES, MODELLED_SECONDS = "modelled.embedded.CYCLES", "modelled.embedded.SECONDS"
 _COUNT_IR = """
 define void @count(ptr %uc, i64 %address, i32 %size, ptr %state) {
   %base = load i64, ptr %state
@@ -72,6 +75,12 @@ def unavailable() -> str | None:
     return None
 
 
+def no_counts(board: BoardDescription) -> dict[str, float]:
+    """The counters of a board on which nothing ran."""
+    modelled = (MODELLED_CYCLES, MODELLED_SECONDS) if board.core.name in TIMINGS else ()
+    return dict.fromkeys((INSTRUCTIONS, *modelled), 0.0)
+
+
 class _State(ctypes.Structure):
     """What the counting function reads and writes."""
 
@@ -110,6 +119,7 @@ class SimulatedMachine:
     _uc: Any = None
     _state: _State = field(default_factory=_State)
     _refused: _Access | None = None
+    _runs: int = 0
 
     def __post_init__(self) -> None:
         if (reason := unavailable()) is not None:
@@ -137,21 +147,32 @@ class SimulatedMachine:
         """Bytes of memory."""
         return bytes(self._uc.mem_read(address, nbytes))
 
-    def call(self, symbol: str) -> None:
-        """Run a function of the program to its end.
+    def call(self) -> None:
+        """Run the program to its end.
 
         Raises DeviceFault with operator and address, DeviceTimeout at the limit.
         """
+        self._runs += 1
         done = self._address("xtc_ready")
         self._uc.reg_write(self._registers.link, done)
-        self._run(self._address(symbol), done)
+        self._run(self._address(ENTRY), done)
+
+    def counters(self) -> Mapping[str, float]:
+        """Exact instructions, in all and by operator, and modelled cycles and seconds."""
+        counts = self.instructions()
+        found = {INSTRUCTIONS: float(sum(counts.values()))}
+        found |= {f"{INSTRUCTIONS}.{name}": float(count) for name, count in counts.items()}
+        if (cycles := self.cycles()) is not None:
+            found[MODELLED_CYCLES] = cycles
+            found[MODELLED_SECONDS] = cycles / self.board.clock_hz
+        return found
 
     def instructions(self) -> dict[str, int]:
         """Instructions that ran since the start, by operator, or by another function's symbol."""
         found: dict[str, int] = {}
         for place in self._blocks():
             address = self.image.address + 2 * place
-            name = operator_of(self.symbol_at(address) or "elsewhere")
+            name = operator_of(symbol_at(self.image, address) or "elsewhere")
             count = self._counts[place] * self._length(address, self._sizes[place])
             found[name] = found.get(name, 0) + count
         return found
@@ -163,10 +184,10 @@ class SimulatedMachine:
             for place in self._blocks()
         }
 
-    def cycles(self, runs: int) -> float | None:
+    def cycles(self) -> float | None:
         """Modelled clocks of what ran since the start; None of cores without a model.
 
-        In each of so many runs, the program's flash is read once.
+        In each call, the program's flash is read once.
         """
         core = self.board.core.name
         if core not in TIMINGS:
@@ -176,29 +197,11 @@ class SimulatedMachine:
             total += count * block_cycles(self.read(address, size), core)
         board = self.board
         waits = flash_waits(len(self.image.flash), board.flash_line_bytes, board.flash_wait_states)
-        return total + runs * waits
+        return total + self._runs * waits
 
     def forget(self) -> None:
         """Set all counts to 0."""
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
-
-    def paint_stack(self) -> None:
-        """Write a pattern over the stack, for `stack_bytes`."""
-        address, nbytes = self.image.symbols[STACK]
-        self.write(address, bytes([_STACK_PAINT]) * nbytes)
-
-    def stack_bytes(self) -> int:
-        """How much of the stack was written since it was painted."""
-        address, nbytes = self.image.symbols[STACK]
-        rest = self.read(address, nbytes).lstrip(bytes([_STACK_PAINT]))
-        return len(rest)
-
-    def symbol_at(self, address: int) -> str | None:
-        """The function or the variable that has the byte at an address."""
-        for name, (begin, nbytes) in self.image.symbols.items():
-            if begin & ~1 <= address < (begin & ~1) + nbytes:
-                return name
-        return None
 
     def _blocks(self) -> Iterator[int]:
         return (place for place in range(self._halfwords) if self._counts[place])
@@ -302,7 +305,7 @@ class SimulatedMachine:
         return int(self._uc.reg_read(self._registers.position))
 
     def _operator(self) -> str:
-        return f"'{operator_of(self.symbol_at(self._position()) or 'the program')}'"
+        return operator_at(self.image, self._position())
 
     def _fault(self, said: str) -> DeviceFault:
         at = f"at {self._position():#010x}"
@@ -316,17 +319,12 @@ class SimulatedMachine:
                 notes=[f"{refused.what} of {refused.address:#010x}, below the stack"],
                 hints=[f"compile with stack_bytes={2 * nbytes}"],
             )
-        where = self.symbol_at(refused.address)
+        where = symbol_at(self.image, refused.address)
         place = f", in '{where}'" if where else ", where the board has nothing for it"
         return DeviceFault(
             f"{self._operator()} failed {at}: {refused.what} of {refused.nbytes} bytes "
             f"at {refused.address:#010x}{place}"
         )
-
-
-def operator_of(symbol: str) -> str:
-    """The operator whose function has this symbol; the symbol of another function."""
-    return symbol.partition(OPERATOR)[2] or symbol
 
 
 @dataclass(frozen=True)
