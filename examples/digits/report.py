@@ -26,11 +26,11 @@ SHADES = " .:-=+*#%@"
 def table(outcomes: Sequence[Outcome], batch: int) -> Table:
     """One row per model and target."""
     title = f"Handwritten digits, batches of {batch}"
-    result = Table(title=title, caption=CAPTION, box=SIMPLE_HEAVY, padding=(0, 1, 0, 0))
+    result = Table(title=title, caption=CAPTION, box=SIMPLE_HEAVY, padding=0)
     for name in NAMES:
         result.add_column(name, no_wrap=True)
     for figure in FIGURES:
-        result.add_column(figure, justify="right", min_width=8)
+        result.add_column(figure.replace(" ", "\n"), justify="right", no_wrap=True)
     for outcome in outcomes:
         result.add_row(*row(outcome))
     return result

@@ -86,7 +86,7 @@ class StubTarget:
         self._record("halt")
         self._state = State.HALTED
 
-    def get_state(self) -> State:
+    def get_state(self) -> enum.Enum:
         return self._state
 
     def read_core_register(self, id: str) -> int:
@@ -184,7 +184,7 @@ class StubPyocd:
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> StubPyocd:
         """Be what `import pyocd` gives."""
-        modules = {
+        modules: dict[str, dict[str, object]] = {
             "pyocd": {},
             "pyocd.core": {},
             "pyocd.core.exceptions": {"Error": Error, "TargetSupportError": TargetSupportError},

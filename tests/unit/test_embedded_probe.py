@@ -149,7 +149,8 @@ def test_the_stub_takes_what_pyocd_takes(tmp_path: Path) -> None:
     from pyocd.core.target import Target
     from pyocd.flash.file_programmer import FileProgrammer
 
-    pairs = [(StubPyocd, ConnectHelper, "get_all_connected_probes session_with_chosen_probe")]
+    pairs: list[tuple[type, type, str]] = []
+    pairs += [(StubPyocd, ConnectHelper, "get_all_connected_probes session_with_chosen_probe")]
     pairs += [(StubSession, Session, "open close"), (StubProgrammer, FileProgrammer, "program")]
     pairs += [(StubTarget, SoCTarget, "reset_and_halt resume halt get_state read_core_register")]
     pairs += [(StubTarget, SoCTarget, "read_memory_block8 write_memory_block8 read32 write32")]

@@ -53,8 +53,10 @@ def test_ptx_that_the_driver_refuses(device: NvgpuDevice) -> None:
 
 def test_a_missing_driver() -> None:
     config = NvgpuOptions("hw", driver_library="libcuda-that-is-not.so.1")
-    with pytest.raises(DeviceNotFound) as error:
-        xtc.compile(one_operator(), target=NvgpuDevice(config))
+    with xtc.compile(one_operator(), target=NvgpuDevice(config)) as module:
+        assert module.artifact  # built, as that needs no GPU
+        with pytest.raises(DeviceNotFound) as error:
+            module.check()
     assert str(error.value) == (
         "NVIDIA's driver cannot be loaded: libcuda-that-is-not.so.1: cannot open shared object "
         "file: No such file or directory\n"
@@ -64,8 +66,10 @@ def test_a_missing_driver() -> None:
 
 def test_a_gpu_of_another_architecture(library: Path) -> None:
     config = NvgpuOptions("hw", device_index=1, driver_library=library)
-    with pytest.raises(DeviceNotFound) as error:
-        xtc.compile(one_operator(), target=NvgpuDevice(config))
+    with xtc.compile(one_operator(), target=NvgpuDevice(config)) as module:
+        assert module.artifact  # built, as that needs no GPU
+        with pytest.raises(DeviceNotFound) as error:
+            module.check()
     assert str(error.value) == (
         "GPU 1 has compute capability 8.6, and code for sm_90a needs 9.0\n"
         "  hint: platform='sim' needs no GPU"
