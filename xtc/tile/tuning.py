@@ -55,9 +55,8 @@ class Candidate:
 
     def __str__(self) -> str:
         names = ", ".join(f"{name}={value}" for name, value in self.schedule[1])
-        if self.seconds is None:
-            return f"{names}: {self.error.what if self.error else ''}"
-        return f"{names}: {self.seconds * 1e6:.3g} us ({self.how})"
+        result = f"{self.seconds * 1e6:.3g} us ({self.how})" if self.seconds is not None else ""
+        return f"{names or 'no parameters'}: {self.error.what if self.error else result}"
 
 
 @dataclass(frozen=True)
