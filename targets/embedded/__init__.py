@@ -31,7 +31,7 @@ class EmbeddedTarget(ProgramTarget):
     def pipeline(self, options: EmbeddedOptions) -> Pipeline:
         from xtc_targets.embedded.pipeline import embedded_pipeline  # loads MLIR
 
-        return embedded_pipeline(options.description.core)
+        return embedded_pipeline(options.description.core, options.codegen)
 
     def check_offload(self, options: EmbeddedOptions) -> None:
         raise UserError(
@@ -69,6 +69,7 @@ class EmbeddedTarget(ProgramTarget):
         return assembly(lowered, request, options)
 
     def toolchain(self, options: EmbeddedOptions) -> Mapping[str, str]:
+        from xtc_targets.embedded import c_sources
         from xtc_targets.embedded.support import version
 
         board, core = options.description, options.description.core
@@ -83,6 +84,8 @@ class EmbeddedTarget(ProgramTarget):
             "features": core.features,
             "opt_level": str(options.optimisation),
             "support": version(),
+            "codegen": options.codegen,
+            **({"compiler": c_sources.version()} if options.codegen == "c" else {}),
         }
 
     def runtime(self, options: EmbeddedOptions) -> EmbeddedBoard:

@@ -13,6 +13,7 @@ from xtc.core.errors import DeviceMemoryError
 from xtc.interfaces.artifact import MANIFEST_FILE, Argument, Artifact, Manifest, file_hash
 from xtc.interfaces.memory_map import MemoryMap, Symbol
 from xtc.interfaces.target import BuildRequest
+from xtc_targets.embedded import c_sources
 from xtc_targets.embedded.library import Program, library_files, plan_text
 from xtc_targets.embedded.link.elf import read_object
 from xtc_targets.embedded.link.executable import executable
@@ -63,7 +64,12 @@ def write_artifact(
 def compiled(lowered: Operation, request: BuildRequest, options: EmbeddedOptions) -> Program:
     """The objects of a program. Raises CompileError."""
     machine = options.description.core.machine
-    text, name = _ir(lowered), request.entry
+    name = request.entry
+    if options.codegen == "c":
+        source = c_sources.c_text(lowered, request)
+        code = c_sources.object_code(source, options.description.core, options.optimisation, name)
+        return Program((code,), tuple(planned(lowered)), source)
+    text = _ir(lowered)
     objects = [compile_ir(text, machine, opt=options.optimisation, name=name, static=True)]
     if request.constants:
         align = 16 if options.description.core.vector_bits else _ALIGN
@@ -85,7 +91,9 @@ def linked_program(program: Program, entry: str, options: EmbeddedOptions) -> Li
 
 
 def assembly(lowered: Operation, request: BuildRequest, options: EmbeddedOptions) -> str:
-    """The program's code as assembly."""
+    """The program's code as assembly, or as C."""
+    if options.codegen == "c":
+        return c_sources.c_text(lowered, request, contents=False)
     text = compile_ir(
         _ir(lowered),
         options.description.core.machine,

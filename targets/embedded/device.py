@@ -7,22 +7,16 @@ import weakref
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xtc.core.errors import (
-    ArtifactError,
-    DeviceLost,
-    DeviceMemoryError,
-    DeviceNotFound,
-    UserError,
-    did_you_mean,
-)
+from xtc.core.errors import ArtifactError, DeviceMemoryError, DeviceNotFound, UserError
 from xtc.core.numbering import Numbering
 from xtc.core.value_checks import one_of, whole
 from xtc.interfaces.artifact import Artifact
-from xtc.runtime import Board
+from xtc.runtime import Board, check_size, symbol_of
 from xtc_targets.embedded.build import IMAGE
 from xtc_targets.embedded.description import BoardDescription, board_named
 from xtc_targets.embedded.link import elf
 from xtc_targets.embedded.link.executable import Executable, read_executable
+from xtc_targets.embedded.link.linker import STACK
 from xtc_targets.embedded.machine import Machine, paint_stack, stack_bytes
 from xtc_targets.embedded.probe import CYCLES, Probe, ProbedMachine
 from xtc_targets.embedded.simulator import SimulatedMachine, no_counts
@@ -40,7 +34,7 @@ class EmbeddedBoard(Board):
             experimental.
         instruction_limit: halfwords of instructions in a simulated run after which it is taken for
             endless.
-        seconds_limit: seconds of a run on the board itself after which it is taken for endless.
+        seconds_limit: seconds of a run, in the simulator or on the board itself, after which it is.
         probe: the id of the debug probe, or a part of it; None for the only one.
 
     Raises DeviceNotFound where the platform is not there, by the name of what is missing.
@@ -70,10 +64,10 @@ class EmbeddedBoard(Board):
         self._image: Executable | None = None
         self._inputs: dict[str, bytes] = {}
         self._stack = 0
+        self._has_run = False
         self._ran = self._no_counts()
         self._id = _numbers.take()
         self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
-        self._is_open = True
 
     target_name = "embedded"
 
@@ -115,8 +109,14 @@ class EmbeddedBoard(Board):
         Raises ArtifactError where it is no image for this core, DeviceMemoryError where it does not
         fit.
         """
-        self._require_open()
+        self.require_open()
         program = read_executable(image)
+        self._check_image(program)
+        self._forget()
+        self._machine = self._started(program)
+        self._image = program
+
+    def _check_image(self, program: Executable) -> None:
         wanted = elf.AARCH64 if self.description.core.bits == 64 else elf.ARM
         if program.machine != wanted:
             raise ArtifactError(f"the image is not for {self.description.core.name}")
@@ -127,14 +127,17 @@ class EmbeddedBoard(Board):
                 f"the image is at {program.address:#x} to {end:#x}, and {region.name} of "
                 f"{self.description.name} at {region.address:#x} has {region.nbytes} bytes"
             )
-        self._forget()
-        self._machine = self._started(program)
-        self._image = program
+        ram, stack = self.description.ram, program.symbols[STACK][0]
+        if not ram.address <= stack <= ram.address + ram.nbytes:
+            raise ArtifactError(
+                f"the image has its stack at {stack:#x}, and {ram.name} of "
+                f"{self.description.name} at {ram.address:#x} has {ram.nbytes} bytes",
+                hints=[f"compile for this board: board='{self.description.name}'"],
+            )
 
     def write(self, symbol: str, data: bytes) -> None:
         address, nbytes = self._symbol(symbol)
-        if len(data) != nbytes:
-            raise UserError(f"'{symbol}' has {nbytes} bytes, not {len(data)}")
+        check_size(symbol, nbytes, data)
         self._inputs[symbol] = bytes(data)
         self._running().write(address, self._inputs[symbol])
 
@@ -143,7 +146,7 @@ class EmbeddedBoard(Board):
         return self._running().read(address, nbytes)
 
     def run(self, repeat: int = 1) -> None:
-        """Run the program; before each further run, its inputs are written again.
+        """Run the program; after each run, its inputs are written again before the next.
 
         Inputs may share memory with other arrays, and be overwritten by them.
         """
@@ -151,13 +154,17 @@ class EmbeddedBoard(Board):
         machine = self._running()
         paint_stack(machine)
         try:
-            for number in range(repeat):
-                if number:
-                    for symbol, data in self._inputs.items():
-                        machine.write(self._symbol(symbol)[0], data)
+            for _ in range(repeat):
+                self._renew_inputs(machine)
+                self._has_run = True
                 machine.call()
         finally:
             self._stack = max(self._stack, stack_bytes(machine))
+
+    def _renew_inputs(self, machine: Machine) -> None:
+        if self._has_run:
+            for symbol, data in self._inputs.items():
+                machine.write(self._symbol(symbol)[0], data)
 
     def counters(self) -> Mapping[str, float]:
         """Counts since the board was opened, and bytes of the program that is on it.
@@ -204,7 +211,7 @@ class EmbeddedBoard(Board):
     def _started(self, program: Executable) -> Machine:
         if self._probe is not None:
             return ProbedMachine(self._probe, program, self._seconds)
-        return SimulatedMachine(self.description, program, self._limit)
+        return SimulatedMachine(self.description, program, self._limit, self._seconds)
 
     def peak_flops(self, dtype: str) -> float:
         """0: no timing is known."""
@@ -228,22 +235,12 @@ class EmbeddedBoard(Board):
             self._machine.close()
         self._machine = self._image = self._flashed = None
         self._inputs = {}
-        self._stack = 0
-
-    def _require_open(self) -> None:
-        if not self._is_open:
-            raise DeviceLost(f"{self.device_name} is closed")
+        self._stack, self._has_run = 0, False
 
     def _running(self) -> Machine:
-        self._require_open()
-        if self._machine is None:
-            raise DeviceLost(f"{self.device_name} has no program", hints=["flash one first"])
-        return self._machine
+        return self.running(self._machine)
 
     def _symbol(self, name: str) -> tuple[int, int]:
         self._running()
         assert self._image is not None  # noqa: S101  there is a program
-        known = self._image.symbols
-        if name not in known:
-            raise UserError(f"the program has no symbol '{name}'", hints=did_you_mean(name, known))
-        return known[name]
+        return symbol_of(name, self._image.symbols)

@@ -29,19 +29,23 @@ class Program:
     Attributes:
         objects: relocatable files: the code, and the constants where there are any.
         plan: buffers in the arena, as `plan-memory` describes them.
+        source: the C file; "" where LLVM made the code.
     """
 
     objects: tuple[bytes, ...]
     plan: tuple[Mapping[str, int | str], ...]
+    source: str = ""
 
 
 def library_files(program: Program, request: BuildRequest) -> dict[str, bytes]:
-    """Object files and the header, by name.
+    """Object files, the header and what C there is, by name.
 
     The objects need no start-up code of this project; the linker of the firmware places them.
     """
     names = [f"{request.entry}.o", f"{request.entry}_constants.o"]
     files = dict(zip(names, program.objects, strict=False))
+    if program.source:
+        files[f"{request.entry}.c"] = program.source.encode()
     return {**files, f"{request.entry}.h": header(program, request).encode()}
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xtc.core.errors import UserError
 from xtc.core.value_checks import whole
@@ -17,12 +18,14 @@ class EmbeddedOptions:
     Attributes:
         board: the name of a board, or the path of a YAML file that describes one.
         stack_bytes: RAM for the stack.
-        opt_level: LLVM's optimisation level, 0 to 3; None for what suits the core.
+        opt_level: the compiler's optimisation level, 0 to 3; None for what suits the core.
+        codegen: "llvm", or "c" for plain C sources, which clang translates.
     """
 
     board: str = "nucleo-l4r5zi"
     stack_bytes: int = 2048
     opt_level: int | None = None
+    codegen: Literal["llvm", "c"] = "llvm"
 
     def __post_init__(self) -> None:
         if self.opt_level not in (None, 0, 1, 2, 3):
@@ -32,7 +35,7 @@ class EmbeddedOptions:
 
     @property
     def optimisation(self) -> int:
-        """LLVM's level."""
+        """The level."""
         return self.description.core.opt_level if self.opt_level is None else self.opt_level
 
     @property

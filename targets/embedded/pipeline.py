@@ -4,7 +4,14 @@
 from __future__ import annotations
 
 from xtc.ir.pipeline import Pipeline, Stage
-from xtc_passes.lower._sequences import NO_BF16, TO_BRANCHES, TO_LLVM, TO_MEMREFS, to_llvm
+from xtc_passes.lower._sequences import (
+    NO_BF16,
+    TO_ARRAYS,
+    TO_BRANCHES,
+    TO_LLVM,
+    TO_MEMREFS,
+    to_llvm,
+)
 from xtc_passes.lower.contract_multiply_adds import ContractMultiplyAdds
 from xtc_passes.lower.copy_by_loops import CopyByLoops
 from xtc_passes.lower.expand_math import ExpandMath
@@ -13,12 +20,15 @@ from xtc_passes.lower.split_vectors import SplitVectors
 from xtc_passes.tensor.apply_schedules import ApplySchedules
 from xtc_passes.tensor.fill_borders import FillBorders
 from xtc_passes.tensor.fuse_elementwise import FuseElementwise
+from xtc_passes.tensor.linalg_to_named_loops import LinalgToNamedLoops
 from xtc_passes.tensor.unroll_loops import UnrollLoops
 from xtc_targets.embedded.description import Core
 from xtc_targets.embedded.passes.compute_inside_borders import ComputeInsideBorders
 from xtc_targets.embedded.passes.fuse_narrow_contractions import FuseNarrowContractions
 from xtc_targets.embedded.passes.outline_operators import OutlineOperators
 from xtc_targets.embedded.passes.plan_memory import PlanMemory
+
+_VECTOR_BITS = 128  # where a core has none, compilers take vectors apart
 
 SCHEDULED = Stage(
     "scheduled",
@@ -38,10 +48,11 @@ SCHEDULED = Stage(
 )
 
 
-def bufferized(core: Core) -> Stage:
+def bufferized(core: Core, *, intrinsics: bool = True) -> Stage:
     """Buffers, but for sums of int8 products, which stay in registers."""
+    dual = core.dsp and intrinsics
     # Two positions and two filters: four sums, and what they multiply, in 13 registers.
-    size = 2 if core.dsp else 1
+    size = 2 if dual else 1
     return Stage(
         "bufferized",
         (
@@ -49,7 +60,7 @@ def bufferized(core: Core) -> Stage:
             # Buffers of an iteration exist once.
             "func.func(buffer-loop-hoisting)",
             # While operations are whole and their operands known by name.
-            FuseNarrowContractions(dual=core.dsp, rows=size, columns=size),
+            FuseNarrowContractions(dual=dual, rows=size, columns=size),
             UnrollLoops(),
             # A board's core is alone.
             "scf-forall-to-for",
@@ -77,15 +88,13 @@ def lowered(core: Core) -> Stage:
     contract = (ContractMultiplyAdds(),) if core.fma else ()
     # LLVM has no code for maxima of float64 on cores of 32 bits.
     expand = ("arith-expand",) if core.bits == 32 else ()
-    # LLVM takes vectors apart where a core has none.
-    split = (SplitVectors(bits=core.vector_bits),) if core.vector_bits else ()
     return Stage(
         "lowered",
         (
             CopyByLoops(),
             # There is no C library.
             ExpandMath(),
-            *split,
+            SplitVectors(bits=core.vector_bits or _VECTOR_BITS),
             "func.func(fold-memref-alias-ops)",
             "canonicalize",
             "cse",
@@ -103,6 +112,27 @@ def lowered(core: Core) -> Stage:
     )
 
 
-def embedded_pipeline(core: Core) -> Pipeline:
+def lowered_to_c(core: Core) -> Stage:
+    """Loops over arrays, with the same arithmetic in the same order as `lowered`."""
+    contract = (ContractMultiplyAdds(),) if core.fma else ()
+    return Stage(
+        "lowered",
+        (
+            CopyByLoops(parts=True),
+            # As there; so results have the same bits.
+            ExpandMath(),
+            LinalgToNamedLoops(),
+            SplitVectors(bits=core.vector_bits or _VECTOR_BITS),
+            *contract,
+            *TO_ARRAYS,
+        ),
+    )
+
+
+def embedded_pipeline(core: Core, codegen: str = "llvm") -> Pipeline:
     """All stages, in order."""
-    return Pipeline((Stage("source"), SCHEDULED, bufferized(core), offloaded(core), lowered(core)))
+    in_c = codegen == "c"
+    last = lowered_to_c(core) if in_c else lowered(core)
+    # C has no names for dual multiply-adds.
+    buffers = bufferized(core, intrinsics=not in_c)
+    return Pipeline((Stage("source"), SCHEDULED, buffers, offloaded(core), last))

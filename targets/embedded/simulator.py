@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's core and memories under unicorn, with an exact count of instructions.
 
-Unicorn reports each basic block that runs. A function in machine code, made by LLVM when the first
-board is opened, counts the blocks; how many instructions one has is looked up afterwards. Caches,
-flash waits and peripherals are not simulated.
+Unicorn reports each basic block that runs, which `counting.py` counts; how many instructions one
+has is looked up afterwards. Caches, flash waits and peripherals are not simulated.
 """
 
 from __future__ import annotations
@@ -12,11 +11,15 @@ import ctypes
 import functools
 import importlib.util
 import struct
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from xtc.core.errors import DeviceFault, DeviceNotFound, DeviceTimeout
+from xtc.runtime.interruptible import interruptible, service
+from xtc_targets.embedded.counting import SLICE, End, State, address_of, counter
 from xtc_targets.embedded.cycles import TIMINGS, block_cycles, flash_waits
 from xtc_targets.embedded.description import BoardDescription
 from xtc_targets.embedded.link.executable import Executable
@@ -25,47 +28,11 @@ from xtc_targets.embedded.machine import operator_at, operator_of, symbol_at
 
 _PAGE = 4096
 _POISON = 0xA5
+_EXCEPTIONS = {1: "an undefined instruction", 2: "a supervisor call", 7: "a breakpoint"}
 ENTRY = "xtc_entry"
 _SYSTEM = ((0xE0000000, 0x2000), (0xE000E000, 0x1000))  # cycle counter; system control space
 INSTRUCTIONS = "embedded.INSTRUCTIONS"
 MODELLED_CYCLES, MODELLED_SECONDS = "modelled.embedded.CYCLES", "modelled.embedded.SECONDS"
-_COUNT_IR = """
-define void @count(ptr %uc, i64 %address, i32 %size, ptr %state) {
-  %base = load i64, ptr %state
-  %offset = sub i64 %address, %base
-  %place = lshr i64 %offset, 1
-  %words.at = getelementptr i64, ptr %state, i64 1
-  %words = load i64, ptr %words.at
-  %inside = icmp ult i64 %place, %words
-  br i1 %inside, label %found, label %end
-found:
-  %counts.at = getelementptr i64, ptr %state, i64 2
-  %counts = load ptr, ptr %counts.at
-  %sizes.at = getelementptr i64, ptr %state, i64 3
-  %sizes = load ptr, ptr %sizes.at
-  %count.at = getelementptr i64, ptr %counts, i64 %place
-  %count = load i64, ptr %count.at
-  %more = add i64 %count, 1
-  store i64 %more, ptr %count.at
-  %size.at = getelementptr i32, ptr %sizes, i64 %place
-  store i32 %size, ptr %size.at
-  %left.at = getelementptr i64, ptr %state, i64 4
-  %left = load i64, ptr %left.at
-  %taken = lshr i32 %size, 1
-  %wide = zext i32 %taken to i64
-  %less = sub i64 %left, %wide
-  store i64 %less, ptr %left.at
-  %over = icmp slt i64 %less, 0
-  br i1 %over, label %stop, label %end
-stop:
-  %stop.at = getelementptr i64, ptr %state, i64 5
-  %function = load ptr, ptr %stop.at
-  %status = call i32 %function(ptr %uc)
-  br label %end
-end:
-  ret void
-}
-"""
 
 
 def unavailable() -> str | None:
@@ -81,26 +48,17 @@ def no_counts(board: BoardDescription) -> dict[str, float]:
     return dict.fromkeys((INSTRUCTIONS, *modelled), 0.0)
 
 
-class _State(ctypes.Structure):
-    """What the counting function reads and writes."""
-
-    _fields_ = (
-        ("base", ctypes.c_uint64),
-        ("words", ctypes.c_uint64),
-        ("counts", ctypes.c_void_p),
-        ("sizes", ctypes.c_void_p),
-        ("left", ctypes.c_int64),
-        ("stop", ctypes.c_void_p),
-    )
-
-
 @dataclass
 class _Access:
-    """An access that the machine refused."""
+    """An access that the machine refused, and the instruction that made it.
+
+    Unicorn runs the rest of the basic block, so the core is not there any more afterwards.
+    """
 
     what: str
     address: int
     nbytes: int
+    position: int
 
 
 @dataclass(eq=False)
@@ -111,14 +69,18 @@ class SimulatedMachine:
         board: what is simulated.
         image: the program.
         limit: halfwords of instructions in a call after which it is taken for endless.
+        seconds: of a call after which it is.
     """
 
     board: BoardDescription
     image: Executable
     limit: int
+    seconds: float
     _uc: Any = None
-    _state: _State = field(default_factory=_State)
+    _state: State = field(default_factory=State)
     _refused: _Access | None = None
+    _exception: str = ""
+    _unwanted: ctypes.c_int32 = field(default_factory=ctypes.c_int32)
     _runs: int = 0
 
     def __post_init__(self) -> None:
@@ -150,7 +112,8 @@ class SimulatedMachine:
     def call(self) -> None:
         """Run the program to its end.
 
-        Raises DeviceFault with operator and address, DeviceTimeout at the limit.
+        Raises DeviceFault with operator and address, DeviceTimeout at a limit, and what a
+        handler of signals raises meanwhile.
         """
         self._runs += 1
         done = self._address("xtc_ready")
@@ -242,14 +205,17 @@ class SimulatedMachine:
         self._state.words = self._halfwords
         self._state.counts = ctypes.addressof(self._counts)
         self._state.sizes = ctypes.addressof(self._sizes)
-        self._state.stop = ctypes.cast(uclib.uc_emu_stop, ctypes.c_void_p).value
+        self._state.stop = address_of(uclib.uc_emu_stop)
+        self._state.clock = time.CLOCK_MONOTONIC
+        self._state.gettime = address_of(ctypes.CDLL(None).clock_gettime)
+        _, self._state.serve = service()
         library = ctypes.CDLL(uclib._name)
         handle = ctypes.c_size_t()
         status = library.uc_hook_add(
             self._uc._uch,
             ctypes.byref(handle),
             ctypes.c_int(unicorn.UC_HOOK_BLOCK),
-            ctypes.c_void_p(_counter()),
+            ctypes.c_void_p(counter()),
             ctypes.byref(self._state),
             ctypes.c_uint64(1),
             ctypes.c_uint64(0),
@@ -270,60 +236,98 @@ class SimulatedMachine:
         }
 
         def refuse(_: object, kind: int, address: int, size: int, *__: object) -> bool:
-            self._refused = _Access(kinds.get(kind, "an access"), address, size)
+            what = kinds.get(kind, "an access")
+            self._refused = self._refused or _Access(what, address, size, self._core_position())
             return False
 
         def interrupt(uc: Any, number: int, _: object) -> None:
-            self._refused = _Access(f"exception {number}", self._position(), 0)
+            self._exception = _EXCEPTIONS.get(number, f"exception {number}")
             uc.emu_stop()
 
         self._uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, refuse)
         self._uc.hook_add(unicorn.UC_HOOK_INTR, interrupt)
 
     def _run(self, begin: int, until: int) -> None:
-        from unicorn import UcError
-
-        self._refused = None
-        self._state.left = self.limit
+        """Emulate from an address to another one, which is not executed."""
+        self._refused, self._exception = None, ""
         self._uc.reg_write(self._registers.stack, self._address("xtc_stack_end"))
         if self.board.core.bits == 32:
             begin, until = begin | 1, until & ~1
+        self._set_limits()
+        interruptible(functools.partial(self._emulate, begin, until), self._interrupt)
+
+    def _set_limits(self) -> None:
+        state = self._state
+        on_main = threading.current_thread() is threading.main_thread()
+        state.wanted = service()[0] if on_main else ctypes.addressof(self._unwanted)
+        state.left = self.limit
+        state.attention = max(0, self.limit - SLICE)
+        state.end = 0
+        state.deadline = time.monotonic_ns() + int(self.seconds * 1e9)
+
+    def _interrupt(self) -> None:
+        self._state.end = End.INTERRUPT
+
+    def _emulate(self, begin: int, until: int) -> None:
+        from unicorn import UC_ERR_INSN_INVALID, UcError
+
         try:
             self._uc.emu_start(begin, until)
         except UcError as error:
-            raise self._fault(str(error)) from None
+            undefined = error.errno == UC_ERR_INSN_INVALID
+            raise self._fault(_EXCEPTIONS[1] if undefined else str(error)) from None
+        if self._exception:
+            raise self._fault(self._exception)
         if self._refused is not None:
             raise self._fault(self._refused.what)
-        if self._state.left < 0:
-            raise DeviceTimeout(
-                f"{self._operator()} ran past {self.limit} halfwords of instructions",
-                notes=[f"it was at {self._position():#010x}"],
-                hints=["instruction_limit= of the board allows more"],
-            )
+        if self._state.end in (End.INSTRUCTIONS, End.TIME):
+            raise self._timeout()
+        if not self._state.end and self._position() != until:
+            raise self._fault("the core halted")
+
+    def _timeout(self) -> DeviceTimeout:
+        if self._state.end == End.TIME:
+            limit, option = f"{self.seconds:g} s", "seconds_limit"
+        else:
+            limit, option = f"{self.limit} halfwords of instructions", "instruction_limit"
+        return DeviceTimeout(
+            f"{self._operator()} ran past {limit}",
+            notes=[f"it was at {self._position():#010x}"],
+            hints=[f"{option}= of the board allows more"],
+        )
 
     def _position(self) -> int:
+        return self._refused.position if self._refused else self._core_position()
+
+    def _core_position(self) -> int:
         return int(self._uc.reg_read(self._registers.position))
 
     def _operator(self) -> str:
-        return operator_at(self.image, self._position())
+        """Whose code the core is in; after a jump to nowhere, the code it came from."""
+        link = int(self._uc.reg_read(self._registers.link)) - 2
+        inside = symbol_at(self.image, self._position())
+        return operator_at(self.image, self._position() if inside else link)
 
     def _fault(self, said: str) -> DeviceFault:
-        at = f"at {self._position():#010x}"
+        failed = f"{self._operator()} failed at {self._position():#010x}"
         refused = self._refused
         if refused is None:
-            return DeviceFault(f"{self._operator()} stopped {at}: {said}")
+            return DeviceFault(f"{failed}: {said}")
         stack, nbytes = self.image.symbols[STACK]
+        address = f"{refused.address:#010x}"
+        access = f"{refused.what} of {refused.nbytes} bytes"
         if stack - nbytes - _PAGE <= refused.address < stack and refused.what != "a jump":
             return DeviceFault(
-                f"{self._operator()} ran out of stack {at}: it has {nbytes} bytes",
-                notes=[f"{refused.what} of {refused.address:#010x}, below the stack"],
+                f"{failed.replace('failed', 'ran out of stack')}: it has {nbytes} bytes",
+                notes=[f"{access} at {address}, below the stack"],
                 hints=[f"compile with stack_bytes={2 * nbytes}"],
             )
         where = symbol_at(self.image, refused.address)
         place = f", in '{where}'" if where else ", where the board has nothing for it"
+        if refused.what == "a jump":
+            return DeviceFault(f"{self._operator()} failed: a jump to {address}{place}")
         return DeviceFault(
-            f"{self._operator()} failed {at}: {refused.what} of {refused.nbytes} bytes "
-            f"at {refused.address:#010x}{place}"
+            f"{failed}: {refused.what} of {refused.nbytes} bytes at {address}{place}"
         )
 
 
@@ -368,16 +372,3 @@ def _core(board: BoardDescription) -> _Core:
     registers = _Registers(arm.UC_ARM_REG_PC, arm.UC_ARM_REG_SP, arm.UC_ARM_REG_LR)
     mode = unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
     return _Core(unicorn.UC_ARCH_ARM, mode, models[board.core.name], registers)
-
-
-@functools.lru_cache(maxsize=1)
-def _counter() -> int:
-    """The address of the counting function, which stays loaded."""
-    from xtc.codegen.llvm import LoadedObjects, Machine, compile_ir
-
-    global _loaded
-    _loaded = LoadedObjects((compile_ir(_COUNT_IR, Machine.host(), name="count"),))
-    return _loaded.address("count")
-
-
-_loaded: object = None

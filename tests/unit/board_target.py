@@ -8,7 +8,9 @@ reached by address, memory is planned at build, and a run is counted by a model.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import tempfile
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +20,13 @@ from xtc.codegen.llvm import Machine, link_shared
 from xtc.core import discover
 from xtc.core.errors import ArtifactError, DeviceMemoryError, UserError
 from xtc.core.numbering import Numbering
+from xtc.core.value_checks import whole
 from xtc.interfaces.artifact import MANIFEST_FILE, Artifact, Manifest, file_hash
 from xtc.interfaces.memory_map import MemoryMap, Region, Symbol
 from xtc.interfaces.runtime import CommonRuntimeInterface
 from xtc.interfaces.target import BuildRequest, ProgramTarget
 from xtc.ir.pipeline import Pipeline
-from xtc.runtime import Board
+from xtc.runtime import Board, check_size, symbol_of
 from xtc.system.c_compiler import CCompiler
 
 ENTRY = "board_main"
@@ -71,7 +74,8 @@ class BoardTarget(ProgramTarget):
         arrays = [f"double {a.name}_board[{(a.nbytes + 7) // 8}];" for a in request.arguments]
         names = ", ".join(f"(void *){a.name}_board" for a in request.arguments)
         main = f"void {ENTRY}(void) {{ {request.entry}({names}); }}\n"
-        return "\n".join([text, *arrays, main])
+        sizes = " ".join(f"{a.name}_board {a.nbytes}" for a in request.arguments)
+        return "\n".join([text, *arrays, f'const char board_symbols[] = "{sizes}";', main])
 
     def build(
         self, lowered: Any, request: BuildRequest, options: BoardOptions, folder: Path
@@ -81,6 +85,7 @@ class BoardTarget(ProgramTarget):
         flags = ("-std=c11", "-O1", "-fPIC")
         code = CCompiler.configured().object_code(source, flags, ENTRY)
         link_shared((code,), image, Machine.host())
+        image.write_bytes(image.read_bytes() + _digest(image.read_bytes()))
         arguments = tuple(replace(a, symbol=f"{a.name}_board") for a in request.arguments)
         manifest = Manifest(
             entry=request.entry,
@@ -107,14 +112,21 @@ def _planned(arguments: Any, ram: int) -> MemoryMap:
     return memory
 
 
+def _digest(library: bytes) -> bytes:
+    """What an image ends with: a library that is cut short would end this process."""
+    return hashlib.sha256(library).digest()
+
+
 class SimulatedBoard(Board):
     """A board whose memory is a library's data."""
 
     def __init__(self, ram: int = 1 << 20) -> None:
         self.ram = ram
         self._id = _numbers.take()
+        self._give_number_back = weakref.finalize(self, _numbers.give_back, self._id)
         self._image: ctypes.CDLL | None = None
-        self._folder = tempfile.TemporaryDirectory()
+        self._sizes: Mapping[str, int] = {}
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self._cycles = self._flashes = 0
 
     target_name = "board"
@@ -135,29 +147,36 @@ class SimulatedBoard(Board):
             raise ArtifactError(f"the code is for {ram} bytes of RAM, the board has {self.ram}")
 
     def flash(self, image: bytes) -> None:
+        self.require_open()
+        if image[-32:] != _digest(image[:-32]):
+            raise ArtifactError("this is no image for a board: its digest is wrong")
         path = Path(self._folder.name) / f"image{self._flashes}.so"
         self._flashes += 1
         path.write_bytes(image)
-        self._image = ctypes.CDLL(str(path))
+        library = ctypes.CDLL(str(path))
+        words = ctypes.c_char.in_dll(library, "board_symbols")
+        names = ctypes.string_at(ctypes.addressof(words)).decode().split()
+        self._sizes = dict(zip(names[::2], map(int, names[1::2]), strict=True))
+        self._image, self._flashed = library, None
 
     def write(self, symbol: str, data: bytes) -> None:
-        ctypes.memmove(self._address(symbol), data, len(data))
+        address, nbytes = self._symbol(symbol)
+        check_size(symbol, nbytes, data)
+        ctypes.memmove(address, data, nbytes)
 
     def read(self, symbol: str) -> bytes:
-        assert self._flashed is not None
-        memory = self._flashed.artifact.manifest.memory
-        assert memory is not None
-        nbytes = memory.symbol(symbol).nbytes
-        return ctypes.string_at(self._address(symbol), nbytes)
+        return ctypes.string_at(*self._symbol(symbol))
 
-    def _address(self, symbol: str) -> int:
-        assert self._image is not None
-        return ctypes.addressof(ctypes.c_char.in_dll(self._image, symbol))
+    def _symbol(self, name: str) -> tuple[int, int]:
+        library = self.running(self._image)
+        nbytes = symbol_of(name, self._sizes)
+        return ctypes.addressof(ctypes.c_char.in_dll(library, name)), nbytes
 
     def run(self, repeat: int = 1) -> None:
-        assert self._image is not None
+        whole("repeat", repeat, 1, 1 << 31)
+        library = self.running(self._image)
         for _ in range(repeat):
-            getattr(self._image, ENTRY)()
+            getattr(library, ENTRY)()
             self._cycles += 1000
 
     def counters(self) -> Mapping[str, float]:
@@ -167,10 +186,9 @@ class SimulatedBoard(Board):
         return 1e9
 
     def close(self) -> None:
+        self._is_open, self._image, self._flashed = False, None, None
         self._folder.cleanup()
-        if self._id >= 0:
-            _numbers.give_back(self._id)
-            self._id = -1
+        self._give_number_back()
 
 
 TARGET = BoardTarget()

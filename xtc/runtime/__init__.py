@@ -5,7 +5,7 @@ A target brings a driver library (its own C, and that in `csrc/` here) and a dev
 `DriverDevice`. `csrc/xtc_driver.h` is the table through which Python and generated code reach it.
 """
 
-from xtc.runtime.board import Board, BoardModule
+from xtc.runtime.board import Board, BoardModule, check_size, symbol_of
 from xtc.runtime.device import DeviceFunction, DeviceImage, DriverDevice
 from xtc.runtime.device_array import BorrowedArray, DeviceArray
 from xtc.runtime.driver import Driver, OpenDevice, built_driver
@@ -30,4 +30,6 @@ __all__ = [
     "OpenDevice",
     "build_native",
     "built_driver",
+    "check_size",
+    "symbol_of",
 ]

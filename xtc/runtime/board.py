@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import ctypes
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from xtc.core.errors import ArtifactError, DeviceLost
+from xtc.core.errors import ArtifactError, DeviceLost, UserError, did_you_mean
 from xtc.interfaces.artifact import Argument, Artifact
 from xtc.interfaces.runtime import EmbeddedDevice, LoadedModule
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(eq=False)
@@ -44,10 +46,12 @@ class BoardModule:
 class Board(EmbeddedDevice):
     """An `EmbeddedDevice` whose artefacts are images with arguments at symbols.
 
-    A target's board adds `flash`, `write`, `read`, `run` and `check_code`.
+    A target's board adds `flash`, `write`, `read`, `run`, `check_code`, and `close`, which sets
+    `_is_open` to False.
     """
 
     image_file: ClassVar[str] = "image.bin"
+    _is_open: bool = True
     _flashed: BoardModule | None = None
 
     @abstractmethod
@@ -55,6 +59,7 @@ class Board(EmbeddedDevice):
         """Raise ArtifactError where `artifact` is for another machine, before it is flashed."""
 
     def load(self, artifact: Artifact) -> BoardModule:
+        self.require_open()
         if artifact.manifest.target != self.target_name:
             raise ArtifactError(
                 f"{self.device_name} cannot run code for {artifact.manifest.target}"
@@ -72,13 +77,39 @@ class Board(EmbeddedDevice):
         module.bind(addresses)()
 
     def require_flashed(self, module: BoardModule) -> None:
-        """Raise DeviceLost where the board holds another program by now, or none."""
+        """Raise DeviceLost where the board holds another program by now, or none, or is closed."""
+        self.require_open()
         if self._flashed is not module:
             raise DeviceLost(
                 f"'{module.artifact.manifest.entry}' is no longer on {self.device_name}",
                 notes=["a board holds a single program: a later one replaced it"],
                 hints=["load it again"],
             )
+
+    def require_open(self) -> None:
+        """Raise DeviceLost once the board is closed."""
+        if not self._is_open:
+            raise DeviceLost(f"{self.device_name} is closed")
+
+    def running(self, program: Entry | None) -> Entry:
+        """The program on the board. Raises DeviceLost where there is none, or it is closed."""
+        self.require_open()
+        if program is None:
+            raise DeviceLost(f"{self.device_name} has no program", hints=["flash one first"])
+        return program
+
+
+def symbol_of(name: str, known: Mapping[str, Entry]) -> Entry:
+    """What an image knows of a symbol. Raises UserError where it has none of that name."""
+    if name not in known:
+        raise UserError(f"the program has no symbol '{name}'", hints=did_you_mean(name, known))
+    return known[name]
+
+
+def check_size(symbol: str, nbytes: int, data: bytes) -> None:
+    """Raise UserError where `data` does not fill a symbol."""
+    if len(data) != nbytes:
+        raise UserError(f"'{symbol}' has {nbytes} bytes, not {len(data)}")
 
 
 def _symbol_of(argument: Argument) -> str:

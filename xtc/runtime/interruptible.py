@@ -80,6 +80,15 @@ def attend(driver: ctypes.CDLL) -> None:
     driver.xtc_attend_with(ctypes.byref(_wanted), _serve)
 
 
+def service() -> tuple[int, int]:
+    """For machine code of the main thread that runs long: the addresses of a flag and a function.
+
+    While the flag, an int32, is not 0, the code calls the function, which takes nothing, about
+    every 20 ms.
+    """
+    return ctypes.addressof(_wanted), ctypes.cast(_serve, ctypes.c_void_p).value or 0
+
+
 def interruptible(call: Callable[[], Result], stop: Callable[[], None]) -> Result:
     """The result of `call`, or its exception.
 

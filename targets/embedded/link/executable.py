@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from xtc.core.errors import ArtifactError
 from xtc_targets.embedded.link import elf
-from xtc_targets.embedded.link.linker import Linked
+from xtc_targets.embedded.link.linker import STACK, Linked
 
 _EXECUTABLE, _LOAD, _SYMBOLS, _STRINGS = 2, 1, 2, 3
 _READ_EXECUTE = 5
 _ARM_FLAGS = 0x05000000  # EABI version 5
+_NEEDED = {"xtc_entry", "xtc_ready", "xtc_stack_end", "xtc_zero_end", STACK}
 _IDENT = b"\x7fELF%c\x01\x01"
 
 
@@ -130,4 +131,6 @@ def _read(data: bytes) -> Executable:
         address, length = (fields[4], fields[5]) if wide else (fields[1], fields[2])
         if name:
             found[name] = address, length
+    if missing := _NEEDED - found.keys():
+        raise ValueError(f"it has no symbol {min(missing)}")
     return Executable(machine, entry, base, data[at : at + size], found)

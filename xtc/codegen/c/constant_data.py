@@ -1,32 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant data in C: small tables are written out, weights come from another object file."""
+"""Data in C: small tables and given weights are written out, others come from elsewhere."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from xtc.codegen.c.layout import broken, symbol_of
 from xtc.codegen.c.prelude import Prelude
 from xtc.codegen.c.types import CType, array_suffix, literal
 from xtc.core.errors import CompileError
-from xtc.ir.mlir import DenseElementsAttr, MemRefType, Operation, TypeAttr
+from xtc.ir.mlir import (
+    DenseElementsAttr,
+    IntegerAttr,
+    MemRefType,
+    Operation,
+    TypeAttr,
+    UnitAttr,
+)
 
 MAX_WRITTEN = 4096
 """Elements of a table; more belong in an object file."""
 _VALUE = "initial_value"
 
 
-def declaration(prelude: Prelude, op: Operation, name: str) -> str:
-    """The C text of a `memref.global`. Raises CompileError for what is no constant table."""
+def declaration(
+    prelude: Prelude, op: Operation, name: str, content: bytes | memoryview | None = None
+) -> str:
+    """The C text of a `memref.global`, which has `content` where that is given.
+
+    Raises CompileError for variables that have a value.
+    """
     type = MemRefType(TypeAttr(op.attributes["type"]).value)
     element, shape = CType.of(type.element_type), list(type.shape)
-    if element is None or "constant" not in op.attributes:
+    is_constant = "constant" in op.attributes
+    if element is None or not (is_constant or _is_uninitialised(op)):
         raise CompileError(f"the global {symbol_of(op)} cannot be written in C", notes=[str(op)])
+    if not is_constant:
+        return _variable(prelude, op, element, f"{name}{array_suffix(shape or [1])}")
     array = f"const {prelude.type(element)} {name}{array_suffix(shape or [1])}"
+    if content is not None:
+        texts = _literals(bytes(content), element)
+        return "\n".join(broken(f"static {array} = {_nested(texts, shape or [1])};", 100))
     if _VALUE not in op.attributes:
         return f"extern {array};"  # hidden where it is defined: code may be loaded far from data
     return "\n".join(broken(f"static {array} = {_table(op, element, shape or [1])};", 100))
+
+
+def _is_uninitialised(op: Operation) -> bool:
+    return _VALUE in op.attributes and isinstance(op.attributes[_VALUE], UnitAttr)
+
+
+def _variable(prelude: Prelude, op: Operation, element: CType, array: str) -> str:
+    """Memory that the program's functions share, and whoever calls them."""
+    aligned = ""
+    if "alignment" in op.attributes:
+        aligned = f" __attribute__((aligned({IntegerAttr(op.attributes['alignment']).value})))"
+    return f"{prelude.type(element)} {array}{aligned};"
+
+
+def _literals(content: bytes, element: CType) -> list[str]:
+    """The elements of little-endian bytes."""
+    if element.element == "bf16":
+        return [f"0x{bits:04x}" for bits in np.frombuffer(content, "<u2")]
+    kind = "f" if element.is_float else "u" if element.element.startswith("u") else "i"
+    numbers = np.frombuffer(content, f"<{kind}{element.nbytes}").tolist()
+    return [literal(number, element).text for number in numbers]
 
 
 def _table(op: Operation, element: CType, shape: Sequence[int]) -> str:

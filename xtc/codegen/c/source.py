@@ -50,6 +50,7 @@ def c_source(
     rules: Mapping[str, Rule] | None = None,
     provided: Collection[str] = (),
     reserved: Collection[str] = (),
+    contents: Mapping[str, bytes | memoryview] | None = None,
 ) -> CSource:
     """The C file of a module, whose functions take and keep buffers of static shape.
 
@@ -59,6 +60,7 @@ def c_source(
         rules: how operations are written that only one target has, by their names.
         provided: functions without a body that a header of the caller's declares.
         reserved: names that the text of these rules uses.
+        contents: bytes of constants to write out, by their symbols; others are `extern`.
 
     Raises:
         CompileError: C cannot express an operation; names it and the node it came from.
@@ -72,7 +74,7 @@ def c_source(
     symbols = _c_names(top, reserved)
     written = [op for op in found if symbol_of(op) not in provided]
     unit = _Unit({**RULES, **(rules or {})}, arguments or {}, symbols, written, reserved)
-    return unit.source(tables)
+    return unit.source(tables, contents or {})
 
 
 def _c_names(top: Sequence[Operation], reserved: Collection[str]) -> dict[str, str]:
@@ -112,8 +114,13 @@ class _Unit:
         self._fallible = functions.fallible(found)
         self._read_only = functions.read_only(self._defined)
 
-    def source(self, tables: Sequence[Operation]) -> CSource:
-        data = [declaration(self.prelude, op, self._symbols[symbol_of(op)]) for op in tables]
+    def source(
+        self, tables: Sequence[Operation], contents: Mapping[str, bytes | memoryview]
+    ) -> CSource:
+        data = [
+            declaration(self.prelude, op, self._symbols[symbol_of(op)], contents.get(symbol_of(op)))
+            for op in tables
+        ]
         declared = [func.declaration(self._printer(), op) for op in self._declared]
         # A function is written before those that it calls, as it says what their parameters are
         # called; in the text it follows them.

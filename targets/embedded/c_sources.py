@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board's program as one plain C file, constants included, and that file's machine code."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xtc.core.errors import CompileError, ToolError
+from xtc.interfaces.target import BuildRequest
+from xtc.system import tool
+from xtc.system.workspace import private_folder
+from xtc_targets.embedded.description import Core
+
+if TYPE_CHECKING:
+    from xtc.codegen.c import Printer, Rule
+    from xtc.ir.mlir import Operation
+
+HINT = "pip install ziglang, which has a clang for all cores"
+INCLUDE = Path(__file__).parent / "csrc" / "include"
+# Integers wrap; buffers of several types share memory one after another; products and sums are
+# contracted, as the program's operations allow. Nothing else changes results.
+FLAGS = (
+    *("-std=c11", "-ffreestanding", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=fast"),
+    *("-fno-math-errno", "-fno-trapping-math", "-fno-sanitize=all", "-ffunction-sections"),
+    *("-Wall", "-Wextra", "-Werror"),
+)
+# Names of ziglang.
+_MACHINES = {
+    "cortex-m0plus": ("thumb-freestanding-eabi", "cortex_m0plus"),
+    "cortex-m4": ("thumb-freestanding-eabihf", "cortex_m4+vfp4d16sp"),
+    "cortex-m7": ("thumb-freestanding-eabihf", "cortex_m7+fp_armv8d16"),
+    "cortex-m7-single": ("thumb-freestanding-eabihf", "cortex_m7+fp_armv8d16sp"),
+    "cortex-m33": ("thumb-freestanding-eabihf", "cortex_m33+fp_armv8d16sp"),
+    "cortex-a53": ("aarch64-freestanding-none", "cortex_a53"),
+}
+_SECONDS = 600.0
+
+
+def c_text(lowered: Operation, request: BuildRequest, *, contents: bool = True) -> str:
+    """The C file; without `contents`, constants are `extern`.
+
+    Raises CompileError for what C cannot express.
+    """
+    from xtc.codegen.c import c_source
+    from xtc.codegen.c.functions import is_private
+    from xtc.ir.mlir import UnitAttr
+    from xtc_passes.local._functions import functions
+
+    held = request.constants if contents else {}
+    module = lowered.clone()
+    for function in functions(module):
+        if is_private(function):  # an operator, whose instructions are counted
+            with module.context:
+                function.attributes["no_inline"] = UnitAttr.get()
+    try:
+        source = c_source(module, rules=_rules(), contents=held)
+    except CompileError as error:
+        error.hints = (*error.hints, "use codegen='llvm', which takes what C has no words for")
+        raise
+    return f"{_head(request.entry)}{source.text}"
+
+
+def object_code(text: str, core: Core, level: int, name: str) -> bytes:
+    """The object file of a C file. Raises ToolError where there is no compiler for the core."""
+    target, cpu = _MACHINES[_known(core)]
+    with private_folder("c-") as folder:
+        code, made = Path(folder, f"{name}.c"), Path(folder, f"{name}.o")
+        code.write_text(text)
+        words = [*_compiler(), "-target", target, f"-mcpu={cpu}", f"-O{level}", *FLAGS]
+        words += [f"-I{INCLUDE}", "-c", "-o", str(made), str(code)]
+        tool.run(words, what=f"compiling the C of '{name}'", install_hint=HINT, timeout=_SECONDS)
+        return made.read_bytes()
+
+
+def _known(core: Core) -> str:
+    return "cortex-m7-single" if core.name == "cortex-m7" and not core.doubles else core.name
+
+
+def version() -> str:
+    """What the compiler says of itself; "" without one."""
+    return _version() if importlib.util.find_spec("ziglang") else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _version() -> str:
+    asked = tool.run([*_compiler(), "--version"], what="asking clang what it is", install_hint=HINT)
+    return asked.stdout.partition("\n")[0].strip()
+
+
+def _compiler() -> tuple[str, ...]:
+    if importlib.util.find_spec("ziglang") is None:
+        raise ToolError(
+            "compiling C for a board needs a clang for its core, which was not found",
+            hints=[HINT, "xtc-compile --stage code -O codegen=c prints the C without one"],
+        )
+    return (sys.executable, "-m", "ziglang", "cc")
+
+
+def _head(entry: str) -> str:
+    return (
+        f"// {entry}: the program of {entry}.h, in C11 with attributes of GCC and Clang.\n"
+        "// Compile it with -fwrapv and, as buffers share memory, with -fno-strict-aliasing.\n"
+    )
+
+
+def _rules() -> dict[str, Rule]:
+    return {"memref.view": _view}
+
+
+def _view(printer: Printer, op: Operation) -> None:
+    """A part of the arena as an array."""
+    from xtc.codegen.c.expression import Expression
+    from xtc.codegen.c.memref import element_type, pointer
+    from xtc.ir.mlir import MemRefType
+
+    arena, offset = (printer.expression(operand).text for operand in op.operands)
+    (result,) = op.results
+    type = printer.prelude.type(element_type(printer, result))
+    shape = list(MemRefType(result.type).shape)
+    name = printer.names.declare("buffer")
+    declared = pointer(type, name, shape, "const ")
+    cast = pointer(type, "", shape)
+    printer.statement(f"{declared} = ({cast})({arena} + {offset});")
+    printer.set(result, Expression(name), f"{name}#")

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of string.h what the run-time library of boards has.
+#pragma once
+
+#include <stddef.h>
+
+void *memcpy(void *to, const void *from, size_t count);
+void *memset(void *to, int value, size_t count);
