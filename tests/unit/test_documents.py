@@ -14,6 +14,9 @@ from tools.document_blocks import renew_documents, renewed, stale_documents
 from xtc.cli import opt
 from xtc.core import errors
 from xtc.core.knobs import KNOBS
+from xtc.tile import layout
+from xtc.tile.drawing import drawn
+from xtc_targets.nvgpu.toolkit import find
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -53,6 +56,21 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
 def test_the_example_of_the_offload_page_prints_what_it_shows(tmp_path: Path) -> None:
     (example,), (printed,) = (blocks("docs/offload.md", kind) for kind in ("python", "text"))
     assert python(example, tmp_path) == printed
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_page_of_tile_kernels_run(tmp_path: Path) -> None:
+    program = "".join(blocks("docs/tile.md", "python"))
+    if find("nvdisasm") is None or find("ptxas") is None:  # the two that need NVIDIA's programs
+        program = program.replace(", kernel.sass", "").replace("kernel.resources", "")
+    checked, candidate = python(program, tmp_path).splitlines()
+    assert checked.startswith("no race in 2 blocks: ")
+    assert re.fullmatch(r"no parameters: [\d.]+ us \(modelled\)", candidate)
+
+
+def test_the_picture_of_a_layout_is_what_is_drawn() -> None:
+    (picture,) = blocks("docs/tile.md", "text")
+    assert picture.rstrip() == drawn(layout.spatial(8, 4) * layout.local(1, 2)).rstrip()
 
 
 @pytest.mark.parametrize("stage", ["source", "scheduled", "bufferized", "offloaded", "lowered"])

@@ -14,7 +14,7 @@ import numpy as np
 SIZES = (1, 2, 3, 8, 16, 24, 32, 48, 64)
 DTYPES = {"float32": np.float32, "int32": np.int32, "float16": np.float16}
 HEAD = """from xtc import tile
-from xtc.tile import float16, float32, int32
+from xtc.tile import float16, float32, int16, int32, uint32
 
 
 class Random(tile.Script):
@@ -74,6 +74,7 @@ def step(rng: random.Random, rows: int, columns: int, warps: int, dtype: str) ->
             lambda x, y: np.tile(x.min(0, keepdims=True), (rows, 1)),
         ),
     ]
+    choices += exact_steps(rng, rows, columns, dtype)
     if square:
         choices.append(Step("x = self.transpose(x) + y", lambda x, y: x.T + y))
     if rows % 8 == 0 and columns % (4 * warps) == 0:
@@ -81,6 +82,41 @@ def step(rng: random.Random, rows: int, columns: int, warps: int, dtype: str) ->
         layout += f" * tile.layout.spatial(8, {4 * warps})"
         choices.append(Step(f"self.annotate_layout(x, {layout})", lambda x, y: x))
     return rng.choice(choices)
+
+
+def exact_steps(rng: random.Random, rows: int, columns: int, dtype: str) -> list[Step]:
+    """Scans, other shapes and other views of x, which bring no number that was not there.
+
+    Integers have exact sums of any length besides.
+    """
+    dim, largest = rng.randrange(2), rng.randint(1, 9)
+    bits = {"float32": "int32", "int32": "uint32", "float16": "int16"}[dtype]
+    choices = [
+        Step(f'x = self.scan(x, dim={dim}, op="max")', lambda x, y: np.maximum.accumulate(x, dim)),
+        Step(f'x = self.scan(x, dim={dim}, op="min")', lambda x, y: np.minimum.accumulate(x, dim)),
+        Step(f"x = self.reshape(self.flatten(x), [{rows}, {columns}])", lambda x, y: x),
+        Step(f"x = self.view(self.view(x, dtype={bits}), dtype={dtype})", lambda x, y: x),
+        Step(
+            f"x = self.clip(x, -{largest}, {largest})",
+            lambda x, y: np.clip(x, -largest, largest),
+        ),
+    ]
+    if not (rows & (rows - 1) or columns & (columns - 1)):  # others may not divide among threads
+        line = f"x = self.transpose(self.reshape(x, [{columns}, {rows}]))"
+        choices.append(Step(line, lambda x, y: x.reshape(columns, rows).T))
+    if dtype == "int32":
+        choices += [
+            Step(
+                f"x = self.cumsum(x, dim={dim}, exclusive=True)",
+                lambda x, y: (np.cumsum(x, dim) - x).astype(x.dtype),
+            ),
+            Step(
+                "self.sync(); self.store_shared(s, x); self.sync(); "
+                "self.atomic.shared_add(s, y); self.sync(); x = self.load_shared(s)",
+                lambda x, y: x + y,
+            ),
+        ]
+    return choices
 
 
 @dataclass

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -22,15 +20,14 @@ from xtc.ir.attributes import LOCAL_BYTES, WARPS
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import MemRefType, Module, Operation, all_operations
 from xtc.ir.partition import symbol_of
-from xtc.ir.pipeline import PassRunner, Pipeline
+from xtc.ir.pipeline import Pipeline
 from xtc.runtime.device_array import DeviceArray
-from xtc.system.workspace import private_folder
+from xtc.tile.code import IMAGE, Compiler, run_stages, through
 from xtc.tile.config import support_of
 from xtc.tile.drawing import drawn, layouts_in
-from xtc.tile.errors import KernelError
 from xtc.tile.host_numbers import Scalars
 from xtc.tile.interpreter.values import numpy_type
-from xtc.tile.kept import Files, Maker, found_or_made
+from xtc.tile.kept import Files, found_or_made, key_of
 from xtc.tile.script import Script
 from xtc.tile.source import parameters, transcribed
 from xtc.tile.types import DataType, PointerType
@@ -38,8 +35,8 @@ from xtc.tile.types import DataType, PointerType
 if TYPE_CHECKING:
     from xtc.tile.interpreter.report import Report
 
-IMAGE, FACTS, TEXT = "image", "facts.json", "text"
-"""Files of an entry of the cache: what a device loads, what is known of it, the machine's code."""
+TEXT = "text"
+"""The file with the machine's code."""
 
 _WORDS: dict[str, Any] = {
     "int32": np.int32,
@@ -63,11 +60,12 @@ class Kernel:
     ) -> None:
         self.name = cls.__name__
         self.schedule = dict(schedule[1])
-        self._target, self._options, self._support = support_of(device)
+        self._target, self._options, self.support = support_of(device)
         self._parameters = parameters(cls)
-        self._module = transcribed(cls, schedule, constants, self._support.max_warps)
+        self._module = transcribed(cls, schedule, constants, self.support.max_warps)
+        self.compiler = Compiler(self._target, self._options, self.support.pipeline)
         with self._module.context:
-            self._run(self._module, self._support.pipeline.until("source"))
+            run_stages(self._module, self.support.pipeline.until("source"))
         self._images: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 
     @cached_property
@@ -97,23 +95,21 @@ class Kernel:
         return str(self._lowered(stage))
 
     def _lowered(self, stage: str) -> Module:
-        return self._through(self._support.pipeline.until(stage))
+        return self._through(self.support.pipeline.until(stage))
 
     def _through(self, pipeline: Pipeline) -> Module:
         """A copy of the module on which a pipeline has run."""
-        text = self._module.operation.get_asm(enable_debug_info=True)
-        with self._module.context:
-            module = Module.parse(text)
-            self._run(module, pipeline)
-        return module
+        return through(self.text, self._module.context, pipeline)
 
-    def _run(self, module: Module, pipeline: Pipeline) -> None:
-        try:
-            PassRunner().run(module.operation, pipeline)
-        except UserError as error:
-            raise KernelError(
-                error.what, where=error.where, notes=error.notes, hints=error.hints
-            ) from None
+    @property
+    def text(self) -> str:
+        """The module at the stage `source`, with the user's files and lines."""
+        return str(self._module.operation.get_asm(enable_debug_info=True))
+
+    @property
+    def source(self) -> str:
+        """The same without files and lines, which are no part of the code."""
+        return str(self._module)
 
     @property
     def cached(self) -> bool:
@@ -127,26 +123,24 @@ class Kernel:
 
     @cached_property
     def _built(self) -> tuple[Files, bool]:
-        """The image with what is known of it, and whether the cache had both."""
+        """The file of the image, and whether the cache had it."""
         return found_or_made(self.key("image"), self._build)
 
     def _build(self) -> Files:
-        lowered = self._lowered("lowered")
-        with private_folder("tile-") as folder, lowered.context:
-            name = self._target.build_image(
-                lowered.operation, self._options, Path(folder), self.symbol
-            )
-            facts = {"shared_bytes": self.shared_bytes}
-            image = (Path(folder) / name).read_bytes()
-        return {IMAGE: image, FACTS: json.dumps(facts).encode()}
+        return {IMAGE: self.compiler.image(self.text, self._module.context, self.symbol)}
 
-    def key(self, what: str) -> CompilationKey | None:
-        """Under what the artefact cache keeps something of this kernel; None: it does not.
+    @property
+    def is_built(self) -> bool:
+        """Whether the device's code is here."""
+        return "_built" in vars(self)
 
-        The user's files and lines are no part of it, as they are none of the code.
-        """
-        maker = Maker(self._target, self._options, self._support.pipeline)
-        return maker.key({"tile": what, "source": str(self._module)})
+    def take(self, files: Files, cached: bool) -> None:
+        """Take the device's code that another process made, or the cache had."""
+        vars(self)["_built"] = files, cached
+
+    def key(self, what: str, **parts: str) -> CompilationKey | None:
+        """Under what the artefact cache keeps something of this kernel; None: it does not."""
+        return key_of(self.compiler, {"tile": what, "source": self.source, **parts})
 
     @property
     def code(self) -> str:
@@ -162,7 +156,7 @@ class Kernel:
         return files[TEXT].decode()
 
     def _machine_code(self) -> Files:
-        machine = self._support.machine_code
+        machine = self.support.machine_code
         lowered = self._through(machine.pipeline)
         with lowered.context:
             return {TEXT: machine.text(lowered.operation).encode()}
@@ -170,13 +164,13 @@ class Kernel:
     @property
     def sass(self) -> str:
         """The machine's instructions. Raises ToolError where a vendor's program is missing."""
-        return self._support.machine_code.disassembly(self.ptx)
+        return self.support.machine_code.disassembly(self.ptx)
 
     @cached_property
     def resources(self) -> Resources:
         """Registers, spills, shared memory and occupancy. Raises ToolError likewise."""
-        threads = self.warps * self._support.warp_threads
-        return self._support.machine_code.resources(self.ptx, threads, self.shared_bytes)
+        threads = self.warps * self.support.warp_threads
+        return self.support.machine_code.resources(self.ptx, threads, self.shared_bytes)
 
     @property
     def layouts(self) -> tuple[str, ...]:

@@ -5,40 +5,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from xtc.core import knobs
 from xtc.driver.cached import CompilationKey, are_own, key_of_code
-from xtc.interfaces.target import Target
-from xtc.ir.pipeline import Pipeline
 from xtc.system.cache import NoCanonicalFormError, NoFingerprintError, configured_cache
 from xtc.system.workspace import private_folder
+from xtc.tile.code import Compiler
 
 _log = logging.getLogger(__name__)
 
 Files = Mapping[str, bytes]
 
 
-@dataclass(frozen=True)
-class Maker:
-    """What shapes a kernel's code beside its source."""
-
-    target: Target
-    options: Any
-    pipeline: Pipeline
-
-    def key(self, parts: Mapping[str, str]) -> CompilationKey | None:
-        """The key of what is made from `parts`; None where nothing may be kept."""
-        if not knobs.CACHE.get():
-            return None
-        pipeline = None if are_own([self.target, self.options]) else self.pipeline
-        try:
-            return key_of_code(self.target, self.options, pipeline, parts)
-        except (NoCanonicalFormError, NoFingerprintError) as error:
-            _log.info("compiling tile kernels without the cache: %s", error)
-            return None
+def key_of(compiler: Compiler, parts: Mapping[str, str]) -> CompilationKey | None:
+    """The key of what a compiler makes of `parts`; None where nothing may be kept."""
+    if not knobs.CACHE.get():
+        return None
+    target, options = compiler.target, compiler.options
+    pipeline = None if are_own([target, options]) else compiler.pipeline
+    try:
+        return key_of_code(target, options, pipeline, parts)
+    except (NoCanonicalFormError, NoFingerprintError) as error:
+        _log.info("compiling tile kernels without the cache: %s", error)
+        return None
 
 
 def found(key: CompilationKey | None) -> Files | None:

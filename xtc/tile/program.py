@@ -14,12 +14,10 @@ from xtc.core.types import element_type
 from xtc.tile import config
 from xtc.tile.compiled import Kernel
 from xtc.tile.methods import method
-from xtc.tile.model import modelled_seconds
 from xtc.tile.script import Script
 from xtc.tile.source import Parameter, parameters
+from xtc.tile.tuning import Candidate, Schedule, Tuning
 from xtc.tile.types import TYPES, DataType, PointerType
-
-Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
 
 @method("program")
@@ -85,10 +83,13 @@ class Program:
         values = self._bound(args, kwargs)
         return self._pick(values, config.device_for(values.values())).check(values)
 
-    def candidates(self, *args: Any, **kwargs: Any) -> list[tuple[Schedule, float | XtcError]]:
-        """Each schedule with its modelled time in seconds, or why it cannot be compiled."""
+    def candidates(self, *args: Any, **kwargs: Any) -> list[Candidate]:
+        """Each schedule with its modelled time, or why it cannot be compiled; the best one first.
+
+        They compile beside each other, each in a process that may crash or take too long.
+        """
         values = self._bound(args, kwargs, arrays=False)
-        return self._ranked(values, config.device_for(values.values()))
+        return self._tuning_of(values, config.device_for(values.values())).ranked()
 
     def _bound(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], arrays: bool = True
@@ -117,23 +118,18 @@ class Program:
             if len(self.schedules) == 1:
                 self._chosen[key] = self._kernel(self.schedules[0], values, device)
             else:
-                ranked = self._ranked(values, device)
-                works = [s for s, cost in ranked if not isinstance(cost, XtcError)]
-                if not works:
-                    raise no_schedule(self._cls.__name__, ranked)
-                self._chosen[key] = self._kernel(works[0], values, device)
+                chosen = self._tuning_of(values, device).choice()
+                self._chosen[key] = self._kernel(chosen, values, device)
         return self._chosen[key]
 
-    def _ranked(self, values: dict[str, Any], device: Any) -> list[tuple[Schedule, Any]]:
-        found: list[tuple[Schedule, Any]] = []
-        support = config.support_of(device)[2]
+    def _tuning_of(self, values: dict[str, Any], device: Any) -> Tuning:
+        found: list[tuple[Schedule, Kernel | XtcError]] = []
         for schedule in self.schedules:
             try:
-                kernel = self._kernel(schedule, values, device)
-                found.append((schedule, modelled_seconds(kernel, values, support)))
+                found.append((schedule, self._kernel(schedule, values, device)))
             except XtcError as error:
                 found.append((schedule, error))
-        return sorted(found, key=lambda pair: (isinstance(pair[1], XtcError), _cost(pair[1])))
+        return Tuning(self._cls.__name__, found, values, self._magnitudes(values))
 
     def _kernel(self, schedule: Schedule, values: dict[str, Any], device: Any) -> Kernel:
         constants = self._constants(values)
@@ -158,22 +154,6 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, Mapping):
         value = sorted(value.items())
     return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
-
-
-def _cost(value: Any) -> float:
-    return 0.0 if isinstance(value, XtcError) else value
-
-
-def no_schedule(name: str, ranked: Sequence[tuple[Schedule, Any]]) -> UserError:
-    """The error for a kernel that no schedule compiles, with the cause of each."""
-    notes = [
-        f"{', '.join(f'{key}={value}' for key, value in schedule[1])}: {error.what}"
-        for schedule, error in ranked
-    ]
-    first = ranked[0][1]
-    return UserError(
-        f"no schedule of {name} compiles", where=first.where, notes=notes, hints=first.hints
-    )
 
 
 def checked(parameter: Parameter, value: Any, arrays: bool) -> Any:

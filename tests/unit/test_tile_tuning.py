@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates of tile kernels: compiled in processes that may crash, ranked, and chosen once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.tile_kernels import VectorAdd
+from xtc import tile
+from xtc.core.errors import ChildDied, ChildTimeout, CompileError, UserError
+from xtc.system.cache import configured_cache
+from xtc.system.sandbox import Limits, Workers
+from xtc.tile import tuning
+from xtc.tile.model import modelled_seconds
+
+pytestmark = pytest.mark.slow
+
+
+@tile.autotune("block", [64, 1024])
+class Tuned(VectorAdd):
+    """Both of its schedules compile."""
+
+
+@tile.autotune("block", [128, 64, 256, 512])
+class Mixed(VectorAdd):
+    """All of its schedules but 64 meet a compiler that is spoiled."""
+
+
+@pytest.fixture
+def spoiled_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    workers = Workers("tests.unit.tile_crash_worker")
+    monkeypatch.setattr(tuning, "_workers", workers)
+    monkeypatch.setattr(tuning, "LIMITS", Limits(seconds=3.0))
+    yield
+    workers.close()
+
+
+@pytest.mark.usefixtures("spoiled_workers", "artifact_cache")
+def test_candidates_that_crash_the_compiler_are_listed_with_their_causes() -> None:
+    ranked = Mixed().candidates(700, None, None, None)
+    errors = {each.parameters["block"]: each.error for each in ranked}
+    assert next(iter(errors)) == 64
+    assert errors[64] is None
+    assert {block: type(error) for block, error in errors.items() if error} == {
+        128: ChildDied,
+        256: ChildTimeout,
+        512: CompileError,
+    }
+    assert "compiling Mixed crashed: the process" in str(errors[128])
+    assert "AssertionError: a bug" in str(errors[512])
+    assert str(ranked[0]).endswith(" us (modelled)")
+    assert "block=256: compiling Mixed took longer than 3 s and was ended" in map(str, ranked)
+
+
+@pytest.mark.usefixtures("spoiled_workers", "artifact_cache")
+def test_a_kernel_that_no_candidate_compiles_says_why_for_each() -> None:
+    bad = tile.autotune("block", [128, 512])(type("Bad", (VectorAdd,), {}))
+    with pytest.raises(UserError, match="no schedule of Bad compiles") as caught:
+        bad().compile(700, None, None, None)
+    assert [note.split(":")[0] for note in caught.value.notes] == ["block=128", "block=512"]
+    # Nothing is chosen for later: a compiler that crashed once may not do so again.
+    assert configured_cache().entries() == []
+
+
+@pytest.mark.usefixtures("artifact_cache")
+def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(*arguments: object) -> float:
+        calls.append(1)
+        return modelled_seconds(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tuning, "modelled_seconds", counted)
+    first = Tuned().compile(700, None, None, None)
+    assert (len(calls), first.cached) == (2, False)
+    second = Tuned().compile(700, None, None, None)
+    assert (len(calls), second.cached) == (2, True)
+    assert (second.schedule, second.image) == (first.schedule, first.image)
+    Tuned().compile(70000, None, None, None)  # which may need another one
+    assert len(calls) == 4

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules of a kernel: compiled beside each other in processes that may crash, and ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from xtc.core import knobs
+from xtc.core.errors import ChildDied, UserError, XtcError
+from xtc.driver.cached import CompilationKey
+from xtc.interfaces.options import code_options
+from xtc.system.cache import canonical_text
+from xtc.system.cores import usable_cores
+from xtc.system.sandbox import Limits, Workers
+from xtc.system.workspace import private_folder
+from xtc.tile.code import IMAGE
+from xtc.tile.compiled import Kernel
+from xtc.tile.kept import Files, found, keep
+from xtc.tile.model import modelled_seconds
+
+Schedule = tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
+
+LIMITS = Limits(seconds=60.0)
+"""What the compilation of one candidate may use."""
+
+_MOST_JOBS = 4
+_CHOICE = "choice"
+_workers = Workers("xtc.tile.compile_worker")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A schedule that was tried.
+
+    Attributes:
+        schedule: arguments and named arguments of the kernel's class.
+        seconds: of a run, as the static model says; None where it does not compile.
+        error: why it does not compile.
+        how: where the seconds come from; "modelled": nothing was measured.
+    """
+
+    schedule: Schedule
+    seconds: float | None
+    error: XtcError | None = None
+    how: str = "modelled"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The tuning parameters by name."""
+        return dict(self.schedule[1])
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{name}={value}" for name, value in self.schedule[1])
+        result = f"{self.seconds * 1e6:.3g} us ({self.how})" if self.seconds is not None else ""
+        return f"{names or 'no parameters'}: {self.error.what if self.error else result}"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The schedules of a kernel for some arguments.
+
+    Attributes:
+        name: of the kernel.
+        kernels: of each schedule the transcribed kernel, or why there is none.
+        values: the arguments by name.
+        sizes: what of the arguments the choice may depend on, beside constants.
+    """
+
+    name: str
+    kernels: Sequence[tuple[Schedule, Kernel | XtcError]]
+    values: Mapping[str, Any]
+    sizes: int
+
+    def ranked(self) -> list[Candidate]:
+        """Every schedule, the fastest by the static model first, those with errors last."""
+        with ThreadPoolExecutor(min(usable_cores(), _MOST_JOBS)) as jobs:
+            errors = list(jobs.map(_error_of, (kernel for _, kernel in self.kernels)))
+        candidates = [
+            self._candidate(schedule, kernel, error)
+            for (schedule, kernel), error in zip(self.kernels, errors, strict=True)
+        ]
+        return sorted(candidates, key=lambda each: (each.seconds is None, each.seconds or 0.0))
+
+    def choice(self) -> Schedule:
+        """The schedule to run, which the cache may know. Raises UserError where none compiles."""
+        schedules = [schedule for schedule, _ in self.kernels]
+        key = self._key()
+        kept = found(key)
+        if kept is not None:
+            return schedules[int(kept[_CHOICE])]
+        ranked = self.ranked()
+        if ranked[0].seconds is None:
+            raise self._no_schedule(ranked)
+        if not any(isinstance(each.error, ChildDied) for each in ranked):  # it may live next time
+            keep(key, {_CHOICE: str(schedules.index(ranked[0].schedule)).encode()})
+        return ranked[0].schedule
+
+    def _key(self) -> CompilationKey | None:
+        """The key of the choice: of all that was tried, and of what the model is told."""
+        kernels = [kernel for _, kernel in self.kernels]
+        tried = [k.what if isinstance(k, XtcError) else k.source for k in kernels]
+        for kernel in kernels:
+            if isinstance(kernel, Kernel):
+                return kernel.key(_CHOICE, tried=canonical_text(tried), sizes=str(self.sizes))
+        return None
+
+    def _candidate(
+        self, schedule: Schedule, kernel: Kernel | XtcError, error: XtcError | None
+    ) -> Candidate:
+        if isinstance(kernel, XtcError) or error is not None:
+            return Candidate(schedule, None, error)
+        try:
+            return Candidate(schedule, modelled_seconds(kernel, self.values, kernel.support))
+        except XtcError as unknown:
+            return Candidate(schedule, None, unknown)
+
+    def _no_schedule(self, ranked: Sequence[Candidate]) -> UserError:
+        first = ranked[0].error
+        return UserError(
+            f"no schedule of {self.name} compiles",
+            where=first.where if first else None,
+            notes=list(map(str, ranked)),
+            hints=first.hints if first else (),
+        )
+
+
+def _error_of(kernel: Kernel | XtcError) -> XtcError | None:
+    """Compile a candidate, in another process where the cache has it not; why it fails, or None."""
+    if isinstance(kernel, XtcError):
+        return kernel
+    try:
+        if not kernel.is_built:
+            key = kernel.key("image")
+            files = found(key)
+            is_cached = files is not None
+            if files is None:
+                files = _compiled(kernel)
+                keep(key, files)
+            kernel.take(files, is_cached)
+    except XtcError as error:
+        return error
+    return None
+
+
+def _compiled(kernel: Kernel) -> Files:
+    compiler = kernel.compiler
+    options = code_options(compiler.options)
+    with private_folder("tile-") as folder:
+        job = {
+            "target": compiler.target.name,
+            "options": {each.name: _plain(getattr(options, each.name)) for each in fields(options)},
+            "extensions": [str(file) for file in knobs.EXTENSIONS.get()],
+            "text": kernel.text,
+            "symbol": kernel.symbol,
+            "folder": str(folder),
+        }
+        _workers.ask(job, LIMITS, what=f"compiling {kernel.name}")
+        return {IMAGE: (Path(folder) / IMAGE).read_bytes()}
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
