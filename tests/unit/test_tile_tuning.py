@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def spoiled_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("spoiled_workers", "artifact_cache")
 def test_candidates_that_crash_the_compiler_are_listed_with_their_causes() -> None:
-    ranked = Mixed().candidates(700, None, None, None)
+    ranked: Any = Mixed().candidates(700, None, None, None)
     errors = {each.parameters["block"]: each.error for each in ranked}
     assert next(iter(errors)) == 64
     assert errors[64] is None
@@ -73,7 +74,7 @@ def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         return modelled_seconds(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tuning, "modelled_seconds", counted)
-    first = Tuned().compile(700, None, None, None)
+    first: Any = Tuned().compile(700, None, None, None)
     assert (len(calls), first.cached) == (2, False)
     second = Tuned().compile(700, None, None, None)
     assert (len(calls), second.cached) == (2, True)
