@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modelled cycles of Thumb code: a core's table over exactly counted basic blocks.
 
-Cortex-M4 and M33: Arm 100166_0001, tables 3-1 and 7-1; P, the refill after a taken branch, is 2 of
-its 1 to 3. Cortex-M0+: Arm DDI 0484C, table 3-1, with the multiplier of one cycle. Of Cortex-M7 Arm
-publishes no timing: two instructions issue at once where one of them at most is a load or store,
-and one at most a product or a float, as the pipeline of Arm DDI 0489F, 2.1, has units; dependences
-are not looked at, and branches are predicted.
+Cortex-M4: Arm 100166_0001, tables 3-1 and 7-1; P, the refill after a taken branch, is 2 of its 1 to
+3, and a division takes 7 of its 2 to 12. Cortex-M0+: Arm DDI 0484C, table 3-1, with the multiplier
+of one cycle. Of Cortex-M33 and M7 Arm publishes no timing. M33 has the table of M4. On M7, two
+instructions issue at once where one of them at most is a load or store, and one at most a product
+or a float, as the pipeline of Arm DDI 0489F, 2.1, has units; dependences are not looked at, and
+branches are predicted.
 
 Every block is taken to end in a taken branch. Flash waits are added by `flash_waits`.
 """
