@@ -76,10 +76,7 @@ def _bytes(alloc: Operation) -> int:
 
 
 def _runs_once(loop: Operation) -> bool:
-    lower, upper, step = map(numbers.known, list(loop.operands)[:3])
-    if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
-        return False
-    return numbers.trip_count(lower, upper, step) == 1
+    return numbers.known_trips(loop) == 1
 
 
 def _overlap(kernel: Operation, loop: Operation, memory: LocalMemory, left: int) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xtc.ir.analysis.accesses import Access, are_distinct
+from xtc.ir.builders import numbers
 from xtc.ir.builders.rebuild import rebuilt
 from xtc.ir.fast_math import allow, allows, deny
 from xtc.ir.mlir import (
@@ -26,6 +27,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.passes import Pass
 
+_FEW = 64  # sums, which are added one after the other
 _BARRIERS = ("gpu.barrier", "nvvm.barrier")
 _HARMLESS = (
     "memref.alloc",
@@ -53,7 +55,8 @@ class HoistAccumulators(Pass):
     Nothing else in the loop may access that address; accesses to other buffers, and to elements of
     the same buffer at a constant distance, are known not to. Inner loops come first, so that an
     accumulator moves out of all its loops. Where additions may be reassociated, as in a long
-    contraction, a loop starts from zero and its sum is added to what was there: partial sums.
+    contraction, a loop starts from zero and its sum is added to what was there: partial sums. A
+    loop over few of these, as over the window of a convolution, adds them one after the other.
     """
 
     name: ClassVar[str] = "hoist-accumulators"
@@ -162,7 +165,10 @@ def _is_on_vectors(op: Operation) -> bool:
 
 
 def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
-    chains = [_free_additions(*pair) for pair in pairs]
+    free = [_free_additions(*pair) for pair in pairs]
+    chains = [
+        [] if _adds_few(loop, *pair) else chain for pair, chain in zip(pairs, free, strict=True)
+    ]
     with loop.context, loop.location:
         with InsertionPoint(loop):
             kept = [read.op.clone().results[0] for read, _ in pairs]
@@ -188,7 +194,7 @@ def _hoist(loop: Operation, pairs: Sequence[tuple[Access, Access]]) -> None:
             _store([write for _, write in pairs], last)
         for old, result in zip(loop.results, results, strict=False):
             old.replace_all_uses_with(result)
-    for chain in chains:
+    for chain in free:
         for op in chain:
             deny(op, "reassoc")
     for read, write in pairs:
@@ -208,6 +214,19 @@ def _free_additions(read: Access, write: Access) -> list[Operation]:
         found.append(users[0])
         (value,) = users[0].results
     return found
+
+
+def _adds_few(loop: Operation, read: Access, write: Access) -> bool:
+    """Whether what is added are sums of an inner loop, and all loops around it add few of them."""
+    users = [use.owner.operation for use in read.value.uses]
+    parts = [operand.owner for user in users for operand in user.operands if operand != read.value]
+    if not any(getattr(part, "name", "") == "scf.for" for part in parts):
+        return False
+    count = 1
+    while loop.name == "scf.for" and _is_outside(write, loop):
+        count *= numbers.known_trips(loop) or _FEW + 1
+        loop = loop.parent
+    return count <= _FEW
 
 
 def _zero(like: Value) -> Value:

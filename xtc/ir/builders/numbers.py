@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xtc.ir.mlir import IndexType, InsertionPoint, IntegerAttr, OpResult, Type, Value, arith
+from xtc.ir.mlir import (
+    IndexType,
+    InsertionPoint,
+    IntegerAttr,
+    Operation,
+    OpResult,
+    Type,
+    Value,
+    arith,
+)
 
 Number: TypeAlias = Value | int
 
@@ -121,6 +130,14 @@ def trip_count(
     if isinstance(rounded, int) and isinstance(step, int):
         return max(0, rounded // step)
     return divide(maximum(rounded, 0, ip), step, ip)
+
+
+def known_trips(loop: Operation) -> int | None:
+    """The iterations of an scf.for where its bounds and its step are constants, else None."""
+    lower, upper, step = map(known, list(loop.operands)[:3])
+    if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+        return None
+    return max(0, -(-(upper - lower) // step))
 
 
 def linear_offset(terms: Sequence[tuple[Number, int]], ip: InsertionPoint | None = None) -> Number:

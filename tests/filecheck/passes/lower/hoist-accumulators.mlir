@@ -137,14 +137,39 @@ func.func @constant(%c: memref<4xf32> {llvm.noalias}, %i: index) {
 // CHECK:   scf.yield %[[BOTH]]
 // CHECK: %[[ALL:.*]] = arith.addf %{{.*}}, %[[OUTER]] fastmath<reassoc> : f32
 // CHECK: memref.store %[[ALL]], %arg0
-func.func @partial(%c: memref<4xf32> {llvm.noalias}, %a: memref<8x8xf32> {llvm.noalias}, %i: index) {
+func.func @partial(%c: memref<4xf32> {llvm.noalias}, %a: memref<128x8xf32> {llvm.noalias}, %i: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
-  scf.for %j = %c0 to %c8 step %c1 {
+  %c128 = arith.constant 128 : index
+  scf.for %j = %c0 to %c128 step %c1 {
     scf.for %k = %c0 to %c8 step %c1 {
       %s = memref.load %c[%i] : memref<4xf32>
-      %x = memref.load %a[%j, %k] : memref<8x8xf32>
+      %x = memref.load %a[%j, %k] : memref<128x8xf32>
+      %t = arith.addf %s, %x fastmath<reassoc> : f32
+      memref.store %t, %c[%i] : memref<4xf32>
+    }
+  }
+  return
+}
+
+// A loop over few sums of an inner one, as over the window of a convolution, adds them in turn.
+
+// CHECK-LABEL: func.func @few_parts
+// CHECK: %[[FIRST:.*]] = memref.load %arg0
+// CHECK: scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %[[FIRST]]) -> (f32)
+// CHECK:   %[[INNER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{cst.*}}) -> (f32)
+// CHECK:   %[[BOTH:.*]] = arith.addf %[[BEFORE]], %[[INNER]]
+// CHECK:   scf.yield %[[BOTH]]
+func.func @few_parts(%c: memref<4xf32> {llvm.noalias}, %a: memref<3x8xf32> {llvm.noalias}, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  scf.for %j = %c0 to %c3 step %c1 {
+    scf.for %k = %c0 to %c8 step %c1 {
+      %s = memref.load %c[%i] : memref<4xf32>
+      %x = memref.load %a[%j, %k] : memref<3x8xf32>
       %t = arith.addf %s, %x fastmath<reassoc> : f32
       memref.store %t, %c[%i] : memref<4xf32>
     }
