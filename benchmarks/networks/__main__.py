@@ -50,7 +50,7 @@ def files_of(names: Sequence[str], folder: Path) -> Iterator[Path]:
 
 
 def measure(path: Path, engines: Sequence[str], threads: int, rounds: int, visit: float) -> Row:
-    """One file on so many threads: samples by engine, in seconds a call."""
+    """One file on `threads` threads: samples by engine, in seconds a call."""
     row = Row(path.stem, threads)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -74,7 +74,7 @@ class _Export:
         return name
 
     def constant(self, array: np.ndarray[Any, Any]) -> str:
-        """The name of a constant of its own."""
+        """The name of a new constant."""
         name = f"c{len(self.constants)}"
         self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
         return name

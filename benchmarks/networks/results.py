@@ -17,7 +17,7 @@ from xtc.evaluate.units import seconds_text
 
 @dataclass
 class Row:
-    """One file on so many threads.
+    """One file on a number of threads.
 
     Attributes:
         name: of the file.

@@ -186,7 +186,7 @@ def _run_on(
 
 
 def board_figures(module: xtc.Module, images: int) -> BoardFigures:
-    """What a module on a board took to read so many images."""
+    """What a module on a board took to read that many images."""
     counters = module.host.counters()
     flash, ram = (int(counters[f"embedded.{name}_BYTES"]) for name in ("FLASH", "RAM"))
     return BoardFigures(flash, ram, int(counters["embedded.INSTRUCTIONS"]) // images)

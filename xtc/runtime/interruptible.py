@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import ctypes
-import inspect
 import threading
 import time
 from collections.abc import Callable, Generator
-from typing import TypeVar
+from types import GeneratorType
+from typing import TypeVar, cast
 
 Result = TypeVar("Result")
 
@@ -70,7 +70,7 @@ def _served() -> Generator[None]:
                 _call.interrupt(another)
 
 
-_signals = _served()
+_signals = cast("GeneratorType[None, None, None]", _served())
 next(_signals)
 _serve = ctypes.CFUNCTYPE(None)(_signals.__next__)
 
@@ -97,9 +97,9 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], None]) -> Resul
     Ctrl-C does, `stop` makes a call end that does not soon end by itself, before the exception goes
     on.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.get_ident() != threading.main_thread().ident:
         return call()
-    if inspect.getgeneratorstate(_signals) == inspect.GEN_RUNNING:  # in a handler
+    if _signals.gi_running:  # in a handler
         return _without_signals(call)
     return call() if _call else _with_signals(call, _Call(stop))
 
