@@ -101,11 +101,11 @@ class GraphBuilder:
         for tensor in inputs:
             self._check_operand(tensor, op, where)
         with located(where):
-            place = placement(device)
+            placed = placement(device)
             op = with_plain_attributes(op)
             type = _infer(op, tuple(tensor.type for tensor in inputs))
-        output = Tensor(name, type, placement=place, where=where)
-        node = Node(op, inputs, output, place, where)
+        output = Tensor(name, type, placement=placed, where=where)
+        node = Node(op, inputs, output, placed, where)
         output.producer = node
         self.nodes.append(node)
         self._own.add(node)
@@ -172,8 +172,8 @@ def tensor(
         type = tensor_type(shape, dtype)
         if name is not None:
             check_name(name, "a tensor")
-        place, value = placement(device), _const(const, type)
-        result = Tensor(name, type, place, None if state else value, where=where)
+        placed, value = placement(device), _const(const, type)
+        result = Tensor(name, type, placed, None if state else value, where=where)
         if state:
             make_state(result, value)
         if layout is not None:
