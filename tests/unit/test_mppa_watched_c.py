@@ -66,7 +66,7 @@ def launch(
             elementwise,
             "j < 8",
             "j < 9",
-            "race in SMEM: nothing orders this write and a write by PE",
+            "race in SMEM: nothing orders this write and a write by",
         ),
         (elementwise, " * 8;", " * 40;", "of 4 bytes outside its buffer in SMEM, 512 bytes from"),
         (
@@ -85,7 +85,7 @@ def launch(
             contraction,
             "sum_2, 16);",
             "sum_2, 90);",
-            "of 16 bytes outside its buffer in SMEM, 1024 by",
+            "of 16 bytes outside its buffer in SMEM, 1024",
         ),
         (rows, "j < 131072", "j < 131073", "read of 4 bytes that a DMA transfer in flight writes"),
     ],
