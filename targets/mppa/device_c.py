@@ -171,6 +171,8 @@ def _arguments(name: str, op: Operation, values: Sequence[Expression]) -> dict[i
     if name == device.DMA:
         pointers = {n: cast("void *", values[n]) for n in (1, 3)}
         return {0: Expression(_DIRECTIONS[_number(op.operands[0])]), **pointers}
+    if name == device.ACCESS:
+        return {n: cast("const void *", values[n]) for n in (0, 1)}
     if name == device.COUNT:
         return {0: Expression(_TYPES[_number(op.operands[0])])}
     if name.startswith(PREFIX):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _declarations = itertools.count()
+next_number = _declarations.__next__
 
 Write = Callable[..., "Tensor"]
 
@@ -50,7 +51,7 @@ class Tensor:
     state: bool = False
     initial: np.ndarray | None = None
     stored: tuple[Tensor, tuple[int, ...]] | None = None
-    number: int = field(default_factory=_declarations.__next__)
+    number: int = field(default_factory=next_number)
 
     OPERATORS: ClassVar[dict[str, Write]] = {}
     """What Python's operators and layouts write, by name; the package of operators fills it."""
