@@ -71,7 +71,7 @@ class MBarrier:
                 "mbarrier.alloc in a thread group",
                 hints=["allocate barriers before the group: all threads see them made"],
             )
-        counts = list(count) if isinstance(count, list | tuple) else [count]
+        counts: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
         for number in counts:
             _require_count(number)
         if not counts:

@@ -73,7 +73,7 @@ class RegisterTensor(Data):
 
     _lost: tuple[tuple[int, int], ...] = ()
 
-    @property  # type: ignore[override]
+    @property
     def value(self) -> Value:
         """What it is now. Raises UserError where only some threads know it."""
         if self.is_lost:

@@ -103,7 +103,7 @@ def _buffers(kernel: Operation) -> list[_Buffer]:
 
     def need(op: Operation, nbytes: int, last: int) -> None:
         outermost = [entered for around in _around(op) if (entered := group_entered(around))]
-        found.append(_Buffer(op, nbytes, numbers[op], last, (outermost or [None])[-1]))
+        found.append(_Buffer(op, nbytes, numbers[op], last, outermost[-1] if outermost else None))
 
     for op in ops:
         at = numbers[op]

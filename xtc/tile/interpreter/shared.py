@@ -107,7 +107,8 @@ class SharedMemory:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its sizes."""
-        return self.places.shape
+        found: tuple[int, ...] = self.places.shape
+        return found
 
     def view(self, of: Callable[[Array], Array]) -> SharedMemory:
         """A part, or another order, of the elements."""
