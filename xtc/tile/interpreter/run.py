@@ -17,16 +17,12 @@ from xtc.core.errors import UserError, XtcError
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.tile import (
     dims_of,
-    dropped_dimensions,
     group_entered,
     location_text,
     number_of,
 )
 from xtc.ir.mlir import (
     BoolAttr,
-    DenseI32ArrayAttr,
-    DenseI64ArrayAttr,
-    MemRefType,
     Operation,
     RankedTensorType,
     ShapedType,
@@ -44,8 +40,9 @@ from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
 from xtc.tile.interpreter.shared import Array, Checker, SharedMemory, elements
-from xtc.tile.interpreter.tiles import Tiles
-from xtc.tile.interpreter.values import compute, is_computed, numpy_type
+from xtc.tile.interpreter.values import compute, is_computed
+from xtc.tile.interpreter.views import Views
+from xtc.tile.interpreter.whole_tiles import WholeTiles
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
@@ -157,7 +154,7 @@ def _argument(value: Any) -> Any:
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
 
-class _Block(Exchange, Asynchronous, Tiles):
+class _Block(Exchange, Asynchronous, WholeTiles, Views):
     """One block, or the part of it that a group of threads runs."""
 
     def __init__(
@@ -316,67 +313,6 @@ class _Block(Exchange, Asynchronous, Tiles):
 
     # --- memory ----------------------------------------------------------------------------------
 
-    def reinterpret(self, op: Operation) -> None:
-        source = self.get(op, 0)
-        type = MemRefType(op.results[0].type)
-        if isinstance(source, SharedMemory):
-            self.set(op, source.view(lambda array: array.reshape(tuple(type.shape))))
-            return
-        strides, offset = type.get_strides_and_offset()
-        segments = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        dynamic = [int(self.values[value]) for value in list(op.operands)[segments[0] :]]
-        offsets = dynamic[: segments[1]]
-        sizes = iter(dynamic[segments[1] : segments[1] + segments[2]])
-        steps = iter(dynamic[segments[1] + segments[2] :])
-        self.set(
-            op,
-            GlobalMemory(
-                source,
-                numpy_type(type.element_type),
-                offsets[0] if offsets else offset,
-                [next(sizes) if size == _UNKNOWN else size for size in type.shape],
-                [next(steps) if stride == _UNKNOWN else stride for stride in strides],
-            ),
-        )
-
-    def retyped(self, op: Operation) -> None:
-        self.set(op, self.get(op, 0))
-
-    def alloc(self, op: Operation) -> None:
-        type = MemRefType(op.results[0].type)
-        memory = SharedMemory.new(tuple(type.shape), numpy_type(type.element_type), [*self.freed])
-        self.set(op, memory)
-
-    def dealloc(self, op: Operation) -> None:
-        self.freed.append(self.checker.free(self.get(op, 0)))
-
-    def part(self, op: Operation) -> None:
-        memory: SharedMemory = self.get(op, 0)
-        given = iter(int(self.values[value]) for value in list(op.operands)[1:])
-        static = DenseI64ArrayAttr(op.attributes["static_offsets"])
-        begins = [next(given) if number == _UNKNOWN else number for number in static]
-        sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
-        shape = tuple(MemRefType(op.results[0].type).shape)
-        for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
-            if not 0 <= begin <= memory.shape[dim] - size:
-                raise UserError(
-                    f"index {begin} is outside of dimension {dim} of a shared tensor of shape "
-                    f"{list(memory.shape)}"
-                )
-        dropped = dropped_dimensions(sizes, shape)
-        index = tuple(
-            begin if dim in dropped else slice(begin, begin + size)
-            for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True))
-        )
-        self.set(op, memory.view(lambda array: array[index]))
-
-    def permuted(self, op: Operation) -> None:
-        memory: SharedMemory = self.get(op, 0)
-        source = MemRefType(op.operands[0].type).get_strides_and_offset()[0]
-        result = MemRefType(op.results[0].type).get_strides_and_offset()[0]
-        order = _order(source, result, memory.shape, MemRefType(op.results[0].type).shape)
-        self.set(op, memory.view(lambda array: array.transpose(order)))
-
     def tile_places(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
@@ -463,19 +399,6 @@ class _Block(Exchange, Asynchronous, Tiles):
     def assume(self, op: Operation) -> None:
         if not self.get(op, 0):
             raise UserError("what the kernel assumes does not hold")
-
-
-def _order(
-    source: Sequence[int], result: Sequence[int], before: Sequence[int], after: Sequence[int]
-) -> list[int]:
-    """Which dimension of the source each dimension of a permuted view is."""
-    left = list(zip(source, before, range(len(source)), strict=True))
-    order = []
-    for stride, size in zip(result, after, strict=True):
-        found = next(entry for entry in left if entry[:2] == (stride, size))
-        left.remove(found)
-        order.append(found[2])
-    return order
 
 
 _CARRIED = ("scf.for", "scf.while", "tile.wgmma")

@@ -14,7 +14,7 @@ from xtc.tile.interpreter.combining import scanned, viewed
 from xtc.tile.interpreter.values import numpy_type
 
 
-class Tiles:
+class WholeTiles:
     """A part of the interpreter of a block."""
 
     def get(self, op: Operation, number: int) -> Any:
