@@ -21,8 +21,10 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "benchmarks" / "upmem"
 NAMES = sorted(path.parent.name for path in PROGRAMS.glob("*/dpu.c"))
 PAGE = "004_d19a83b1d22f6648.txt"
-PLACES = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
-PARALLEL_ACCESS = next((place / PAGE for place in PLACES if (place / PAGE).exists()), Path(PAGE))
+FOLDERS = [folder / "shared" / "seeds" for folder in (ROOT.parent, ROOT.parent.parent)]
+PARALLEL_ACCESS = next(
+    (folder / PAGE for folder in FOLDERS if (folder / PAGE).exists()), Path(PAGE)
+)
 
 
 __all__ = ["native_cache", "upmem"]  # fixtures
