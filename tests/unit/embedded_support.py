@@ -17,6 +17,8 @@ from xtc_targets.embedded.support import support_objects
 
 BOARDS = ("nucleo-l4r5zi", "nucleo-h7a3", "nucleo-g0b1", "qemu-virt")
 """One of each kind of core: M4, M7, M0+ and AArch64."""
+ALL_BOARDS = (*BOARDS, "nrf5340", "qemu-virt-a76")
+"""And M33, and AArch64 with dot products."""
 
 
 def network() -> Graph:

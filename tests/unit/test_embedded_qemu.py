@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import xtc
-from tests.unit.embedded_support import image_of, network
+from tests.unit.embedded_support import ALL_BOARDS, image_of, network
 from tests.unit.test_embedded_board import DEEP, LOOP, STORE
 from xtc.core.errors import ArtifactError, DeviceFault, DeviceNotFound, DeviceTimeout, UserError
 from xtc_targets.embedded import EmbeddedBoard
@@ -20,7 +20,6 @@ from xtc_targets.embedded.emulated import emulator
 
 pytest.importorskip("unicorn", reason="the simulator of boards needs the package unicorn")
 
-ALL = ("nucleo-l4r5zi", "nrf5340", "nucleo-h7a3", "nucleo-g0b1", "qemu-virt")
 M4 = "nucleo-l4r5zi"
 
 
@@ -31,7 +30,7 @@ def require_qemu(board: str = M4) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_BOARDS)
 def test_qemu_and_the_simulator_agree(name: str) -> None:
     require_qemu(name)
     counts = {}
