@@ -31,10 +31,15 @@ _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
 
 @dataclass(eq=False)
 class GraphBuilder:
-    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards."""
+    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards.
+
+    One that `captures` is a body that another graph repeats: its operators may read tensors that
+    are computed elsewhere, and it leaves what it collected in `nodes`.
+    """
 
     name: str
     where: SourceLocation | None
+    captures: bool = False
     nodes: list[Node] = field(default_factory=list)
     declared: list[Tensor] = field(default_factory=list)
     inputs: tuple[Tensor, ...] | None = None
@@ -76,6 +81,8 @@ class GraphBuilder:
         trace: TracebackType | None,
     ) -> None:
         _current.set(self._outer)
+        if self.captures:
+            return
         if kind is None and self._outer is not None:
             self._join(self._outer)
         if kind is None:
@@ -127,7 +134,7 @@ class GraphBuilder:
 
     def _owns(self, node: Node) -> bool:
         """Whether the node is one of this graph's, or of one around it."""
-        return node in self._own or (self._outer is not None and self._outer._owns(node))
+        return self.captures or node in self._own or (self._outer is not None and self._outer._owns(node))
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
         if tensor.producer is not None and not self._owns(tensor.producer):
