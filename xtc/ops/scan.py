@@ -27,8 +27,9 @@ class Scan(Operator):
     """A state that `body` computes anew from each row of some operands; all states are the result.
 
     Operands are the first state, `rows` tensors of which each iteration reads one row, then tensors
-    that each iteration reads whole. The body is a graph as lines of YAML, of inputs in the same order. The
-    iterations are one loop in the IR, whatever their number.
+    that each iteration reads whole. The body is a graph as lines of YAML, of inputs in the same
+    order. The iterations are one loop in the IR, whatever their number; on a device they are
+    written out.
     """
 
     name: ClassVar[str] = "scan"
@@ -71,7 +72,7 @@ class Scan(Operator):
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         state, *others = inputs
         body, count = _graph(self.body), result.sizes[0] - 1
-        start = builder.offset(builder.number(0), count if self.reverse else 0)
+        start = str(count if self.reverse else 0)
         states = builder.with_row(state, builder.empty(result, own=True), start)
 
         def iteration(number: str, current: Value) -> Value:
@@ -82,7 +83,11 @@ class Scan(Operator):
             given = [builder.row(current, before), *rows, *others[self.rows :]]
             return builder.with_row(_emitted(builder, body, given), current, now)
 
-        return builder.repeat(count, states, iteration)
+        if builder.device is None:
+            return builder.repeat(count, states, iteration)
+        for number in range(count):  # a device's kernels take buffers, no numbers of iterations
+            states = iteration(str(number), states)
+        return states
 
     def loops(self, *inputs: TensorType) -> tuple[Loop, ...]:
         return ()

@@ -377,12 +377,10 @@ class LinalgBuilder:
         finally:
             self.node, self.mains = node, mains
 
-    def number(self, number: int) -> str:
-        """A constant index."""
-        return self._index(number)
-
     def offset(self, number: str, by: int, *, minus: bool = False) -> str:
-        """The index `by + number`, or `by - number`."""
+        """The index `by + number`, or `by - number`; a number of digits is a known one."""
+        if number.isdigit():
+            return str(by - int(number) if minus else by + int(number))
         constant, ssa = self._index(by), self._name()
         operands = f"{constant}, {number}"
         self.lines.append(f"{ssa} = arith.{'subi' if minus else 'addi'} {operands} : index")
