@@ -17,12 +17,14 @@ from xtc.graph.tensor import Tensor
 Write = Callable[..., Tensor]
 
 
-def body_graph(write: Write, types: Sequence[TensorType]) -> tuple[Graph, tuple[Tensor, ...]]:
-    """The graph of what `write` computes from tensors of `types`, and what else that reads.
+def body_graph(
+    write: Write, types: Sequence[TensorType]
+) -> tuple[Graph, list[int], tuple[Tensor, ...]]:
+    """The graph of what `write` computes from tensors of `types`, and what that reads.
 
-    The graph's inputs are those tensors, then what it reads from outside: results of other
-    operators, inputs, and constants of more than one element. Raises UserError where a tensor of
-    `types` is not used, and what `write` raises.
+    The graph's inputs are those of the tensors that are read, whose numbers are returned, then what
+    is read from outside: results of other operators, inputs, and constants of more than one
+    element. Raises UserError where nothing is computed, and what `write` raises.
     """
     builder = GraphBuilder("body", user_location(), captures=True)
     given = [Tensor(None, type) for type in types]
@@ -38,9 +40,16 @@ def body_graph(write: Write, types: Sequence[TensorType]) -> tuple[Graph, tuple[
     ]
     copies = {tensor: Tensor(None, tensor.type) for tensor in outside}
     made = _copied(nodes, copies)
-    inputs = [*given, *(copies[tensor] for tensor in outside)]
+    read = [number for number, tensor in enumerate(given) if tensor in used]
+    inputs = [*(given[number] for number in read), *(copies[tensor] for tensor in outside)]
     finished = finish_graph("body", builder.where, made, [], inputs, [copies.get(result, result)])
-    return Graph(*finished), tuple(outside)
+    return Graph(*finished), read, tuple(outside)
+
+
+def traced(write: Callable[..., Sequence[Tensor]], types: Sequence[TensorType]) -> list[TensorType]:
+    """The types of what `write` computes from tensors of `types`; its operators are dropped."""
+    with GraphBuilder("body", user_location(), captures=True):
+        return [tensor.type for tensor in write(*(Tensor(None, type) for type in types))]
 
 
 def _needed(nodes: Sequence[Node], result: Tensor) -> list[Node]:

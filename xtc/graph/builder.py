@@ -134,7 +134,11 @@ class GraphBuilder:
 
     def _owns(self, node: Node) -> bool:
         """Whether the node is one of this graph's, or of one around it."""
-        return self.captures or node in self._own or (self._outer is not None and self._outer._owns(node))
+        return (
+            self.captures
+            or node in self._own
+            or (self._outer is not None and self._outer._owns(node))
+        )
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
         if tensor.producer is not None and not self._owns(tensor.producer):
@@ -257,6 +261,11 @@ def apply(
     element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
+
+
+def open_graph() -> GraphBuilder:
+    """What operators are being added to. Raises UserError outside of a graph."""
+    return _open_builder("an operator")
 
 
 def _operand(

@@ -34,14 +34,19 @@ class Scan(Operator):
 
     name: ClassVar[str] = "scan"
     body: tuple[str, ...]
+    count: int
     rows: int = 1
     reverse: bool = False
 
     def infer(self, *inputs: TensorType) -> TensorType:
-        rows = check_int(self.name, "rows", self.rows, minimum=1)
+        rows = check_int(self.name, "rows", self.rows, minimum=0)
+        count = check_int(self.name, "count", self.count, minimum=1)
         check_flag(self.name, "reverse", self.reverse)
+        if not inputs:
+            raise UserError("scan takes a state")
         state, *others = inputs
-        count = _count(others[:rows])
+        if others[:rows] and _count(others[:rows]) != count:
+            raise UserError(f"scan runs {count} times, but is given {_listed(others[:rows])}")
         given = [state, *(_row(type) for type in others[:rows]), *others[rows:]]
         body = _graph(self.body)
         wanted = [tensor.type for tensor in body.inputs]
@@ -60,7 +65,7 @@ class Scan(Operator):
             tensor.element.is_float and array.dtype != tensor.element.numpy
             for tensor, array in zip(body.inputs, [state, *others], strict=True)
         )
-        count = len(others[0])
+        count = self.count
         result = np.empty((count + 1, *state.shape), state.dtype)
         result[count if self.reverse else 0] = state
         for time in reversed(range(count)) if self.reverse else range(count):
@@ -71,7 +76,7 @@ class Scan(Operator):
 
     def emit(self, builder: LinalgBuilder, inputs: Sequence[Value], result: TensorType) -> Value:
         state, *others = inputs
-        body, count = _graph(self.body), result.sizes[0] - 1
+        body, count = _graph(self.body), self.count
         start = str(count if self.reverse else 0)
         states = builder.with_row(state, builder.empty(result, own=True), start)
 
@@ -93,10 +98,10 @@ class Scan(Operator):
         return ()
 
     def flops(self, *inputs: TensorType) -> int:
-        return int(inputs[1].sizes[0]) * _graph(self.body).flops
+        return self.count * _graph(self.body).flops
 
     def reduction_size(self, *inputs: TensorType) -> int:
-        return int(inputs[1].sizes[0]) * _graph(self.body).reduction_size
+        return self.count * _graph(self.body).reduction_size
 
 
 @user_function
@@ -114,17 +119,21 @@ def scan(
     index of the first dimension. It is called once, writes operators on tensors, and returns the
     next state, of the type of `initial`. It may read other tensors of the graph.
 
-    The result has `initial`, then the states after each iteration, along a new first dimension; with
-    `reverse` the last row is read first, and `initial` comes last. The loop is one in the IR, so
-    that compile time does not depend on how many rows there are.
+    The result has `initial`, then the states after each iteration, along a new first dimension;
+    with `reverse` the last row is read first, and `initial` comes last. The loop is one in the IR,
+    so that compile time does not depend on how many rows there are.
 
     Raises UserError where rows differ in number, or the body does not fit.
     """
     types = [operand_type("scan", x) for x in (initial, *rows)]
-    _count(types[1:])
-    body, outside = body_graph(write, [types[0], *map(_row, types[1:])])
-    op = Scan(tuple(body.to_yaml().splitlines()), len(rows), check_flag("scan", "reverse", reverse))
-    return apply(op, initial, *rows, *outside, name=name, device=device)
+    count = _count(types[1:])
+    body, used, outside = body_graph(write, [types[0], *map(_row, types[1:])])
+    if 0 not in used:
+        raise UserError("the body of scan does not read its state")
+    read = [rows[number - 1] for number in used[1:]]
+    lines = tuple(body.to_yaml().splitlines())
+    op = Scan(lines, count, len(read), check_flag("scan", "reverse", reverse))
+    return apply(op, initial, *read, *outside, name=name, device=device)
 
 
 @lru_cache(maxsize=256)

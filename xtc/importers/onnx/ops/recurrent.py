@@ -260,7 +260,14 @@ def _direction(
     first = [_initial(call, layer, number, batch, x, 5 + n) for n in range(states)]
     lengths = _lengths(call, length)
     steps = _repeated if length > MOST_UNROLLED else _unrolled
-    whole, last = steps(step, layer, O.reshape(gained, (length, batch, layer.gates * layer.hidden)), first, lengths, back)
+    whole, last = steps(
+        step,
+        layer,
+        O.reshape(gained, (length, batch, layer.gates * layer.hidden)),
+        first,
+        lengths,
+        back,
+    )
     if lengths is not None:
         times = constant(np.arange(length).reshape(length, 1, 1))
         whole = O.where(O.greater(lengths, times), whole, 0.0)
