@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from xtc.core.errors import UserError
 from xtc.core.location import user_location
 from xtc.core.types import TensorType
 from xtc.graph.builder import GraphBuilder
@@ -31,6 +32,8 @@ def body_graph(
     with builder:
         result = write(*given)
         nodes = _needed(builder.nodes, result)
+    if builder.calls:
+        raise UserError("a repeated body reads a tensor whose type is not known yet")
     inside = {node.output for node in nodes}
     used = dict.fromkeys(tensor for node in nodes for tensor in node.inputs)
     outside = [

@@ -105,11 +105,11 @@ def _check_order(nest: Nest, mesh: Mesh, title: str) -> None:
                 hints=[f"distribute '{around.name}' instead"],
             )
     first = nest.loops.index(trailing[0]) if trailing else 0
-    for loop, place in zip(trailing, nest.loops[first:], strict=False):
-        if loop != place:
+    for loop, dimension in zip(trailing, nest.loops[first:], strict=False):
+        if loop != dimension:
             raise IncompleteError(
                 f"'{trailing[0].name}' and '{loop.name}' of {title} cannot be distributed over "
-                f"processors of one memory with '{place.name}' between them",
+                f"processors of one memory with '{dimension.name}' between them",
                 hints=["interchange the loops so that they are neighbours"],
             )
     for group in (leading, trailing):
