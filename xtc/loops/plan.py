@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from xtc.core.errors import UserError
-from xtc.loops.check_mesh import leading_loops, trailing_loops
+from xtc.loops.check_mesh import check_memories, leading_loops, trailing_loops
 from xtc.loops.external import External
 from xtc.loops.nest import Nest, NestLoop, is_plain_reduction
 
@@ -93,6 +93,8 @@ def plan_nest(nest: Nest, title: str, *, distributed: bool = False) -> Plan:
     Where it is `distributed` but no loop is over the processors of a memory, one of them does what
     is inside of all that is packed.
     """
+    if distributed:
+        check_memories(nest, title)
     alone = _alone(nest) if distributed and not trailing_loops(nest) else None
     sizes = {axis.name: axis.size for axis in nest.axes}
     return _Planner(title, nest, alone).plan(nest, 0, sizes)
