@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-import xtc
 from xtc.core.errors import UserError, XtcError
+from xtc.driver.compile import compile
 from xtc.driver.module import Module
 from xtc.evaluate.data import sample
 from xtc.graph.finish import finish_graph
@@ -222,7 +222,7 @@ def _compiled(
     began = time.monotonic()
     text = schedule or ""
     try:
-        module = xtc.compile(
+        module = compile(
             session.graph, session.target, schedule=schedule, cache=False, **session.options
         )
     except XtcError as error:
