@@ -11,14 +11,21 @@ module = xtc.compile(gb.graph)
 module.check()
 """
 
-from xtc.core.errors import UserError, XtcError
-from xtc.core.extensions import extend
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from xtc.core.versions import VERSION
-from xtc.driver import Module, compile, devices, load
-from xtc.graph.graph import Graph
-from xtc.importers import from_onnx, from_torch, from_yaml, import_tflite
-from xtc.quantization import quantize
-from xtc.schedule import Schedule
+
+if TYPE_CHECKING:
+    from xtc.core.errors import UserError, XtcError
+    from xtc.core.extensions import extend
+    from xtc.driver import Module, compile, devices, load
+    from xtc.graph.graph import Graph
+    from xtc.importers import from_onnx, from_torch, from_yaml, import_tflite
+    from xtc.quantization import quantize
+    from xtc.schedule import Schedule
 
 __version__ = VERSION
 
@@ -39,3 +46,32 @@ __all__ = [
     "load",
     "quantize",
 ]
+
+_HOMES = {
+    "xtc.core.errors": ("UserError", "XtcError"),
+    "xtc.core.extensions": ("extend",),
+    "xtc.driver": ("Module", "compile", "devices", "load"),
+    "xtc.graph.graph": ("Graph",),
+    "xtc.importers": ("from_onnx", "from_torch", "from_yaml", "import_tflite"),
+    "xtc.quantization": ("quantize",),
+    "xtc.schedule": ("Schedule",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """A name or a package in here, imported when it is first used: commands need few of them."""
+    if name in _HOME_OF:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
+    try:
+        return importlib.import_module(f"xtc.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"xtc.{name}":
+            raise
+    raise AttributeError(f"module 'xtc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

@@ -127,7 +127,7 @@ void wse_host_feed(wse_pe *pe)
             blocked = true;
             continue;
         }
-        wse_wavelet wavelet = {take(feed), (uint8_t)feed->color, 0, wse.now + 1};
+        wse_wavelet wavelet = {take(feed), (uint8_t)feed->color, 0, 0, wse.now + 1};
         wse_queue_push(queue, wavelet);
         wse_shared->counters[WSE_DELIVERED]++;
         more = true;

@@ -14,7 +14,7 @@ from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.convert import coerce, peer
 from xtc_targets.wse.sema.costs import BRANCH
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import load, place_of
+from xtc_targets.wse.sema.lvalues import addressed, load, place_of
 from xtc_targets.wse.sema.values import (
     VOID,
     AccessValue,
@@ -134,7 +134,7 @@ def _placed(frame: Frame, expr: tree.Expr) -> Value:
 def _unary(frame: Frame, expr: tree.Unary) -> Value:
     if expr.op != "&":
         return arithmetic.unary(frame, expr.op, evaluate(frame, expr.operand), expr.at)
-    found = place_of(frame, expr.operand)
+    found = addressed(frame, expr.operand)
     if isinstance(found, Const) and isinstance(found.value, FunctionValue):
         return found
     if isinstance(found, Const) and t.is_runtime(found.type):

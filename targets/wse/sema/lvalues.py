@@ -35,6 +35,18 @@ def place_of(frame: Frame, expr: tree.Expr) -> Found:
     return frame.program.evaluate(frame, expr)
 
 
+def addressed(frame: Frame, expr: tree.Expr) -> Found:
+    """Where the operand of `&` leads: elements of a constant array lie where the array does."""
+    if isinstance(expr, tree.Index):
+        array = addressed(frame, expr.base)
+        if isinstance(array, Const) and isinstance(array.type, t.Array):
+            found: Found = Memory(array.type, Address(frame.program.constant(array, expr.at)), True)
+            for index in expr.indices:
+                found = _indexed(frame, found, frame.program.evaluate(frame, index), expr.at)
+            return found
+    return place_of(frame, expr)
+
+
 def value_of(frame: Frame, found: Found, at: Position) -> Value:
     """The value of what an expression leads to."""
     return found if isinstance(found, Const | Run) else load(frame, found, at)
@@ -122,10 +134,19 @@ def _member_of_const(frame: Frame, base: Const, name: str, at: Position) -> Foun
         return Const(base.value, members[name])
     if isinstance(base.type, t.Array) and name == "len":
         return integer(base.type.shape[0])
+    if base.type == t.ACCESS:
+        base = struct_of_access(base)
     if isinstance(base.type, t.Pointer):
         place = pointed(frame, base, at)
         return _member(frame, place, tree.Member(tree.VoidLiteral(), name, at=at))
     return element_of(base, name, at)
+
+
+def struct_of_access(access: Const) -> Const:
+    """The struct that a tensor access stands for."""
+    from xtc_targets.wse.sema.accesses import struct_of  # which evaluates what is written here
+
+    return struct_of(access.value)
 
 
 def _behind(frame: Frame, base: Memory, offset: int, kind: t.Type, at: Position) -> Memory:

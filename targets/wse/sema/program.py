@@ -133,7 +133,9 @@ class Program:
 
     def imported(self, frame: Frame, name: str, given: Mapping[str, Value], at: Position) -> Module:
         """The module of a file and parameters; the same one for the same. Raises CslError."""
-        return self.open(locate(name, frame.module.path, at), given, at)
+        return self.open(
+            locate(name, frame.module.path, self.shared.environment.import_paths, at), given, at
+        )
 
     def open(self, path: Path, given: Mapping[str, Value], at: Position | None) -> Module:
         key = (path, tuple((name, key_of(value)) for name, value in given.items()))
