@@ -13,7 +13,7 @@ module.check()
 
 from __future__ import annotations
 
-import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.versions import VERSION
@@ -47,31 +47,49 @@ __all__ = [
     "quantize",
 ]
 
-_HOMES = {
-    "xtc.core.errors": ("UserError", "XtcError"),
-    "xtc.core.extensions": ("extend",),
-    "xtc.driver": ("Module", "compile", "devices", "load"),
-    "xtc.graph.graph": ("Graph",),
-    "xtc.importers": ("from_onnx", "from_torch", "from_yaml", "import_tflite"),
-    "xtc.quantization": ("quantize",),
-    "xtc.schedule": ("Schedule",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
 
 def __getattr__(name: str) -> Any:
-    """A name or a package in here, imported when it is first used: commands need few of them."""
-    if name in _HOME_OF:
-        value = getattr(importlib.import_module(_HOME_OF[name]), name)
-        globals()[name] = value
-        return value
-    try:
-        return importlib.import_module(f"xtc.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"xtc.{name}":
-            raise
-    raise AttributeError(f"module 'xtc' has no attribute {name!r}")
+    """A name of this package, imported when it is first used: commands need few of them."""
+    home = _home_of(name)
+    if home is None:
+        raise AttributeError(f"module 'xtc' has no attribute {name!r}")
+    globals()[name] = value = getattr(home, name)
+    return value
+
+
+def _home_of(name: str) -> ModuleType | None:
+    from xtc.core import errors, extensions
+
+    if name in ("UserError", "XtcError"):
+        return errors
+    if name == "extend":
+        return extensions
+    if name in ("from_onnx", "from_torch", "from_yaml", "import_tflite"):
+        from xtc import importers
+
+        return importers
+    if name in ("Module", "compile", "devices", "load"):
+        from xtc import driver
+
+        return driver
+    return _other_home_of(name)
+
+
+def _other_home_of(name: str) -> ModuleType | None:
+    if name == "quantize":
+        from xtc import quantization
+
+        return quantization
+    if name == "Graph":
+        from xtc.graph import graph
+
+        return graph
+    if name == "Schedule":
+        from xtc import schedule
+
+        return schedule
+    return None
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *__all__})

@@ -87,9 +87,7 @@ def _coerced_const(frame: Frame, value: Const, wanted: t.Type, at: Position) -> 
     if isinstance(found, t.Struct) and wanted == t.ANONYMOUS:
         return Const(wanted, value.value)
     if found == t.ACCESS and wanted == t.ANONYMOUS:
-        from xtc_targets.wse.sema.accesses import struct_of  # which converts, too
-
-        return struct_of(value.value)
+        return frame.program.struct_of_access(value.value)
     if wanted == t.DIRECTION and t.is_integer(found):
         return Const(wanted, value.value)
     raise mismatch(found, wanted, at)

@@ -135,18 +135,11 @@ def _member_of_const(frame: Frame, base: Const, name: str, at: Position) -> Foun
     if isinstance(base.type, t.Array) and name == "len":
         return integer(base.type.shape[0])
     if base.type == t.ACCESS:
-        base = struct_of_access(base)
+        base = frame.program.struct_of_access(base.value)
     if isinstance(base.type, t.Pointer):
         place = pointed(frame, base, at)
         return _member(frame, place, tree.Member(tree.VoidLiteral(), name, at=at))
     return element_of(base, name, at)
-
-
-def struct_of_access(access: Const) -> Const:
-    """The struct that a tensor access stands for."""
-    from xtc_targets.wse.sema.accesses import struct_of  # which evaluates what is written here
-
-    return struct_of(access.value)
 
 
 def _behind(frame: Frame, base: Memory, offset: int, kind: t.Type, at: Position) -> Memory:

@@ -13,6 +13,7 @@ from xtc_targets.wse.description import MEMCPY_BYTES, SRAM_BYTES, Architecture
 from xtc_targets.wse.sema import convert, functions
 from xtc_targets.wse.sema import evaluate as e
 from xtc_targets.wse.sema import types as t
+from xtc_targets.wse.sema.accesses import struct_of
 from xtc_targets.wse.sema.builtins.known import find
 from xtc_targets.wse.sema.declarations import LayoutDeclarations, TileDeclarations
 from xtc_targets.wse.sema.descriptor import BASE
@@ -21,6 +22,7 @@ from xtc_targets.wse.sema.interpret import execute
 from xtc_targets.wse.sema.module import LIBRARY, Module, locate
 from xtc_targets.wse.sema.shared import SharedCode
 from xtc_targets.wse.sema.values import (
+    AccessValue,
     Address,
     Const,
     DsdValue,
@@ -239,6 +241,10 @@ class Program:
             ]
             + [f"memcpy takes {MEMCPY_BYTES} bytes"],
         )
+
+    def struct_of_access(self, access: AccessValue) -> Const:
+        """The struct that a tensor access stands for."""
+        return struct_of(access)
 
     def constant(self, value: Value, at: Position) -> Global:
         """A constant's place in the PE's memory, one for equal constants."""

@@ -33,6 +33,9 @@ _FABRIC = ("fabric_color", "extent", "input_queue", "output_queue", "control", "
            "wavelet_index_offset", "priority", "ut_id")  # fmt: skip
 
 
+_REFUSED = ("simd_mode", "zero", "control_transform")
+
+
 @builtin("get_dsd", 2)
 def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
     kind = type_of(frame, call.args[0])
@@ -41,6 +44,8 @@ def _get_dsd(frame: Frame, call: tree.Builtin) -> Value:
     given = fields_of(evaluate(frame, call.args[1]), "a descriptor's parts", call.at)
     known = _MEMORY if kind in (t.MEM1D, t.MEM4D) else _FABRIC
     for name in given:
+        if name in _REFUSED:
+            raise CslError(f"'{name}' of a descriptor is not supported", where=call.at)
         if name not in known:
             raise CslError(
                 f"a {kind} has no '{name}'", where=call.at, hints=did_you_mean(name, known)
