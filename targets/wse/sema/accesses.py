@@ -11,7 +11,7 @@ from xtc_targets.wse.csl.errors import CslError
 from xtc_targets.wse.sema import types as t
 from xtc_targets.wse.sema.evaluate import evaluate, known_int
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import place_of, pointed, value_of
+from xtc_targets.wse.sema.lvalues import location_of, pointed, value_of
 from xtc_targets.wse.sema.values import (
     AccessValue,
     Address,
@@ -92,7 +92,7 @@ def _indexed_base(frame: Frame, body: tree.Expr) -> tuple[Memory, list[tree.Expr
     while isinstance(body, tree.Index):
         indices = [*body.indices, *indices]
         body = body.base
-    found = place_of(frame, body)
+    found = location_of(frame, body)
     if isinstance(found.type if not hasattr(found, "cell") else t.VOID, t.Pointer):
         found = pointed(frame, value_of(frame, found, body.at), body.at)
     if isinstance(found, Const) and isinstance(found.type, t.Array):

@@ -180,14 +180,14 @@ class Program:
         return bits["H2D"], bits["D2H"]
 
     def place_exported(self) -> bool:
-        """Give `export var` variables their places; whether there are any."""
+        """Give `export var` variables their addresses; whether there are any."""
         found = False
         for module in list(self._modules.values()):
             for item in module.file.items:
                 if isinstance(item, tree.Declaration) and item.storage == "export":
-                    place = module.member(item.name, item.at)
-                    if isinstance(place, Memory) and isinstance(place.address, Address):
-                        self.address_of(place.address)
+                    location = module.member(item.name, item.at)
+                    if isinstance(location, Memory) and isinstance(location.address, Address):
+                        self.address_of(location.address)
                         found = True
         return found
 
@@ -213,7 +213,7 @@ class Program:
     # The memory of a PE -------------------------------------------------------------------------
 
     def address_of(self, address: Address) -> int:
-        """Where an address is in the PE's memory; its global gets a place where it has none."""
+        """Where an address is in the PE's memory; its global gets one where it has none."""
         base = address.base
         if base.address is None:
             if self.tile is None:
@@ -247,7 +247,7 @@ class Program:
         return struct_of(access)
 
     def constant(self, value: Value, at: Position) -> Global:
-        """A constant's place in the PE's memory, one for equal constants."""
+        """A constant's location in the PE's memory, one for equal constants."""
         if not isinstance(value, Const):
             raise CslError("this must be known while compiling", where=at)
         key = key_of(value)

@@ -15,7 +15,7 @@ from xtc_targets.wse.sema.builtins.types import fields_of
 from xtc_targets.wse.sema.convert import convert
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, type_of
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import place_of, pointed, value_of
+from xtc_targets.wse.sema.lvalues import location_of, pointed, value_of
 from xtc_targets.wse.sema.values import (
     VOID,
     AccessValue,
@@ -66,10 +66,10 @@ def _memory(frame: Frame, kind: t.Dsd, given: dict[str, Value], at: Position) ->
     if missing:
         raise CslError(f"a {kind} without a tensor_access has no '{missing[0]}'", where=at)
     pointer = given["base_address"]
-    place = pointed(frame, pointer, at)
-    element = place.type.element if isinstance(place.type, t.Array) else place.type
+    location = pointed(frame, pointer, at)
+    element = location.type.element if isinstance(location.type, t.Array) else location.type
     extents, strides = _shape_of(frame, kind, given, at)
-    address = place.address
+    address = location.address
     base: Address | Value = address if isinstance(address, Address) else Run(t.U16, address)
     words = d.memory_words(kind, base, element, extents, strides, index)
     value = words.value(frame, at)
@@ -231,7 +231,7 @@ def _set_dsd_base_addr(frame: Frame, call: tree.Builtin) -> Value:
 
 def _base_address(frame: Frame, call: tree.Builtin) -> Value:
     """A pointer to where the second argument lies, which is an array or a pointer."""
-    found = place_of(frame, call.args[1])
+    found = location_of(frame, call.args[1])
     if isinstance(found, Memory) and isinstance(found.type, t.Array):
         pointer: Value
         if isinstance(found.address, Address):

@@ -19,7 +19,7 @@ from xtc_targets.wse.sema.declarations import (
 )
 from xtc_targets.wse.sema.evaluate import evaluate, integer_of, known
 from xtc_targets.wse.sema.frame import Frame, Memory
-from xtc_targets.wse.sema.lvalues import place_of
+from xtc_targets.wse.sema.lvalues import location_of
 from xtc_targets.wse.sema.routes import color_config
 from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run, Value, integer
 
@@ -27,7 +27,7 @@ from xtc_targets.wse.sema.values import VOID, Address, Const, FunctionValue, Run
 def tile_declarations(
     frame: Frame, call: tree.Builtin, *, comptime: bool = True
 ) -> TileDeclarations:
-    """What the tile says so far. Raises CslError where a built-in has no place."""
+    """What the tile says so far. Raises CslError where a built-in is not allowed."""
     declarations = frame.program.tile
     if declarations is None or (comptime and frame.code is not None):
         raise CslError(f"@{call.name} belongs in a comptime block of a tile's code", where=call.at)
@@ -127,7 +127,7 @@ def _initialize_queue(frame: Frame, call: tree.Builtin) -> Value:
 @builtin("export_symbol", 1, 2)
 def _export_symbol(frame: Frame, call: tree.Builtin) -> Value:
     declarations = tile_declarations(frame, call)
-    found = place_of(frame, call.args[0])
+    found = location_of(frame, call.args[0])
     function = found.value if isinstance(found, Const) else None
     if len(call.args) == 2:
         name = str(known(frame, call.args[1], "a symbol's name").value)
@@ -227,10 +227,10 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
     from xtc_targets.wse.sema.descriptor import fifo
 
     declarations = tile_declarations(frame, call)
-    place = place_of(frame, call.args[0])
-    if not isinstance(place, Memory) or not isinstance(place.type, t.Array):
+    location = location_of(frame, call.args[0])
+    if not isinstance(location, Memory) or not isinstance(location.type, t.Array):
         raise CslError("a FIFO lies in an array", where=call.at)
-    assert isinstance(place.address, Address)  # noqa: S101  comptime
+    assert isinstance(location.address, Address)  # noqa: S101  comptime
     given = {}
     if len(call.args) == 2:
         given = fields_of(evaluate(frame, call.args[1]), "a FIFO's settings", call.at)
@@ -241,9 +241,9 @@ def _allocate_fifo(frame: Frame, call: tree.Builtin) -> Value:
         numbers[name] = task_number(frame, each, call.at)
     on = [numbers.get(name, Const(t.U16, -1)) for name in ("activate_push", "activate_pop")]
     ids = [each.value if isinstance(each, Const) else -1 for each in on]
-    size = place.type.element.size
-    declarations.fifos.append(Fifo(place.address.base, place.type.size, size, *ids))
-    return fifo(len(declarations.fifos) - 1, place.type.element)
+    size = location.type.element.size
+    declarations.fifos.append(Fifo(location.address.base, location.type.size, size, *ids))
+    return fifo(len(declarations.fifos) - 1, location.type.element)
 
 
 @builtin("set_teardown_handler", 2)
