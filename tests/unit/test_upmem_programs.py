@@ -337,3 +337,48 @@ def test_hosts_in_python(upmem: Command, tmp_path: Path) -> None:
     words = "dpu-upmem-dpurte-clang -O2 -o sum dpu.c && python3 host.py"
     done = upmem("env", "--", "sh", "-c", words, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2016 [2016, 2016]\n", "")
+
+
+CMAKE_DPU = """
+cmake_minimum_required(VERSION 3.13)
+project(sum LANGUAGES C)
+add_executable(sum dpu.c)
+target_compile_definitions(sum PUBLIC NR_TASKLETS=2)
+target_link_options(sum PUBLIC -DNR_TASKLETS=2)
+"""
+CMAKE_HOST = """
+cmake_minimum_required(VERSION 3.13)
+project(host LANGUAGES CXX)
+include($ENV{UPMEM_HOME}/share/upmem/cmake/include/host/DpuHost.cmake)
+link_directories(${DPU_HOST_LINK_DIRECTORIES})
+add_executable(host host.cpp)
+target_include_directories(host PUBLIC ${DPU_HOST_INCLUDE_DIRECTORIES})
+target_link_libraries(host ${DPU_HOST_LIBRARIES})
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_projects_of_cmake(upmem: Command, tmp_path: Path) -> None:
+    for name, project, source in (("dpu", CMAKE_DPU, SUM), ("host", CMAKE_HOST, CXX_HOST)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "CMakeLists.txt").write_text(project)
+        (tmp_path / name / ("dpu.c" if name == "dpu" else "host.cpp")).write_text(source)
+    toolchain = "-DCMAKE_TOOLCHAIN_FILE=$UPMEM_HOME/share/upmem/cmake/dpu.cmake"
+    words = f"cmake -S dpu -B . {toolchain} && make && mkdir made && cd made && "
+    words += "cmake -S ../host -B . && make && mv ../sum . && ./host | tail -1"
+    done = upmem("env", "--", "sh", "-ec", words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("unknown symbol\n")
+
+
+def test_clang_compiles_for_dpus_where_they_are_its_target(upmem: Command, tmp_path: Path) -> None:
+    (tmp_path / "dpu.c").write_text(SUM)
+    words = ("$UPMEM_HOME/bin/clang", "--target=dpu-upmem-dpurte", "-o", "sum", "dpu.c")
+    assert upmem("env", "--", "sh", "-c", " ".join(words), cwd=tmp_path).returncode == 0
+    assert (tmp_path / "sum").exists()
+    (tmp_path / "system").mkdir()
+    (tmp_path / "system" / "clang").write_text("#!/bin/sh\necho system $*\n")
+    (tmp_path / "system" / "clang").chmod(0o755)
+    words = ("PATH=$UPMEM_HOME/bin:$PWD/system:/usr/bin:/bin", "clang", "-o", "host", "host.c")
+    done = upmem("env", "--", "sh", "-c", " ".join(words), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "system -o host host.c\n")
