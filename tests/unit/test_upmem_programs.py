@@ -341,17 +341,17 @@ def test_hosts_in_python(upmem: Command, tmp_path: Path) -> None:
 
 CMAKE_DPU = """
 cmake_minimum_required(VERSION 3.13)
-project(sum LANGUAGES C)
-add_executable(sum dpu.c)
-target_compile_definitions(sum PUBLIC NR_TASKLETS=2)
-target_link_options(sum PUBLIC -DNR_TASKLETS=2)
+project(rare LANGUAGES C)
+add_executable(rare rare.c)
+target_compile_definitions(rare PUBLIC NR_TASKLETS=4)
+target_link_options(rare PUBLIC -DNR_TASKLETS=4)
 """
 CMAKE_HOST = """
 cmake_minimum_required(VERSION 3.13)
-project(host LANGUAGES CXX)
+project(host LANGUAGES C)
 include($ENV{UPMEM_HOME}/share/upmem/cmake/include/host/DpuHost.cmake)
 link_directories(${DPU_HOST_LINK_DIRECTORIES})
-add_executable(host host.cpp)
+add_executable(host host.c)
 target_include_directories(host PUBLIC ${DPU_HOST_INCLUDE_DIRECTORIES})
 target_link_libraries(host ${DPU_HOST_LIBRARIES})
 """
@@ -359,16 +359,17 @@ target_link_libraries(host ${DPU_HOST_LIBRARIES})
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 def test_projects_of_cmake(upmem: Command, tmp_path: Path) -> None:
-    for name, project, source in (("dpu", CMAKE_DPU, SUM), ("host", CMAKE_HOST, CXX_HOST)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "CMakeLists.txt").write_text(project)
-        (tmp_path / name / ("dpu.c" if name == "dpu" else "host.cpp")).write_text(source)
+    projects = {"rare.c": (CMAKE_DPU, RARE), "host.c": (CMAKE_HOST, RARE_HOST)}
+    for name, (project, source) in projects.items():
+        folder = tmp_path / Path(name).stem
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(project)
+        (folder / name).write_text(source)
     toolchain = "-DCMAKE_TOOLCHAIN_FILE=$UPMEM_HOME/share/upmem/cmake/dpu.cmake"
-    words = f"cmake -S dpu -B . {toolchain} && make && mkdir made && cd made && "
-    words += "cmake -S ../host -B . && make && mv ../sum . && ./host | tail -1"
-    done = upmem("env", "--", "sh", "-ec", words, cwd=tmp_path)
+    words = f"cmake -S rare -B kernel {toolchain} && make -C kernel && cmake -S host -B . && make"
+    done = upmem("env", "--", "sh", "-ec", f"{words} && cd kernel && ../host", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("unknown symbol\n")
+    assert done.stdout.endswith("60 60 4, rank 0, node 0, 1.1\n")
 
 
 def test_clang_compiles_for_dpus_where_they_are_its_target(upmem: Command, tmp_path: Path) -> None:
