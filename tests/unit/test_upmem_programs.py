@@ -366,8 +366,9 @@ def test_projects_of_cmake(upmem: Command, tmp_path: Path) -> None:
         (folder / "CMakeLists.txt").write_text(project)
         (folder / name).write_text(source)
     toolchain = "-DCMAKE_TOOLCHAIN_FILE=$UPMEM_HOME/share/upmem/cmake/dpu.cmake"
-    words = f"cmake -S rare -B kernel {toolchain} && make -C kernel && cmake -S host -B . && make"
-    done = upmem("env", "--", "sh", "-ec", f"{words} && cd kernel && ../host", cwd=tmp_path)
+    words = f"cmake -S rare -B kernel {toolchain} && make -C kernel && "
+    words += "cmake -S host -B made && make -C made && cd kernel && ../made/host"
+    done = upmem("env", "--", "sh", "-ec", words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("60 60 4, rank 0, node 0, 1.1\n")
 
