@@ -96,7 +96,8 @@ class _Panel:
     @property
     def array_bytes(self) -> int:
         """Of all panels."""
-        return math.prod(self.type.shape) * element_bits(self.array) // 8
+        elements: int = math.prod(self.type.shape)
+        return elements * element_bits(self.array) // 8
 
     @property
     def lines(self) -> int:
