@@ -42,6 +42,7 @@ from xtc_targets.host.passes.pack_constants import PackConstants
 from xtc_targets.host.passes.pad_by_blocks import PadByBlocks
 from xtc_targets.host.passes.pass_workspaces import PassWorkspaces
 from xtc_targets.host.passes.plan_arena import PlanArena
+from xtc_targets.host.passes.prefetch_panels import PrefetchPanels
 from xtc_targets.host.passes.record_kernels import RecordKernels
 from xtc_targets.host.passes.relax_reductions import RelaxReductions
 from xtc_targets.host.passes.serialize_parallel_loops import SerializeParallelLoops
@@ -166,6 +167,8 @@ def _lowered_to_llvm(machine: Machine, profile: bool) -> Stage:
             # Loops of one iteration go: where a body is written out often, LLVM's time grows with
             # the square of how many loops there are.
             "canonicalize",
+            # By the loops that are left.
+            PrefetchPanels(),
             KeepOuterLoops(),
             ContractMultiplyAdds(),
             *NO_BF16,

@@ -5,11 +5,12 @@ The register tile is some rows of a few vectors of the result; rows are those of
 pixels of a convolution, along whichever loop gives enough of them. Around it run blocks of the sum,
 so that a panel of the operand that has the vectors stays in the second-level cache and its part
 under the register tile in the first; the panel is copied where it is read often enough to pay, so
-that neighbouring rows are neighbours in memory. A panel of a constant is copied before there is any
-call (`pack-constants`). Goto and van de Geijn, "Anatomy of High-Performance
-Matrix Multiplication", ACM TOMS 34(3), 2008, has the same blocks with both operands copied. Where
-few rows share a large panel, as in a vector times a matrix, memory is the limit: long parts of some
-rows of the panel are then read side by side, and nothing twice.
+that neighbouring rows are neighbours in memory. Panels of a constant are copied before there is any
+call (`pack-constants`), and each is fetched from memory while the one before is read
+(`prefetch-panels`). Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM
+TOMS 34(3), 2008, has the same blocks with both operands copied. Where few rows share a large panel,
+as in a vector times a matrix, memory is the limit: long parts of some rows of the panel are then
+read side by side, and nothing twice.
 """
 
 from __future__ import annotations
@@ -146,10 +147,13 @@ class _Blocks:
     """Sizes of the blocks.
 
     Attributes:
-        rows: of the register tile. width: columns of the register tile. columns: of a panel; 0
-        where there are no blocks. is_copied: whether the panel is copied. outer: loops of the sum
-        around the panel. depth: iterations of the last loop in `outer` in a panel; 0 where all
-        reduction loops are whole.
+        rows: of the register tile.
+        width: columns of the register tile.
+        columns: of a panel that all rows read in turn; 0 where each row reads all columns.
+        is_copied: whether the operand with the vectors is copied.
+        outer: loops of the sum around the panel.
+        depth: iterations of the last loop in `outer` in a panel; 0 where all reduction loops are
+            whole.
     """
 
     rows: int
@@ -166,9 +170,8 @@ def _blocks(shape: ContractionShape, processor: Processor) -> _Blocks:
     rows = processor.rows(shape.height, -(-width // lanes))
     parts = _MANY_PARTS if processor.parallel else 1
     if shape.is_constant and shape.columns > width:
-        if shape.held > processor.l2_bytes // 2:
-            return _Blocks(rows, width, width, True, (), 0)
-        return _Blocks(rows, width, 0, False, (), 0)
+        is_small = shape.held <= processor.l2_bytes // 8
+        return _Blocks(rows, width, 0 if is_small else width, True, (), 0)
     if _pays_to_copy(shape, rows, width, processor):
         panel = processor.l2_bytes // 4 // shape.bytes
         most = min(_PANEL_VECTORS * lanes, shape.columns // max(parts, 2))
@@ -219,9 +222,9 @@ def contraction_items(shape: ContractionShape, processor: Processor) -> list[Nes
     is_long = math.prod(shape.extents) >= _PARALLEL_WORK or shape.held >= _PARALLEL_BYTES
     shared = processor.parallel and is_long
     loops = _around(shape, blocks, shared=shared)
+    if blocks.is_copied:
+        loops[-1] = replace(loops[-1], pack=(shape.panel,))
     if blocks.columns:
-        if blocks.is_copied:
-            loops[-1] = replace(loops[-1], pack=(shape.panel,))
         if blocks.columns > blocks.width:
             loops.append(_tile(shape, shape.column, blocks.columns))
         loops += _whole(shape, shape.rows)

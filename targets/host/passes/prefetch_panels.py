@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""prefetch-panels: while a panel of weights is read, the next one is fetched from memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xtc.ir.analysis.accesses import Access
+from xtc.ir.analysis.structured import element_bits
+from xtc.ir.builders import numbers
+from xtc.ir.mlir import (
+    AffineMap,
+    BlockArgument,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    OpResult,
+    Value,
+    all_operations,
+    memref,
+)
+from xtc.ir.pass_options import require_positive
+from xtc.ir.passes import Pass
+
+_LINE = 64  # bytes of a cache line
+_FIRST_LEVEL = 3  # of `memref.prefetch`: into all caches; a line is asked for more than once
+_MANY = 4  # lines in one iteration at most: processors have ten or so requests under way
+
+
+@dataclass(frozen=True)
+class PrefetchPanels(Pass):
+    """Prefetch the next panel of a packed array, spread evenly over the iterations that read one.
+
+    A panel is `%w[%n, ..]`: loops around it choose %n, loops inside run over all the rest, and some
+    of them, the rows of a result, read all of it again. Weights of a network come from memory in
+    each call; without this, the first row of each panel waits for them, the others do not.
+
+    Before:
+        scf.for %j = 0 to 8 { scf.for %i = 0 to 14 { scf.for %k = 0 to 512 {
+          vector.load %w[%j, %k, 0] : memref<8x512x32xf32>, vector<16xf32> } } }
+    After:
+        scf.for %j = 0 to 8 {
+          %first = min(%j + 1, 7) * 1024
+          %lines = memref.collapse_shape %w : memref<131072xf32>
+          scf.for %i = 0 to 14 { scf.for %k = 0 to 512 {
+            memref.prefetch %lines[16 * (%first + (%i * 512 + %k) * 1024 / 7168)]
+            vector.load %w[%j, %k, 0] : memref<8x512x32xf32>, vector<16xf32> } } }
+
+    The last panel fetches itself: nothing beyond the array is touched.
+
+    Attributes:
+        bytes: least size of an array whose panels are fetched.
+    """
+
+    name: ClassVar[str] = "prefetch-panels"
+    bytes: int = 65536
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+    def run(self, module: Operation) -> None:
+        longest: dict[tuple[Value, Value], _Panel] = {}
+        for panel in _panels(module):
+            key = (panel.array, panel.number)
+            best = longest.get(key)
+            if panel.array_bytes >= self.bytes and (best is None or panel.trips > best.trips):
+                longest[key] = panel
+        with module.context:
+            for panel in longest.values():
+                with panel.loops[-1].location:
+                    _fetch_next(panel)
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A panel that a nest of loops reads.
+
+    Attributes:
+        array: all panels.
+        number: of this one, the array's first index.
+        loops: those inside of what computes the number, outermost first, with known bounds.
+    """
+
+    array: Value
+    number: Value
+    loops: tuple[Operation, ...]
+
+    @property
+    def type(self) -> MemRefType:
+        """The array's."""
+        return MemRefType(self.array.type)
+
+    @property
+    def array_bytes(self) -> int:
+        """Of all panels."""
+        elements: int = math.prod(self.type.shape)
+        return elements * element_bits(self.array) // 8
+
+    @property
+    def lines(self) -> int:
+        """Cache lines of one panel; 0 where it is none in whole."""
+        size = self.array_bytes // self.type.shape[0]
+        return 0 if size % _LINE else size // _LINE
+
+    @property
+    def trips(self) -> int:
+        """How often the innermost loop's body runs for one panel."""
+        return math.prod(numbers.known_trips(loop) or 0 for loop in self.loops)
+
+
+def _panels(module: Operation) -> Iterator[_Panel]:
+    """Panels read by vectors in innermost loops, once for each array and loop."""
+    for loop in [op for op in all_operations(module) if op.name == "scf.for"]:
+        inside = [op for op in all_operations(loop) if op != loop]
+        if any(op.name == "scf.for" for op in inside):
+            continue
+        seen: list[Value] = []
+        for op in inside:
+            access = Access.of(op) if op.name == "vector.load" else None
+            if access is None or access.memref in seen:
+                continue
+            seen.append(access.memref)
+            panel = _panel(access, loop)
+            if panel is not None and 0 < panel.lines <= _MANY * panel.trips:
+                yield panel
+
+
+def _panel(access: Access, innermost: Operation) -> _Panel | None:
+    """The panel of a read in this loop; None where it reads anything else."""
+    number, *rest = access.indices
+    type = MemRefType(access.memref.type)
+    dense = type.has_static_shape and type.affine_map == AffineMap.get_identity(type.rank)
+    if not rest or not dense or isinstance(numbers.known(number), int):
+        return None
+    loops = _inside(number, innermost)
+    whole = all(
+        _is_whole(index, size, loops) for index, size in zip(rest, type.shape[1:], strict=True)
+    )
+    if not loops or not whole or any(numbers.known_trips(loop) is None for loop in loops):
+        return None
+    return _Panel(access.memref, number, tuple(loops))
+
+
+def _inside(number: Value, innermost: Operation) -> list[Operation]:
+    """The loops around and with the innermost one that a value does not depend on."""
+    chain: list[Operation] = []
+    loop = innermost
+    while loop is not None and loop.name == "scf.for":
+        chain.insert(0, loop)
+        loop = loop.operation.parent
+    needed = set(_arguments(number))
+    while chain and not needed.isdisjoint(_variables(chain)):
+        chain.pop(0)
+    return chain
+
+
+def _variables(loops: Sequence[Operation]) -> list[Value]:
+    return [argument for loop in loops for argument in loop.regions[0].blocks[0].arguments]
+
+
+def _arguments(value: Value) -> Iterator[Value]:
+    """The arguments of blocks that a number is computed from."""
+    if isinstance(value, BlockArgument):
+        yield value
+    elif isinstance(value, OpResult):
+        for operand in value.owner.operands:
+            yield from _arguments(operand)
+
+
+def _is_whole(index: Value, size: int, loops: Sequence[Operation]) -> bool:
+    """Whether an index is a constant, or runs over its dimension in one of the loops."""
+    if isinstance(numbers.known(index), int):
+        return True
+    for loop in loops:
+        if index == loop.regions[0].blocks[0].arguments[0]:
+            lower, _, step = (numbers.known(value) for value in list(loop.operands)[:3])
+            return lower == 0 and step == 1 and numbers.known_trips(loop) == size
+    return False
+
+
+def _fetch_next(panel: _Panel) -> None:
+    """Fetch lines of the next panel at the start of iterations: of few loops, if these are enough.
+
+    A line that is there already costs an instruction, and the iterations of a reduction are many.
+    """
+    lines, ip = panel.lines, InsertionPoint(panel.loops[0])
+    following = numbers.minimum(numbers.add(panel.number, 1, ip), panel.type.shape[0] - 1, ip)
+    base = numbers.multiply(following, lines, ip)
+    flat = _flat(panel, ip)
+    done: numbers.Number = 0
+    trips = 1
+    for loop in panel.loops:
+        ip = InsertionPoint.at_block_begin(loop.regions[0].blocks[0])
+        count = numbers.known_trips(loop) or 1
+        done = numbers.add(numbers.multiply(done, count, ip), _iteration(loop, ip), ip)
+        trips *= count
+        if lines <= _MANY * trips:
+            break
+    reached = numbers.divide_unsigned(numbers.multiply(done, lines, ip), trips, ip)
+    for ahead in range(-(-lines // trips)):
+        line = numbers.minimum(numbers.add(reached, ahead, ip), lines - 1, ip)
+        index = numbers.multiply(numbers.add(base, line, ip), _elements(panel), ip)
+        memref.prefetch(flat, [numbers.as_value(index, ip)], False, _FIRST_LEVEL, True, ip=ip)
+
+
+def _iteration(loop: Operation, ip: InsertionPoint) -> numbers.Number:
+    """The number of the iteration that a loop is in."""
+    lower, _, step = (numbers.known(value) for value in list(loop.operands)[:3])
+    variable = loop.regions[0].blocks[0].arguments[0]
+    return numbers.divide_unsigned(numbers.subtract(variable, lower, ip), step, ip)
+
+
+def _elements(panel: _Panel) -> int:
+    """Of a cache line."""
+    return _LINE * 8 // element_bits(panel.array)
+
+
+def _flat(panel: _Panel, ip: InsertionPoint) -> Value:
+    """The array in one dimension."""
+    size, space = math.prod(panel.type.shape), panel.type.memory_space
+    type = MemRefType.get([size], panel.type.element_type, None, space)
+    return memref.collapse_shape(type, panel.array, [list(range(panel.type.rank))], ip=ip)

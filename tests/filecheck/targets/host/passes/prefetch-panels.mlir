@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: xtc-opt %s '--prefetch-panels{bytes=4096}' | FileCheck %s
+
+// A panel has 8 lines, and 16 iterations over rows share them out: none of it is in the loop over %k.
+
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.for %[[J:.*]] =
+// CHECK:   %[[NEXT:.*]] = arith.addi %[[J]],
+// CHECK:   %[[LAST:.*]] = arith.minsi %[[NEXT]], %{{.*}}
+// CHECK:   %[[BASE:.*]] = arith.muli %[[LAST]], %{{.*}}
+// CHECK:   %[[LINES:.*]] = memref.collapse_shape %{{.*}} {{.*}} into memref<1024xf32>
+// CHECK:   scf.for %[[I:.*]] =
+// CHECK:     memref.prefetch %[[LINES]][%{{.*}}], read, locality<3>, data : memref<1024xf32>
+// CHECK-NOT: memref.prefetch
+// CHECK:     scf.for
+// CHECK-NOT: memref.prefetch
+func.func @rows(%w: memref<8x8x16xf32>, %out: memref<16x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  scf.for %j = %c0 to %c8 step %c1 {
+    %column = arith.muli %j, %c16 : index
+    scf.for %i = %c0 to %c16 step %c1 {
+      %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %zero) -> (vector<16xf32>) {
+        %v = vector.load %w[%j, %k, %c0] : memref<8x8x16xf32>, vector<16xf32>
+        %t = arith.addf %s, %v : vector<16xf32>
+        scf.yield %t : vector<16xf32>
+      }
+      vector.store %sum, %out[%i, %column] : memref<16x128xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// The loop over panels is elsewhere, as in a body that threads share; few rows leave many lines for
+// each: they are fetched along %k.
+
+// CHECK-LABEL: func.func @body
+// CHECK: scf.for %[[K:.*]] =
+// CHECK-COUNT-2: memref.prefetch
+// CHECK-NOT: memref.prefetch
+func.func @body(%w: memref<8x64x32xf32>, %out: memref<1x256xf32>, %j: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  %sum = scf.for %k = %c0 to %c64 step %c1 iter_args(%s = %zero) -> (vector<16xf32>) {
+    %v = vector.load %w[%j, %k, %c0] : memref<8x64x32xf32>, vector<16xf32>
+    %u = vector.load %w[%j, %k, %c16] : memref<8x64x32xf32>, vector<16xf32>
+    %r = arith.addf %s, %v : vector<16xf32>
+    %t = arith.addf %r, %u : vector<16xf32>
+    scf.yield %t : vector<16xf32>
+  }
+  vector.store %sum, %out[%c0, %c0] : memref<1x256xf32>, vector<16xf32>
+  return
+}
+
+// Small arrays stay in a cache, and %k runs over half of a panel only: neither is fetched.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: memref.prefetch
+func.func @others(%small: memref<2x8x16xf32>, %half: memref<8x64x32xf32>, %j: index) -> vector<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %zero) -> (vector<16xf32>) {
+    %v = vector.load %small[%j, %k, %c0] : memref<2x8x16xf32>, vector<16xf32>
+    %u = vector.load %half[%j, %k, %c0] : memref<8x64x32xf32>, vector<16xf32>
+    %r = arith.addf %s, %v : vector<16xf32>
+    %t = arith.addf %r, %u : vector<16xf32>
+    scf.yield %t : vector<16xf32>
+  }
+  return %sum : vector<16xf32>
+}
