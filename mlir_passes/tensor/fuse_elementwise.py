@@ -24,7 +24,7 @@ from xtc.ir.mlir import (
 from xtc.ir.passes import Pass
 
 Row = tuple[Index, ...]
-Place = tuple[Structured, int]
+OperandOf = tuple[Structured, int]
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class _Cluster:
     view: FunctionView
     inlined: set[Operation]
     root: Structured
-    sources: dict[Place, int | Structured | Attribute] = field(default_factory=dict)
-    leaves: list[tuple[Place, Row]] = field(default_factory=list)
+    sources: dict[OperandOf, int | Structured | Attribute] = field(default_factory=dict)
+    leaves: list[tuple[OperandOf, Row]] = field(default_factory=list)
     parts: list[Structured] = field(default_factory=list)
-    splats: dict[Place, Row] = field(default_factory=dict)
+    splats: dict[OperandOf, Row] = field(default_factory=dict)
     _numbers: dict[tuple[Value, Row], int] = field(default_factory=dict)
     _seen: set[Structured] = field(default_factory=set)
 

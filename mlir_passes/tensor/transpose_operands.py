@@ -66,10 +66,14 @@ class TransposeOperands(Pass):
             return
         rows = list(nest.indices)
         for number in range(nest.destination):
-            place = nest.position(number, loop)
-            if place is None or nest.is_contiguous(number, loop) or not self._pays(nest, number):
+            dimension = nest.position(number, loop)
+            if (
+                dimension is None
+                or nest.is_contiguous(number, loop)
+                or not self._pays(nest, number)
+            ):
                 continue
-            axes = [axis for axis in range(len(rows[number])) if axis != place] + [place]
+            axes = [axis for axis in range(len(rows[number])) if axis != dimension] + [dimension]
             nest.op.operands[number] = _transposed(nest, nest.op.operands[number], axes)
             rows[number] = tuple(rows[number][axis] for axis in axes)
         if rows != list(nest.indices):

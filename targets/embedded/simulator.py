@@ -8,7 +8,6 @@ has is looked up afterwards. Caches, flash waits and peripherals are not simulat
 from __future__ import annotations
 
 import ctypes
-import functools
 import importlib.util
 import struct
 import threading
@@ -254,7 +253,7 @@ class SimulatedMachine:
         if self.board.core.bits == 32:
             begin, until = begin | 1, until & ~1
         self._set_limits()
-        interruptible(functools.partial(self._emulate, begin, until), self._interrupt)
+        interruptible(self._emulate, self._interrupt, begin, until)
 
     def _set_limits(self) -> None:
         state = self._state

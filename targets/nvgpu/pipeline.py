@@ -139,6 +139,8 @@ def lowered(platform: Platform) -> Stage:
             "affine-expand-index-ops",
             *TO_BRANCHES,
             *TO_LLVM,
+            # What LLVM has no intrinsic for becomes the assembler's text.
+            *(() if simulated else ("convert-nvvm-to-llvm", "reconcile-unrealized-casts")),
             *(_FOR_SIMULATOR if simulated else (ExportEntries(),)),
         ),
     )

@@ -24,8 +24,8 @@ class SourceLocation:
     column: int | None = None
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}"
-        return place if self.column is None else f"{place}:{self.column}"
+        where = f"{self.file}:{self.line}"
+        return where if self.column is None else f"{where}:{self.column}"
 
 
 _written: ContextVar[SourceLocation | None] = ContextVar("written", default=None)

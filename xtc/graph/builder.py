@@ -107,11 +107,11 @@ class GraphBuilder:
         for tensor in inputs:
             self._check_operand(tensor, op, where)
         with located(where):
-            place = placement(device)
+            placed = placement(device)
             op = with_plain_attributes(op)
             type = _infer(op, tuple(tensor.type for tensor in inputs))
-        output = Tensor(name, type, placement=place, where=where)
-        node = Node(op, inputs, output, place, where)
+        output = Tensor(name, type, placement=placed, where=where)
+        node = Node(op, inputs, output, placed, where)
         output.producer = node
         self.nodes.append(node)
         self._own.add(node)
@@ -230,14 +230,14 @@ def tensor(
     with located(where):
         if name is not None:
             check_name(name, "a tensor")
-        place = placement(device)
+        placed = placement(device)
         if shape is None and const is None:
             _check_open(state, layout)
             given = None if dtype is None else element_type(dtype)
-            return _declared(UntypedTensor(name, where, placement=place, given=given))
+            return _declared(UntypedTensor(name, where, placement=placed, given=given))
         type = _declared_type(shape, dtype, const)
         value = _const(const, type)
-        result = Tensor(name, type, place, None if state else value, where=where)
+        result = Tensor(name, type, placed, None if state else value, where=where)
         if state:
             make_state(result, value)
         if layout is not None:

@@ -66,8 +66,8 @@ class UntypedTensor(Tensor):
         return f"<xtc tensor {self.name or '(no name)'} of unknown type>"
 
     def __str__(self) -> str:
-        place = f" @{self.placement}" if self.placement else ""
-        return f"%{self.name}: {self.given or '?'}{place}"
+        placed = f" @{self.placement}" if self.placement else ""
+        return f"%{self.name}: {self.given or '?'}{placed}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,21 @@ _OPERATIONS = {
     "lock": ("semaphore offset value", "", ""),
     "release": ("semaphore offset value", "", ""),
     "printf": ("values*", "", "format"),
+    "in_group": ("", "result", "begin size"),
+    "mbarrier_alloc": ("", "result", "counts"),
+    "mbarrier_arrive": ("barrier index count", "", ""),
+    "mbarrier_expect": ("barrier index nbytes", "", ""),
+    "mbarrier_wait": ("barrier index phase", "", ""),
+    "fence_proxy": ("", "", "space"),
+    "tma_load": ("source destination barrier index offsets*", "", "dims"),
+    "tma_store": ("source destination offsets*", "", "dims"),
+    "tma_commit": ("", "", ""),
+    "tma_wait": ("", "", "n read"),
+    "tensor_map": ("map source", "", "box swizzle"),
+    "wgmma": ("a b c", "result", ""),
+    "wgmma_fence": ("", "", ""),
+    "wgmma_commit": ("", "", ""),
+    "wgmma_wait": ("", "", "n"),
 }
 
 

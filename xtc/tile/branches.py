@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from xtc.core.errors import UserError
+from xtc.ir.builders.tile import in_group
 from xtc.ir.mlir import Block, InsertionPoint, Value, scf
 from xtc.tile.arithmetic import cast, data
-from xtc.tile.slots import AnySlot, Names, Unset, changed, contents, require_same, slots
+from xtc.tile.slots import AnySlot, Lost, Names, Unset, changed, contents, require_same, slots
 from xtc.tile.types import DataType
+from xtc.tile.unchanged import origin
 from xtc.tile.values import Data, RegisterTensor, Scalar
 
 Frames = Sequence[Names]
@@ -95,6 +97,49 @@ def branch(
     for tile, number in tiles:
         if number is not None:
             tile.value = results[number]
+
+
+def group(frames: Frames, begin: int, size: int, body: Callable[[], None]) -> None:
+    """Transcribe what threads from `begin` on do; what they change, only they know."""
+    threads = (begin, size)
+    made = scf.IfOp(in_group(begin, size))
+    kept = _known_to(frames, threads)
+    before, held = _state(frames), contents(frames)
+    with InsertionPoint(made.then_block):
+        body()
+        scf.yield_([])
+    require_same(held)
+    after = _state(frames)
+    _restore(before, after)
+    for place, (names, key) in after.owners.items():
+        old, lost = before.names.get(place, _MISSING), kept.get(place)
+        if not _is_same(old, after.names[place]):
+            names[key] = Lost(old, (*(lost.groups if lost else ()), threads))
+        elif lost:
+            names[key] = lost
+    for number, (held_tile, value) in after.tiles.items():
+        if number in before.tiles and before.tiles[number][1] != origin(value):
+            held_tile.lose(threads)
+
+
+def _known_to(frames: Frames, threads: tuple[int, int]) -> dict[tuple[int, str], Lost]:
+    """Let names stand for what they did for these threads, which others have changed since."""
+    kept = {}
+    for names, key, value in changed(frames):
+        if isinstance(value, Lost) and value.is_known_to(threads):
+            kept[id(names), key] = value
+            names[key] = value.before
+    return kept
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    if (
+        isinstance(before, Data)
+        and isinstance(after, Data)
+        and not isinstance(before, RegisterTensor)
+    ):
+        return bool(before.value == origin(after.value))
+    return before is after or _are_equal_constants(before, after)
 
 
 @dataclass(frozen=True)

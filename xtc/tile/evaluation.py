@@ -19,7 +19,7 @@ from xtc.tile.classes import Class
 from xtc.tile.errors import Source, shown_at
 from xtc.tile.instructions import Instructions
 from xtc.tile.ranges import Range
-from xtc.tile.slots import Names, Unset
+from xtc.tile.slots import Lost, Names, Unset
 from xtc.tile.values import BINARY, Data, Scalar
 
 _OWN = "xtc.tile."
@@ -75,6 +75,8 @@ class Expressions:
         names, outer = self.frame.names, self.frame.outer
         if node.id in names:
             found = names[node.id]
+            if isinstance(found, Lost):
+                raise UserError(f"'{node.id}' is {found!r}")
             if isinstance(found, Unset):
                 raise UserError(f"'{node.id}' is set in only one branch of run time above")
             return found
@@ -156,7 +158,10 @@ class Expressions:
         return arithmetic.select(condition, self.evaluate(node.body), self.evaluate(node.orelse))
 
     def _Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
-        return getattr(self.evaluate(node.value), node.attr)
+        found = getattr(self.evaluate(node.value), node.attr)
+        if isinstance(found, Unset):
+            raise UserError(f"'{node.attr}' is {found!r}")
+        return found
 
     def _Subscript(self, node: ast.Subscript) -> Any:  # noqa: N802
         return self.evaluate(node.value)[self.evaluate(node.slice)]

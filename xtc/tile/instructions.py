@@ -17,16 +17,17 @@ from xtc.tile import arithmetic, cuda, memory, moves, shapes
 from xtc.tile.atomics import Atomic, scatter
 from xtc.tile.between_blocks import BetweenBlocks
 from xtc.tile.dot_operands import dot_result
+from xtc.tile.groups import ThreadGroups
+from xtc.tile.mbarriers import Fence, MBarrier
 from xtc.tile.printing import Printing
 from xtc.tile.random_numbers import RandomNumbers
 from xtc.tile.ranges import Range
+from xtc.tile.tma import Tma
 from xtc.tile.types import DataType, boolean, int32
 from xtc.tile.values import Data, GlobalTensor, RegisterTensor, Scalar, SharedTensor
+from xtc.tile.wgmma import Wgmma
 
-_LATER = (
-    *("mbarrier", "tma", "wgmma", "fence", "cluster", "tcgen05", "clc"),
-    *("thread_group", "single_thread", "single_warp", "warp_group"),
-)
+_LATER = ("cluster", "tcgen05", "clc")
 """What Tilus has beside these and is not here."""
 
 
@@ -45,10 +46,14 @@ class Dim3:
         return iter((self.x, self.y, self.z))
 
 
-class Instructions(BetweenBlocks, Printing, RandomNumbers):
+class Instructions(BetweenBlocks, Printing, RandomNumbers, ThreadGroups):
     """What a thread block does; see the module."""
 
     atomic = Atomic()
+    mbarrier = MBarrier()
+    fence = Fence()
+    tma = Tma()
+    wgmma = Wgmma()
     cuda = cuda
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -96,7 +101,7 @@ class Instructions(BetweenBlocks, Printing, RandomNumbers):
             raise UserError(f"static_assert: {msg}")
 
     def sync(self) -> None:
-        """All threads of the block wait for each other, and see what each has written."""
+        """The threads that run wait for each other, and see what each has written."""
         tile.sync()
 
     # --- tensors -----------------------------------------------------------------------------

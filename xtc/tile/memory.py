@@ -53,7 +53,7 @@ def sizes_of(given: Any, name: str) -> tuple[int, ...]:
 def pointer_type(dtype: DataType | None) -> MemRefType:
     """How a kernel takes a pointer: a buffer of one element of the type."""
     element = stored_type(dtype) if dtype else Type.parse("i8")
-    return MemRefType.get([], element, None, _space(GLOBAL))
+    return MemRefType.get([], element, None, space(GLOBAL))
 
 
 def stored_type(dtype: DataType) -> Type:
@@ -128,13 +128,13 @@ def _strided(pointer: Pointer, element: Type, shape: Sequence[Any], given: Seque
     """A view of what a pointer points to, as elements of this type."""
     base = pointer.base
     if MemRefType(base.type).element_type != element:
-        base = tile.retyped(base, MemRefType.get([], element, None, _space(GLOBAL)))
+        base = tile.retyped(base, MemRefType.get([], element, None, space(GLOBAL)))
     static = [_known(size, _UNKNOWN) for size in shape]
     layout = StridedLayoutAttr.get(
         _known(pointer.offset, _UNKNOWN_STRIDE), [_known(s, _UNKNOWN_STRIDE) for s in given]
     )
     return memref.ReinterpretCastOp(
-        MemRefType.get(static, element, layout, _space(GLOBAL)),
+        MemRefType.get(static, element, layout, space(GLOBAL)),
         base,
         [index(pointer.offset)] if not isinstance(pointer.offset, int) else [],
         [index(size) for size in shape if not isinstance(size, int)],
@@ -149,7 +149,7 @@ def shared_tensor(dtype: DataType, shape: Sequence[int]) -> SharedTensor:
     """A new tensor in shared memory."""
     sizes = sizes_of(shape, "shared_tensor")
     stored = stored_shape(sizes, dtype, "shared_tensor")
-    type = MemRefType.get(stored, stored_type(dtype), None, _space(SHARED))
+    type = MemRefType.get(stored, stored_type(dtype), None, space(SHARED))
     return SharedTensor(memref.alloc(type, [], []), dtype, sizes)
 
 
@@ -215,7 +215,7 @@ def shared_slice(
     begin = offset + sum(a * b for a, b in zip(fixed, strides, strict=True)) if known else None
     layout = StridedLayoutAttr.get(_known(begin, _UNKNOWN_STRIDE), [strides[dim] for dim in dims])
     made = memref.SubViewOp(
-        MemRefType.get(stored, whole.element_type, layout, _space(SHARED)),
+        MemRefType.get(stored, whole.element_type, layout, space(SHARED)),
         tensor.value,
         [index(number) for number in given if not isinstance(number, int)],
         [],
@@ -238,7 +238,7 @@ def permuted(tensor: SharedTensor, dims: Sequence[int]) -> SharedTensor:
     strides, offset = whole.get_strides_and_offset()
     shape = [tensor.shape[dim] for dim in dims]
     layout = StridedLayoutAttr.get(offset, [strides[dim] for dim in dims])
-    type = MemRefType.get(shape, whole.element_type, layout, _space(SHARED))
+    type = MemRefType.get(shape, whole.element_type, layout, space(SHARED))
     made = memref.transpose(type, tensor.value, AffineMap.get_permutation(list(dims)))
     return SharedTensor(made, tensor.dtype, shape, tensor.root)
 
@@ -258,7 +258,7 @@ def reshaped(tensor: SharedTensor, shape: Sequence[int]) -> SharedTensor:
         raise UserError("reshape_shared takes a whole tensor, not a part or a permuted one")
     layout = StridedLayoutAttr.get(offset, _dense(stored))
     made = memref.ReinterpretCastOp(
-        MemRefType.get(stored, whole.element_type, layout, _space(SHARED)),
+        MemRefType.get(stored, whole.element_type, layout, space(SHARED)),
         tensor.value,
         [],
         [],
@@ -281,5 +281,6 @@ def _known(number: Any, unknown: int) -> int:
     return number if isinstance(number, int) else unknown
 
 
-def _space(number: int) -> IntegerAttr:
+def space(number: int) -> IntegerAttr:
+    """The attribute of a memory space."""
     return IntegerAttr.get(IntegerType.get_signless(64), number)

@@ -11,7 +11,7 @@ from xtc.core.errors import UserError
 from xtc.tile.arithmetic import data
 from xtc.tile.classes import Class
 from xtc.tile.types import DataType
-from xtc.tile.values import Data, RegisterTensor, Scalar
+from xtc.tile.values import Data, RegisterTensor, Scalar, apart
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Value
@@ -24,6 +24,26 @@ class Unset:
 
     def __repr__(self) -> str:
         return "a value that only one branch has set"
+
+
+@dataclass(eq=False)
+class Lost(Unset):
+    """What a name stands for after groups of threads have set it.
+
+    Attributes:
+        before: what it stands for in other threads.
+        groups: the first thread and the size of each.
+    """
+
+    before: Any
+    groups: tuple[tuple[int, int], ...]
+
+    def is_known_to(self, threads: tuple[int, int]) -> bool:
+        """Whether none of these threads has set it."""
+        return all(apart(threads, group) for group in self.groups)
+
+    def __repr__(self) -> str:
+        return "a value that was set in a thread group, and that only its threads know"
 
 
 @dataclass(eq=False)
@@ -85,7 +105,7 @@ def slots(frames: Sequence[Names], assigned: set[str]) -> list[AnySlot]:
             _visit(value, seen)
     for value in seen.values():
         if isinstance(value, RegisterTensor):
-            found.append(TileSlot(value))
+            found += [] if value.is_lost else [TileSlot(value)]
         elif isinstance(value, Class):
             attributes = vars(value)
             found += [Slot(attributes, k) for k, v in attributes.items() if isinstance(v, Data)]

@@ -11,6 +11,7 @@ from typing import Any
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import WARPS
+from xtc.ir.builders.tile import location_text, number_of
 from xtc.ir.mlir import (
     Context,
     FunctionType,
@@ -26,6 +27,7 @@ from xtc.ir.mlir import (
 )
 from xtc.ir.tile_dialect import load_tile_dialect
 from xtc.tile.errors import shown_at
+from xtc.tile.groups import WARP
 from xtc.tile.memory import pointer_type
 from xtc.tile.script import Script
 from xtc.tile.transcriber import Transcriber, syntax_of
@@ -141,16 +143,28 @@ def _finish(cls: type[Script], made: Script, function: Any, max_warps: int) -> N
         warps = made.attrs.warps
         if warps is None:
             raise UserError("the kernel does not set self.attrs.warps")
-        if warps > max_warps or warps & (warps - 1):
-            raise UserError(
-                f"attrs.warps = {warps}", notes=[f"a block has 1 to {max_warps}, a power of two"]
-            )
+        if warps > max_warps:
+            raise UserError(f"attrs.warps = {warps}", notes=[f"a block has 1 to {max_warps}"])
         top = [op.operation.name for op in function.entry_block.operations]
         grids = [op.name for op in all_operations(function.operation) if op.name == "tile.grid"]
         if len(grids) != 1 or "tile.grid" not in top:
             raise UserError("attrs.blocks is set once, outside of loops and branches of run time")
+        _require_groups(function, warps)
         i64 = IntegerType.get_signless(64)
         function.operation.attributes[WARPS] = IntegerAttr.get(i64, warps)
+
+
+def _require_groups(function: Any, warps: int) -> None:
+    """Raise UserError where a group has threads that a block does not have."""
+    for op in all_operations(function.operation):
+        if op.name == "tile.in_group":
+            begin, size = number_of(op, "begin"), number_of(op, "size")
+            if begin + size > warps * WARP:
+                raise UserError(
+                    f"thread_group: threads {begin} to {begin + size} of {warps * WARP}",
+                    where=location_text(op.location),
+                    notes=[f"attrs.warps = {warps}, of {WARP} threads each"],
+                )
 
 
 def _mlir_type(parameter: Parameter) -> Type:

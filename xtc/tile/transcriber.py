@@ -20,6 +20,7 @@ from xtc.tile.elements import with_part
 from xtc.tile.errors import Source
 from xtc.tile.evaluation import Expressions, Frame, constant_items
 from xtc.tile.exits import LEFT, RETURNED, SKIPPED, exits, flag_names, without_exits
+from xtc.tile.groups import ThreadGroup
 from xtc.tile.ranges import Range
 from xtc.tile.slots import Unset
 from xtc.tile.types import DataType, int32
@@ -291,8 +292,17 @@ class Transcriber(Expressions):
 
     def _with_statement(self, node: ast.With) -> None:
         for entry in node.items:
-            self.evaluate(entry.context_expr)
-        raise UserError("'with' is not supported")
+            group = self.evaluate(entry.context_expr)
+            if not isinstance(group, ThreadGroup):
+                raise UserError(
+                    f"a kernel has no 'with' of {group!r}",
+                    hints=["thread_group, single_thread, single_warp, warp_group"],
+                )
+            if entry.optional_vars is not None:
+                raise UserError("a group of threads has no name: leave out 'as'")
+        if len(node.items) != 1:
+            raise UserError("write a 'with' of its own for each group of threads")
+        branches.group(self._names(), group.begin, group.size, lambda: self.block(node.body))
 
     def _names(self) -> list[dict[str, Any]]:
         return [frame.names for frame in self.frames]  # type: ignore[misc]

@@ -9,12 +9,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xtc.core.errors import UserError
+from xtc.ir.builders.tile import current_group
 from xtc.ir.mlir import Type
 from xtc.tile.methods import call
 from xtc.tile.types import DataType
 
 if TYPE_CHECKING:
     from xtc.ir.mlir import Value
+
+
+def apart(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    """Whether two groups, their first threads and their sizes, have no thread in common."""
+    return a[0] + a[1] <= b[0] or b[0] + b[1] <= a[0]
 
 
 class Data:
@@ -64,6 +70,36 @@ class Scalar(Data):
 
 class RegisterTensor(Data):
     """A tile in registers."""
+
+    _lost: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def value(self) -> Value:
+        """What it is now. Raises UserError where only some threads know it."""
+        if self.is_lost:
+            raise UserError(
+                f"{self!r} was changed in a thread group, and only its threads know it",
+                hints=["use it there, or hand it on through shared memory"],
+            )
+        return self._value
+
+    @value.setter
+    def value(self, value: Value) -> None:
+        self._value = value
+        if current_group() is None:
+            self._lost = ()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether groups have changed it that have some of the threads that run now."""
+        if not self._lost:
+            return False
+        now = current_group()
+        return now is None or not all(apart(now, group) for group in self._lost)
+
+    def lose(self, threads: tuple[int, int]) -> None:
+        """What it is now, other threads than these have."""
+        self._lost = (*self._lost, threads)
 
     def __repr__(self) -> str:
         return f"a register tensor {self.dtype}{list(self.shape)}"

@@ -164,16 +164,16 @@ def copy_paths(source: Operation, target: Operation) -> None:
 
 def _indices(loop: Operation, iteration: Value) -> list[Value]:
     """Where an iteration is in each dimension, the last of which runs fastest."""
-    places: list[Value] = []
+    coordinates: list[Value] = []
     dimensions = _dimensions(loop)
     for position, (start, count, step) in reversed(list(enumerate(dimensions))):
-        place = iteration
+        coordinate = iteration
         if position > 0:
-            place = binary(arith.remui, iteration, count)
+            coordinate = binary(arith.remui, iteration, count)
             iteration = binary(arith.divui, iteration, count)
-        place = place if step == 1 else binary(arith.muli, place, step)
-        places.append(place if start == 0 else binary(arith.addi, place, start))
-    return places[::-1]
+        coordinate = coordinate if step == 1 else binary(arith.muli, coordinate, step)
+        coordinates.append(coordinate if start == 0 else binary(arith.addi, coordinate, start))
+    return coordinates[::-1]
 
 
 def _dimensions(loop: Operation) -> list[tuple[int, int, int]]:

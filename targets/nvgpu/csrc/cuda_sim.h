@@ -130,6 +130,50 @@ typedef struct {
 } cuda_matrix_load;
 void cuda_load_matrix_batch(uint32_t count, cuda_matrix_load *loads);
 
+// Barriers in shared memory, of 8 bytes aligned to 8. A phase ends when as many arrivals have come as
+// the barrier was made for, and as many bytes as were announced. Phases have the parities 0, 1, 0...
+// mbarrier.init, .arrive, .arrive.expect_tx, .try_wait.parity until it succeeds.
+void cuda_mbarrier_init(void *barrier, uint32_t arrivals);
+void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals);
+void cuda_mbarrier_expect(void *barrier, uint32_t nbytes);
+void cuda_mbarrier_wait(void *barrier, uint32_t parity);
+
+// What this thread has written, and what it has seen at a barrier, is seen by bulk copies and by
+// cuda_wgmma from now on. fence.proxy.async.
+void cuda_proxy_fence(void);
+
+// What a bulk copy of a tensor knows: 128 bytes in global memory, aligned to 64. Dimensions begin with
+// the one that is dense. CUtensorMap.
+typedef struct {
+    uint32_t magic, rank, element_bytes, swizzle_bytes; // swizzle: 0, 32, 64 or 128
+    uint64_t address, sizes[5], strides[4]; // strides in bytes, of all dimensions but the first
+    uint32_t box[5], rest[3];
+} cuda_tensor_map;
+#define CUDA_TENSOR_MAP_MAGIC 0x786d6170u
+
+// Begin to copy a box of a tensor to shared memory, 0 outside of the tensor. Its bytes come to the
+// barrier when it is done; until then its destination holds poison. cp.async.bulk.tensor.
+void cuda_tma_load(void *shared, const void *map, void *barrier, const int32_t *coordinates);
+// Begin to copy a box from shared memory; what lies outside of the tensor is dropped. It reads when
+// the thread waits for it. cp.async.bulk.tensor, .commit_group, .wait_group.
+void cuda_tma_store(const void *shared, const void *map, const int32_t *coordinates);
+void cuda_tma_commit(void);
+void cuda_tma_wait(uint32_t groups);
+
+// d += a b by the four warps of a warpgroup, d of 64 rows and `columns` columns; `steps` times 16
+// columns of A. A lane has columns / 2 of d, and without descriptors 4 registers of A for each step,
+// as PTX lays them out. Operands in shared memory are read now, and must be the same when the group
+// of multiplications has been waited for. wgmma.mma_async.
+typedef struct {
+    uint32_t bfloat, columns, steps, transposed_a, transposed_b, a_in_registers;
+    const uint32_t *a;               // registers
+    const uint64_t *a_tiles, *b_tiles; // matrix descriptors, one for each step
+} cuda_wgmma_operands;
+void cuda_wgmma(const cuda_wgmma_operands *operands, float *d);
+void cuda_wgmma_fence(void);
+void cuda_wgmma_commit(void);
+void cuda_wgmma_wait(uint32_t groups);
+
 #pragma GCC visibility pop
 
 #endif

@@ -39,6 +39,8 @@ static kept *put_aside(uint64_t number, uint32_t live)
         gpu_threads[i].fiber = (sim_fiber){0};
         gpu_threads[i].copies = NULL;
         gpu_threads[i].copy_room = gpu_threads[i].copy_count = 0;
+        gpu_threads[i].stores = NULL;
+        gpu_threads[i].store_room = gpu_threads[i].store_count = 0;
     }
     memcpy(block->warps, gpu_warps, sizeof block->warps);
     gpu_barriers_keep(block->barriers);
@@ -49,14 +51,17 @@ static kept *put_aside(uint64_t number, uint32_t live)
 
 static void bring_back(kept *block)
 {
-    for (uint32_t i = 0; i < gpu_thread_count; i++)
+    for (uint32_t i = 0; i < gpu_thread_count; i++) {
         free(gpu_threads[i].copies);
+        free(gpu_threads[i].stores);
+    }
     memcpy(gpu_threads, block->threads, gpu_thread_count * sizeof *gpu_threads);
     memcpy(gpu_warps, block->warps, sizeof block->warps);
     gpu_barriers_bring_back(block->barriers);
     memcpy(gpu_shared_memory(), block->shared, gpu_shape.shared_bytes);
     gpu_place_block(block->number);
     gpu_races_resume();
+    gpu_proxy_begin();
     free(block->threads);
     free(block->shared);
     free(block);

@@ -67,6 +67,7 @@ static void finish(gpu_thread *thread, uint64_t group)
         }
         gpu_touch(copy->from, copy->source_bytes, false);
         gpu_touch(copy->to, copy->nbytes, true);
+        gpu_proxy_written(copy->to, copy->nbytes);
         memcpy(copy->to, copy->from, copy->source_bytes);
         memset((char *)copy->to + copy->source_bytes, 0, copy->nbytes - copy->source_bytes);
     }

@@ -37,6 +37,7 @@ void gpu_wait(gpu_state state)
 static void run_thread(void)
 {
     code(code_arguments);
+    gpu_stores_require_none(gpu_running);
     gpu_running->state = GPU_ENDED;
     gpu_warp_lane_ended();
     sim_fiber_end(&gpu_running->fiber, &stacks);
@@ -58,7 +59,11 @@ static void begin_block(void)
         gpu_threads[i].state = GPU_READY;
         gpu_threads[i].barrier_site = 0;
         gpu_copies_begin(&gpu_threads[i]);
+        gpu_stores_begin(&gpu_threads[i]);
     }
+    gpu_proxy_begin();
+    gpu_tma_begin();
+    gpu_warpgroups_begin();
     gpu_barriers_begin();
     gpu_races_block();
     gpu_shared_begin();
@@ -75,6 +80,10 @@ static _Noreturn void deadlock(void)
     gpu_running = thread; // whose place the fault tells
     if (thread->state == GPU_AT_BARRIER)
         gpu_barrier_deadlock(thread);
+    if (thread->state == GPU_AT_MBARRIER)
+        gpu_mbarrier_deadlock(thread);
+    if (thread->state == GPU_IN_WARPGROUP)
+        gpu_warpgroup_deadlock(thread);
     gpu_collective_deadlock(thread);
 }
 
@@ -126,7 +135,8 @@ static uint32_t paused_threads(void)
     return count;
 }
 
-// All that can run until they wait; adds up how many of them ended. Whether any could.
+// All that can run until they wait; adds up how many of them ended. Where none can, a load that is in
+// flight lands. Whether anything could.
 static bool take_turns(uint32_t *ended)
 {
     if (gpu->machine.shuffled && lagging == NO_WARP && several_warps_ready())
@@ -134,7 +144,7 @@ static bool take_turns(uint32_t *ended)
     if (run_ready(ended))
         return true;
     lagging = NO_WARP;
-    return run_ready(ended);
+    return run_ready(ended) || gpu_tma_land();
 }
 
 bool gpu_run_block(uint32_t *live, bool *worked)
@@ -150,6 +160,8 @@ bool gpu_run_block(uint32_t *live, bool *worked)
         uint32_t still = paused_threads();
         // Those that had paused do so again in the first round, and nothing else goes on.
         *worked |= ran && (rounds || ended || still != paused);
+        if (!*live)
+            gpu_tma_require_none();
         if (!*live || ran)
             continue;
         if (!still)

@@ -49,6 +49,8 @@ static void check_access(const access *one, const gpu_collective *collective)
         gpu_check_alignment(one->row, ROW_BYTES, collective->name);
         gpu_check_shared(one->row, ROW_BYTES, collective->name);
         gpu_touch(one->row, ROW_BYTES, one->store);
+        if (one->store)
+            gpu_proxy_written(one->row, ROW_BYTES);
     }
 }
 

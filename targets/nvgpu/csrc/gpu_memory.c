@@ -91,6 +91,8 @@ void cuda_write(const void *address, uint32_t nbytes)
     bool in_shared = is_shared(address);
     check(address, nbytes, "write");
     gpu_touch(address, nbytes, true);
+    if (in_shared)
+        gpu_proxy_written(address, nbytes);
     gpu_count(in_shared ? GPU_SHARED_WRITES : GPU_GLOBAL_WRITES, 1);
     gpu_count(in_shared ? GPU_SHARED_WRITE_BYTES : GPU_GLOBAL_WRITE_BYTES, nbytes);
 }

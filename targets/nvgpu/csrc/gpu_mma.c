@@ -350,6 +350,14 @@ static void gather(uint32_t *const *lanes, type factor, bool by_vectors, floats 
     widen(&packed.b[0][0], &to->b[0][0], COLUMNS * 16);
 }
 
+void gpu_widen(bool bfloat, const uint16_t *from, float *to, uint32_t count)
+{
+    if (bfloat)
+        widen_brain(from, to, count);
+    else
+        (has_vectors() ? widen_half_by_vectors : widen_half)(from, to, count);
+}
+
 static void multiply_batch(void *const *arguments, uint32_t lanes)
 {
     static floats all;

@@ -49,6 +49,11 @@ void gpu_races_barrier(void)
     phase++;
 }
 
+uint32_t gpu_races_phase(void)
+{
+    return phase;
+}
+
 static _Noreturn void tell(const sim_race *race, const char *what, const char *memory)
 {
     const char *other = race->other_writes ? "write" : "read";

@@ -15,6 +15,11 @@ static int append_thread(char *text, size_t nbytes, const gpu_thread *thread)
     switch (thread->state) {
     case GPU_AT_BARRIER:
         return length + snprintf(text, nbytes, "waits at barrier %u\n", thread->barrier);
+    case GPU_AT_MBARRIER:
+        return length + snprintf(text, nbytes, "waits at the mbarrier 0x%llx for the parity %u\n",
+                                 (unsigned long long)(uintptr_t)thread->mbarrier, thread->parity);
+    case GPU_IN_WARPGROUP:
+        return length + snprintf(text, nbytes, "waits in cuda_wgmma for its warpgroup\n");
     case GPU_IN_MEETING:
         return length + snprintf(text, nbytes, "waits in %s for the lanes 0x%08x of its warp\n",
                                  thread->collective->name, thread->mask);

@@ -21,9 +21,18 @@ typedef struct {
     void (*run)(void *const *arguments, uint32_t lanes);
 } gpu_collective;
 
-typedef enum { GPU_READY, GPU_AT_BARRIER, GPU_IN_MEETING, GPU_PAUSED, GPU_ENDED } gpu_state;
+typedef enum {
+    GPU_READY,
+    GPU_AT_BARRIER,
+    GPU_AT_MBARRIER,
+    GPU_IN_MEETING,
+    GPU_IN_WARPGROUP,
+    GPU_PAUSED,
+    GPU_ENDED,
+} gpu_state;
 
 typedef struct gpu_copy gpu_copy;
+typedef struct gpu_store gpu_store;
 
 typedef struct {
     sim_fiber fiber;
@@ -36,6 +45,10 @@ typedef struct {
     void *argument;
     gpu_copy *copies; // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
+    const void *mbarrier; // where it waits, for the phase of this parity
+    uint32_t parity;
+    gpu_store *stores; // bulk stores in flight, oldest first
+    uint32_t store_count, store_room, store_group;
 } gpu_thread;
 
 // Sets of lanes.
@@ -124,5 +137,35 @@ _Noreturn void gpu_pause_deadlock(void);
 
 // gpu_copy.c
 void gpu_copies_begin(gpu_thread *thread);
+
+// gpu_races.c: how many barriers have opened and phases ended.
+uint32_t gpu_races_phase(void);
+
+// gpu_mbarrier.c
+// A copy has brought bytes; the barrier's phase may end.
+void gpu_mbarrier_brought(void *barrier, uint32_t nbytes);
+void gpu_mbarrier_require(const void *barrier, const char *what);
+_Noreturn void gpu_mbarrier_deadlock(const gpu_thread *thread);
+
+// gpu_proxy.c: what threads have written to shared memory, and not shown to asynchronous accesses.
+void gpu_proxy_begin(void); // of a block
+void gpu_proxy_written(const void *shared, uint32_t nbytes);
+// Stop where an asynchronous access would not see what a thread has written.
+void gpu_proxy_require(const void *shared, uint32_t nbytes, const char *what);
+
+// gpu_tma.c
+void gpu_tma_begin(void);         // of a block
+bool gpu_tma_land(void);          // the oldest load that is in flight; whether there was one
+void gpu_tma_require_none(void);  // at the end of a block
+void gpu_stores_begin(gpu_thread *thread);
+void gpu_stores_require_none(const gpu_thread *thread); // at its end
+
+// gpu_mma.c
+// Numbers of 16 bits, a multiple of 8 of them, as float32.
+void gpu_widen(bool bfloat, const uint16_t *from, float *to, uint32_t count);
+
+// gpu_wgmma.c
+void gpu_warpgroups_begin(void); // of a block
+_Noreturn void gpu_warpgroup_deadlock(const gpu_thread *thread);
 
 #endif

@@ -36,6 +36,11 @@ llvm.func @cuda_shuffle(i32, i32, i32, i32, i32, !llvm.ptr) -> i32
 llvm.func @cuda_barrier_sync(i32, i32)
 llvm.func @cuda_warp_sync(i32)
 llvm.func @cuda_pause()
+llvm.func @cuda_mbarrier_init(!llvm.ptr, i32)
+llvm.func @cuda_mbarrier_arrive(!llvm.ptr, i32)
+llvm.func @cuda_mbarrier_expect(!llvm.ptr, i32)
+llvm.func @cuda_mbarrier_wait(!llvm.ptr, i32)
+llvm.func @cuda_proxy_fence()
 """
 """A flag is an i32 of 0 or 1: in a register that is a C `bool` too."""
 
@@ -211,8 +216,48 @@ def _shuffle(op: Operation, ip: InsertionPoint, memory: Value) -> Value:
     return made
 
 
+def _on_memory(function: str) -> Replacement:
+    """A call with the operation's operands, of which addresses in shared memory become plain."""
+
+    def replacement(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+        given = [
+            plain_address(value, ip) if str(value.type).startswith("!llvm.ptr") else value
+            for value in op.operands
+        ]
+        call(function, given, [], ip)
+
+    return replacement
+
+
+def _mbarrier_wait(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    address, phase, _ = op.operands
+    call("cuda_mbarrier_wait", [plain_address(address, ip), phase], [], ip)
+
+
+def _mbarrier_arrive(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    if any(list(op.results[0].uses)):
+        raise _unknown(op)
+    address, *given = op.operands
+    count = given[0] if given else constant(1, ip)
+    call("cuda_mbarrier_arrive", [plain_address(address, ip), count], [], ip)
+
+
+def _proxy_fence(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    call("cuda_proxy_fence", [], [], ip)
+
+
+def _nothing(op: Operation, ip: InsertionPoint, memory: Value) -> None:
+    """What orders nothing here: threads see each other's writes at once."""
+
+
 _CALLS: Mapping[str, Replacement] = MappingProxyType(
     {
+        "nvvm.mbarrier.init": _on_memory("cuda_mbarrier_init"),
+        "nvvm.mbarrier.arrive": _mbarrier_arrive,
+        "nvvm.mbarrier.arrive.expect_tx": _on_memory("cuda_mbarrier_expect"),
+        "nvvm.mbarrier.try_wait.parity": _mbarrier_wait,
+        "nvvm.fence.mbarrier.init": _nothing,
+        "nvvm.fence.proxy": _proxy_fence,
         "nvvm.cp.async.shared.global": _copy,
         "nvvm.cp.async.commit.group": _commit,
         "nvvm.cp.async.wait.group": _wait,

@@ -38,15 +38,16 @@ class DotLayouts:
     c: RegisterLayout
 
 
-def dot_layouts(op: Operation, warps: int, rows_only: bool) -> DotLayouts:
+def dot_layouts(op: Operation, threads: int, rows_only: bool) -> DotLayouts:
     """The layouts that suit a dot; with `rows_only`, no two warps share rows, where that works."""
     a, b, c = (RankedTensorType(value.type) for value in op.operands)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     fits = m % M_STEP == 0 and n % N_STEP == 0 and k % K_STEP == 0
     taken = str(a.element_type) in ("f16", "bf16") and str(c.element_type) == "f32"
-    if fits and taken:
+    warps = threads // WARP
+    if fits and taken and warps:
         return _mma(m, n, k, _warps(m, n, warps, rows_only), warps)
-    return _simt(m, n, k, warps * WARP)
+    return _simt(m, n, k, threads)
 
 
 @cache

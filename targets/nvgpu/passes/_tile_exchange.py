@@ -11,10 +11,10 @@ from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.builders.numbers import Number, add, divide_unsigned, multiply, remainder_unsigned
 from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import InsertionPoint, IntegerType, Operation, Value, VectorType, arith, vector
-from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._kernels import WARP
 from xtc_targets.nvgpu.passes._shuffles import exchanged
+from xtc_targets.nvgpu.passes._tile_groups import barrier
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, read_shared, write_shared
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ def converted(value: Value, op: Operation, thread: Value, shared: Callable[[], V
     element = VectorType(value.type).element_type
     stored = _widened(value)
     view = SharedView.dense(shared(), op, before.shape, VectorType(stored.type).element_type)
-    nvvm.barrier(None)
+    barrier(op)
     write_shared(view, before, thread, stored)
-    nvvm.barrier(None)
+    barrier(op)
     loaded = read_shared(view, after, thread)
-    nvvm.barrier(None)
+    barrier(op)
     return _narrowed(loaded, element)
 
 
@@ -144,7 +144,7 @@ def _over_warps(
     type = VectorType(total.type)
     count = type.shape[0]
     view = SharedView.dense(shared, op, (count, layout.spatial_size), type.element_type)
-    nvvm.barrier(None)
+    barrier(op)
     for n in range(count):
         view.store(
             vector.extract_strided_slice(
@@ -152,7 +152,7 @@ def _over_warps(
             ),
             [n, thread],
         )
-    nvvm.barrier(None)
+    barrier(op)
     first: Number = thread
     for size, step in digits:
         digit = remainder_unsigned(divide_unsigned(thread, step), size)
@@ -166,7 +166,7 @@ def _over_warps(
         parts = [vector.extract(view.load([n, place], 1), [], [0]) for n in range(count)]
         found = vector.from_elements(type, parts)
         result = found if result is None else combine(result, found)
-    nvvm.barrier(None)
+    barrier(op)
     assert result is not None  # noqa: S101  a digit has a size of 2, at least
     return result
 

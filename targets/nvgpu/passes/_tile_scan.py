@@ -20,9 +20,9 @@ from xtc.ir.mlir import (
     arith,
     vector,
 )
-from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._thread_code import as_i32
+from xtc_targets.nvgpu.passes._tile_groups import barrier
 from xtc_targets.nvgpu.passes._tile_memory import SharedView, thread_base, write_shared
 
 _INTEGERS: dict[str, Callable[[Value, Value], Value]] = {
@@ -51,8 +51,8 @@ def scanned(value: Value, op: Operation, thread: Value, shared: Callable[[], Val
     kind = str(op.attributes["kind"]).strip('"')
     combine = (_FLOATS if isinstance(type.element_type, FloatType) else _INTEGERS)[kind]
     view = SharedView.dense(shared(), op, layout.shape, type.element_type)
-    steps = _Steps(view, layout, dim, thread)
-    nvvm.barrier(None)
+    steps = _Steps(op, view, layout, thread)
+    barrier(op)
     distance = 1
     while distance < layout.shape[dim]:
         value = steps.taken(value, distance, combine)
@@ -70,8 +70,11 @@ class _Steps:
     Each is combined as it comes: registers do not suffice for two copies of a large tile.
     """
 
-    def __init__(self, view: SharedView, layout: RegisterLayout, dim: int, thread: Value) -> None:
-        self.view, self.layout, self.dim, self.thread = view, layout, dim, thread
+    def __init__(
+        self, op: Operation, view: SharedView, layout: RegisterLayout, thread: Value
+    ) -> None:
+        self.op, self.view, self.layout, self.thread = op, view, layout, thread
+        self.dim = number_of(op, "dim")
         self.base = thread_base(layout, thread)
         self.held = {offset: at for at, offset in enumerate(layout.local_offsets)}
 
@@ -88,7 +91,7 @@ class _Steps:
         exchanges = any(self._is_elsewhere(self._moved(at, distance)) for at in self.held)
         if exchanges:
             write_shared(self.view, self.layout, self.thread, value)
-            nvvm.barrier(None)
+            barrier(self.op)
         read = _Reads(self.view, self.base, self.dim)
         for offset, at in sorted(self.held.items(), key=lambda held: -held[0][self.dim]):
             source = self._moved(offset, distance)
@@ -101,7 +104,7 @@ class _Steps:
             if before is not None and exists is not None:
                 found[at] = arith.select(exists, found[at], other)
         if exchanges:
-            nvvm.barrier(None)
+            barrier(self.op)
         return vector.from_elements(value.type, found)
 
     def _is_elsewhere(self, offset: tuple[int, ...]) -> bool:

@@ -23,9 +23,9 @@ from xtc.ir.mlir import (
     vector,
 )
 from xtc.ir.mlir_llvm import llvm
-from xtc.ir.mlir_nvvm import nvvm
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.passes._thread_code import all_of, as_i32, wide_signed
+from xtc_targets.nvgpu.passes._tile_groups import barrier
 from xtc_targets.nvgpu.passes._tile_memory import (
     GlobalView,
     SharedView,
@@ -83,11 +83,11 @@ def combine(
     if not hands_back(op):
         return result
     scratch = SharedView.dense(shared(), op, layout.shape, type.element_type)
-    nvvm.barrier(None)
+    barrier(op)
     write_shared(scratch, layout, thread, result)
-    nvvm.barrier(None)
+    barrier(op)
     found = read_shared(scratch, layout, thread)
-    nvvm.barrier(None)
+    barrier(op)
     return found
 
 

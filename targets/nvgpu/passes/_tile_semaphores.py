@@ -6,16 +6,17 @@ from __future__ import annotations
 from xtc.ir.builders import control
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import compare
-from xtc.ir.mlir import Block, InsertionPoint, IntegerType, Value, arith, scf
+from xtc.ir.mlir import Block, InsertionPoint, IntegerType, Operation, Value, arith, scf
 from xtc.ir.mlir_llvm import llvm
 from xtc.ir.mlir_nvvm import nvvm
 from xtc_targets.nvgpu.passes._thread_code import as_i32, wide_signed
+from xtc_targets.nvgpu.passes._tile_groups import barrier
 
 _BYTES = 4
 _PAUSE = 20  # nanoseconds between two looks
 
 
-def lock(address: Value, offset: Value, value: Value, thread: Value) -> None:
+def lock(op: Operation, address: Value, offset: Value, value: Value, thread: Value) -> None:
     """Wait until the word has this value, then let all threads go on."""
     word = _word(address, offset)
     with control.branch(compare("eq", thread, 0)):
@@ -33,7 +34,7 @@ def lock(address: Value, offset: Value, value: Value, thread: Value) -> None:
         with InsertionPoint(after):
             nvvm.nanosleep(as_i32(_PAUSE))
             scf.yield_([])
-    nvvm.barrier(None)
+    barrier(op)
 
 
 def release(address: Value, offset: Value, value: Value, thread: Value) -> None:

@@ -25,7 +25,13 @@ _COMBINING = ("llvm.atomicrmw", "llvm.cmpxchg")
 _MEMORIES = ("!llvm.ptr<1>", "!llvm.ptr<3>")  # global and shared
 _WIDEST = 16  # bytes of one access
 _ADDRESSES = ("llvm.getelementptr", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.call")
-_CHECKED = ("nvvm.cp.async.shared.global", "nvvm.ldmatrix")  # by the calls that they become
+_CHECKED = (
+    *("nvvm.cp.async.shared.global", "nvvm.ldmatrix", "nvvm.mbarrier.init"),
+    *("nvvm.mbarrier.arrive", "nvvm.mbarrier.arrive.expect_tx", "nvvm.mbarrier.try_wait.parity"),
+    *("nvvm.cp.async.bulk.tensor.shared.cluster.global", "nvvm.wgmma.mma_async"),
+    *("nvvm.cp.async.bulk.tensor.global.shared.cta.ext", "nvvm.fence.proxy.acquire"),
+)
+"""Operations that are checked by the calls that they become."""
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xtc.core.errors import UserError
 from xtc.core.tile_layout import RegisterLayout, blocked, parse_layout
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders import tile
-from xtc.ir.builders.tile import dims_of, location_text, number_of
+from xtc.ir.builders.tile import dims_of, group_of, location_text, number_of
 from xtc.ir.mlir import (
+    Block,
     DenseElementsAttr,
     InsertionPoint,
     Operation,
@@ -65,6 +67,7 @@ class _Inference:
         self.threads = self.warps * WARP
         _copy_free_tiles(kernel)
         self.ops = all_operations(kernel)
+        require_one_group(self.ops)
         self.classes = Classes(self.ops)
         self.numbers = Numbers(kernel)
         self.layouts: dict[int, RegisterLayout] = {}
@@ -82,6 +85,11 @@ class _Inference:
             for value in _tiles(op):
                 self._assign(value, self._default(value, 1), op)
         self._write()
+
+    def _threads_of(self, op: Operation) -> int:
+        """How many threads run an operation."""
+        group = group_of(op)
+        return self.threads if group is None else group[1]
 
     def _assign(self, value: Value, layout: RegisterLayout, op: Operation) -> None:
         """Give a tile's class a layout, and theirs to those that follow, where they have none."""
@@ -115,7 +123,7 @@ class _Inference:
                 continue
             layout = parse_layout(StringAttr(op.attributes["layout"]).value).merged()
             where = location_text(op.location)
-            self._require_threads(layout, "annotate_layout", where)
+            self._require_threads(op, layout, "annotate_layout", where)
             number = self.classes.of(op.results[0])
             if number in self.layouts and self.layouts[number] != layout:
                 first = location_text(self.givers[number].location)
@@ -132,15 +140,21 @@ class _Inference:
         for op in self.ops:
             if op.name == "tile.view" and StringAttr(op.attributes["layout"]).value:
                 layout = parse_layout(StringAttr(op.attributes["layout"]).value).merged()
-                self._require_threads(layout, "view", location_text(op.location))
+                self._require_threads(op, layout, "view", location_text(op.location))
                 self._assign(op.results[0], layout, op)
 
-    def _require_threads(self, layout: RegisterLayout, name: str, where: str) -> None:
-        if layout.spatial_size != self.threads:
+    def _require_threads(
+        self, op: Operation, layout: RegisterLayout, name: str, where: str
+    ) -> None:
+        threads = self._threads_of(op)
+        if layout.spatial_size != threads:
+            who = f"the group has {threads}"
+            if threads == self.threads:
+                who = f"the block has {threads}: {self.warps} warps"
             raise UserError(
                 f"{name}: the layout is for {layout.spatial_size} threads",
                 where=where,
-                notes=[f"the block has {self.threads}: {self.warps} warps", f"layout: {layout}"],
+                notes=[who, f"layout: {layout}"],
             )
 
     def _dots(self) -> None:
@@ -149,7 +163,7 @@ class _Inference:
         sources = {self.classes.of(dot.operands[0]) for dot in chained}
         for op in dots:
             rows_only = op in chained or self.classes.of(op.results[0]) in sources
-            layouts = dot_layouts(op, self.warps, rows_only)
+            layouts = dot_layouts(op, self._threads_of(op), rows_only)
             given = self.layouts.get(self.classes.of(op.results[0]))
             self.dots[id(op)] = layouts
             if given is None:
@@ -174,7 +188,7 @@ class _Inference:
 
     def _default(self, value: Value, packed: int) -> RegisterLayout:
         shape = RankedTensorType(value.type).shape
-        return blocked(self.threads, shape, packed)
+        return blocked(self._threads_of(_maker(value)), shape, packed)
 
     def _write(self) -> None:
         values = [value for op in self.ops for value in _tiles(op)]
@@ -185,7 +199,7 @@ class _Inference:
         for value in values:
             number = self.classes.of(value)
             if number not in self.layouts:
-                self._assign(value, self._default(value, 1), self.kernel)
+                self._assign(value, self._default(value, 1), _maker(value))
             value.set_type(with_layout(value.type, self.layouts[number]))
         for op in self.ops:
             with op.location:
@@ -207,7 +221,7 @@ class _Inference:
         elif op.name == "tile.reshape":
             self._convert_reshape(op)
         elif op.name == "tile.view":
-            wanted, made = view_layouts(op, self.threads)
+            wanted, made = view_layouts(op, self._threads_of(op))
             _convert_operand(op, 0, wanted)
             _convert_result(op, made)
         elif op.name == "tile.annotate_layout":
@@ -218,13 +232,13 @@ class _Inference:
         follows = _forward(op, layout_of(op.operands[0]))
         if follows is None:
             shape = RankedTensorType(op.operands[0].type).shape
-            flat = blocked(self.threads, (_size(op.operands[0]),), 1)
+            flat = blocked(self._threads_of(op), (_size(op.operands[0]),), 1)
             source, follows = flat.with_shape(shape), flat.with_shape(op.results[0].type.shape)
             if source is None or follows is None:
                 raise UserError(
                     f"a tile of shape {list(shape)} cannot be reshaped here",
                     where=location_text(op.location),
-                    notes=[f"{self.threads} threads share its elements unevenly"],
+                    notes=[f"{self._threads_of(op)} threads share its elements unevenly"],
                 )
             _convert_operand(op, 0, source)
         _convert_result(op, follows)
@@ -292,11 +306,47 @@ def _copy_free_tiles(kernel: Operation) -> None:
             continue
         if not is_tile(op.results[0]):
             continue
-        for use in list(op.results[0].uses)[1:]:
+        uses = list(op.results[0].uses)
+        for use in uses if _is_elsewhere(op, uses) else uses[1:]:
             user = use.owner.operation if hasattr(use.owner, "operation") else use.owner
             with op.location:
-                made = op.clone(ip=InsertionPoint(op))
+                made = op.clone(ip=InsertionPoint(user))
             user.operands[use.operand_number] = made.operation.results[0]
+
+
+def _is_elsewhere(op: Operation, uses: Sequence[Any]) -> bool:
+    """Whether other threads use a tile than those that run its operation."""
+    own = group_of(op)
+    return any(group_of(use.owner.operation) != own for use in uses)
+
+
+def _maker(value: Value) -> Operation:
+    """The operation that makes a value, or whose block has it as an argument."""
+    owner = value.owner
+    found: Operation = owner.owner.operation if isinstance(owner, Block) else owner.operation
+    return found
+
+
+def require_one_group(ops: Sequence[Operation]) -> None:
+    """Raise UserError where threads use a tile that others hold."""
+    for op in ops:
+        for value in op.operands:
+            if is_tile(value) and group_of(op) != group_of(_maker(value)):
+                raise UserError(
+                    f"{op.name.partition('.')[2]} uses a tile that other threads hold",
+                    where=location_text(op.location),
+                    notes=[
+                        f"it is made at {location_text(_maker(value).location)}",
+                        f"by {_named(group_of(_maker(value)))}, and used by {_named(group_of(op))}",
+                    ],
+                    hints=["make it where it is used, or hand it on through shared memory"],
+                )
+
+
+def _named(group: tuple[int, int] | None) -> str:
+    if group is None:
+        return "all threads of the block"
+    return f"threads {group[0]} to {group[0] + group[1]}"
 
 
 def _tiles(op: Operation) -> list[Value]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -13,9 +13,9 @@ from xtc.core.errors import CompileError
 from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
-from xtc.ir.builders.numbers import Number, add, multiply
+from xtc.ir.builders.numbers import Number, add, as_value, compare, multiply, subtract
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.tile import dims_of, dropped_dimensions, number_of
+from xtc.ir.builders.tile import dims_of, dropped_dimensions, group_entered, number_of
 from xtc.ir.mlir import (
     Block,
     BoolAttr,
@@ -28,6 +28,7 @@ from xtc.ir.mlir import (
     Operation,
     RankedTensorType,
     ShapedType,
+    StringAttr,
     Type,
     Value,
     VectorType,
@@ -39,6 +40,7 @@ from xtc.ir.partition import top_level
 from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
+from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
 from xtc_targets.nvgpu.passes._kernels import (
     SHARED_BYTES,
     THREAD_ID,
@@ -53,6 +55,7 @@ from xtc_targets.nvgpu.passes._tile_bits import regrouped
 from xtc_targets.nvgpu.passes._tile_classes import is_tile
 from xtc_targets.nvgpu.passes._tile_copies import copy
 from xtc_targets.nvgpu.passes._tile_exchange import converted, permuted, reduced
+from xtc_targets.nvgpu.passes._tile_groups import barrier, threads_of
 from xtc_targets.nvgpu.passes._tile_memory import (
     GlobalTile,
     GlobalView,
@@ -117,7 +120,7 @@ class _Lowering:
         kernel, block = self.kernel, self.kernel.regions[0].blocks[0]
         old = [view.operation for view in block.operations]
         with kernel.location, InsertionPoint(old[0]):
-            self.thread = register(THREAD_ID)
+            self.thread = self.first_thread = register(THREAD_ID)
             nbytes = shared_bytes(kernel)
             self.shared = shared_memory(kernel, nbytes) if nbytes else None
         for op in old[:-1]:
@@ -173,11 +176,30 @@ class _Lowering:
         operands = [self.value(operand) for operand in op.operands]
         types = [self.type(result.type) for result in op.results]
         made = rebuilt(op, operands, types)
+        group = group_entered(op)
         for before, after in zip(op.regions, made.regions, strict=True):
             for block in before.blocks:
-                self._block(block, after)
+                if group is None:
+                    self._block(block, after)
+                else:
+                    self._group(group[0], block, after)
         for result, new in zip(op.results, made.results, strict=True):
             self.values[result] = new
+
+    def _group(self, begin: int, block: Block, region: Any) -> None:
+        """The code of a group's thread, which counts from the first of them."""
+        outer = self.thread
+        new = Block.create_at_start(region, [])
+        with InsertionPoint(new):
+            self.thread = as_value(subtract(self.first_thread, begin))
+            for view in block.operations:
+                self.lower(view.operation)
+        self.thread = outer
+
+    def in_group(self, op: Operation) -> None:
+        begin, size = number_of(op, "begin"), number_of(op, "size")
+        place = subtract(self.first_thread, begin)
+        self.values[op.results[0]] = compare("ult", place, size)
 
     def _block(self, block: Block, region: Any) -> None:
         types = [self.type(argument.type) for argument in block.arguments]
@@ -287,7 +309,8 @@ class _Lowering:
     def copy_async(self, op: Operation) -> None:
         view = self._view(op.operands[1])
         packed = packed_elements(self.numbers, op, op.operands[0])
-        layout = blocked(self.threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
+        threads = threads_of(op, self.threads)
+        layout = blocked(threads, view.shape, math.gcd(packed, ACCESS_BYTES // view.nbytes))
         tile = self._access(op, op.operands[0], layout)
         checked = BoolAttr(op.attributes["check_bounds"]).value
         copy(tile, view, self.thread, packed, not checked)
@@ -303,7 +326,29 @@ class _Lowering:
         nvvm.cp_async_wait_group(0)
 
     def sync(self, op: Operation) -> None:
-        nvvm.barrier(None)
+        barrier(op)
+
+    def mbarrier_alloc(self, op: Operation) -> None:
+        shared = self.shared_base()
+        self.values[op.results[0]] = mbarriers.made(op, shared, self.thread, self.threads)
+
+    def _on_barrier(
+        self, op: Operation, function: Callable[[Value, Sequence[Value]], None]
+    ) -> None:
+        first, *others = (self.value(operand) for operand in op.operands)
+        function(first, others)
+
+    def mbarrier_arrive(self, op: Operation) -> None:
+        self._on_barrier(op, mbarriers.arrive)
+
+    def mbarrier_expect(self, op: Operation) -> None:
+        self._on_barrier(op, mbarriers.expect)
+
+    def mbarrier_wait(self, op: Operation) -> None:
+        self._on_barrier(op, mbarriers.wait)
+
+    def fence_proxy(self, op: Operation) -> None:
+        mbarriers.fence_proxy(StringAttr(op.attributes["space"]).value)
 
     def dot(self, op: Operation) -> None:
         self.values[op.results[0]] = dot(op, *(self.value(operand) for operand in op.operands))
@@ -356,7 +401,7 @@ class _Lowering:
 
     def lock(self, op: Operation) -> None:
         address = address_of(self._argument_of(op.operands[0]), _GLOBAL)
-        lock(address, self.value(op.operands[1]), self.value(op.operands[2]), self.thread)
+        lock(op, address, self.value(op.operands[1]), self.value(op.operands[2]), self.thread)
 
     def release(self, op: Operation) -> None:
         address = address_of(self._argument_of(op.operands[0]), _GLOBAL)
@@ -419,6 +464,8 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices"),
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
+                *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
+                *("mbarrier_wait", "fence_proxy"),
             )
         },
     }

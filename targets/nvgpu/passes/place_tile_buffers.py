@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xtc.core.errors import UserError
 from xtc.ir.attributes import LOCAL_BYTES, WARPS
-from xtc.ir.builders.tile import location_text
+from xtc.ir.builders.tile import group_entered, location_text
 from xtc.ir.mlir import (
     IntegerAttr,
     IntegerType,
@@ -42,7 +42,14 @@ class _Buffer:
     nbytes: int
     first: int
     last: int
+    group: tuple[int, int] | None
     offset: int = 0
+
+    def meets(self, other: _Buffer) -> bool:
+        """Whether both may be needed at a time: groups of threads run beside each other."""
+        if self.group != other.group:
+            return True
+        return other.first <= self.last and self.first <= other.last
 
 
 @dataclass(frozen=True)
@@ -92,18 +99,34 @@ class PlaceTileBuffers(Pass):
 def _buffers(kernel: Operation) -> list[_Buffer]:
     ops = all_operations(kernel)
     numbers = {op: number for number, op in enumerate(ops)}
-    found = []
+    found: list[_Buffer] = []
+
+    def need(op: Operation, nbytes: int, last: int) -> None:
+        outermost = [entered for around in _around(op) if (entered := group_entered(around))]
+        found.append(_Buffer(op, nbytes, numbers[op], last, outermost[-1] if outermost else None))
+
     for op in ops:
         at = numbers[op]
         if op.name == "memref.alloc":
-            found.append(_Buffer(op, _bytes_of(op), at, _last_use(op, numbers)))
+            need(op, _bytes_of(op), _last_use(op, numbers))
+        elif op.name == "tile.mbarrier_alloc":
+            need(op, _bytes_of(op), len(ops))
         elif op.name == "tile.convert_layout":
             if not same_threads(known_layout(op.operands[0]), known_layout(op.results[0])):
-                found.append(_Buffer(op, _tile_bytes(op), at, at))
+                need(op, _tile_bytes(op), at)
         elif op.name == "tile.scan" or (op.name == "tile.atomic" and hands_back(op)):
-            found.append(_Buffer(op, _tile_bytes(op, len(op.operands) > 1), at, at))
+            need(op, _tile_bytes(op, len(op.operands) > 1), at)
         elif op.name == "tile.reduce" and crosses_warps(op):
-            found.append(_Buffer(op, _partial_bytes(op), at, at))
+            need(op, _partial_bytes(op), at)
+    return found
+
+
+def _around(op: Operation) -> list[Operation]:
+    """The operations in whose regions an operation stands, the innermost first."""
+    found = []
+    while op.name != "func.func":
+        op = op.parent.operation
+        found.append(op)
     return found
 
 
@@ -117,7 +140,7 @@ def _last_use(op: Operation, numbers: dict[Operation, int]) -> int:
 
 
 def _first_fit(buffer: _Buffer, placed: list[_Buffer]) -> int:
-    live = [p for p in placed if p.first <= buffer.last and buffer.first <= p.last]
+    live = [p for p in placed if p.meets(buffer)]
     offset = 0
     for other in sorted(live, key=lambda found: found.offset):
         if offset + buffer.nbytes <= other.offset:
@@ -145,7 +168,7 @@ def _partial_bytes(op: Operation) -> int:
 
 def _too_much(buffers: list[_Buffer], total: int, limit: int) -> UserError:
     peak = max(buffers, key=lambda buffer: buffer.offset + buffer.nbytes)
-    live = [b for b in buffers if b.first <= peak.last and peak.first <= b.last]
+    live = [b for b in buffers if b.meets(peak)]
     notes = [
         f"{buffer.nbytes:>8} bytes at {location_text(buffer.op.location)}: {_named(buffer.op)}"
         for buffer in sorted(live, key=lambda found: -found.nbytes)
@@ -160,6 +183,8 @@ def _too_much(buffers: list[_Buffer], total: int, limit: int) -> UserError:
 
 def _named(op: Operation) -> str:
     type = op.results[0].type
+    if op.name == "tile.mbarrier_alloc":
+        return "mbarriers"
     if isinstance(type, MemRefType):
         sizes = "x".join(map(str, type.shape))
         return f"shared tensor {sizes} of {type.element_type}"

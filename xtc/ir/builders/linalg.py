@@ -332,9 +332,9 @@ class LinalgBuilder:
         scalars = ScalarBuilder()
         positions = [scalars.position(f"%p{depth}") for depth in range(len(ends))]
         element, indices = body(scalars, positions, Value(current, into.type))
-        place, updated = scalars.indices(indices), self._name()
+        position, updated = scalars.indices(indices), self._name()
         lines += scalars.lines
-        lines.append(f"{updated} = tensor.insert {element.ssa} into {current}[{place}] : {type}")
+        lines.append(f"{updated} = tensor.insert {element.ssa} into {current}[{position}] : {type}")
         opened = [line.split(" ", 1)[0] for line in lines if line.endswith("{")]
         for name in reversed(opened):
             lines += [f"scf.yield {updated} : {type}", "}"]

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from xtc.core.tile_layout import RegisterLayout
 from xtc.ir.mlir import (
     Attribute,
+    BlockArgument,
     BoolAttr,
     DenseI64ArrayAttr,
+    InsertionPoint,
     IntegerAttr,
     IntegerType,
     Location,
@@ -210,6 +212,112 @@ def release(semaphore: Value, offset: Value, value: Value) -> None:
 def printf(format: str, values: Sequence[Value]) -> None:
     """Print a text from one thread, by the rules of C; i64 values hold the bits of numbers."""
     _make("printf", values, format=StringAttr.get(format))
+
+
+def in_group(begin: int, size: int) -> Value:
+    """Whether a thread is one of `size` from `begin` on, an i1: what a group's branch asks."""
+    i1 = IntegerType.get_signless(1)
+    return _result("in_group", [], i1, begin=_number(begin), size=_number(size))
+
+
+def mbarrier_alloc(counts: Sequence[int], type: Type) -> Value:
+    """Barriers in shared memory that expect so many arrivals each, known to all threads."""
+    return _result("mbarrier_alloc", [], type, counts=_numbers(counts))
+
+
+def mbarrier_arrive(barrier: Value, index: Value, count: Value) -> None:
+    """Each thread arrives `count` times."""
+    _make("mbarrier_arrive", [barrier, index, count])
+
+
+def mbarrier_expect(barrier: Value, index: Value, nbytes: Value) -> None:
+    """Each thread announces bytes that copies will bring, and arrives."""
+    _make("mbarrier_expect", [barrier, index, nbytes])
+
+
+def mbarrier_wait(barrier: Value, index: Value, phase: Value) -> None:
+    """Wait until the phase of this parity, 0 or 1, is complete."""
+    _make("mbarrier_wait", [barrier, index, phase])
+
+
+def fence_proxy(space: str) -> None:
+    """Let asynchronous operations see what threads have written before."""
+    _make("fence_proxy", space=StringAttr.get(space))
+
+
+def tma_load(
+    source: Value,
+    destination: Value,
+    barrier: tuple[Value, Value],
+    offsets: Sequence[Value],
+    dims: Sequence[int],
+) -> None:
+    """Each thread begins to copy a tile to shared memory; a barrier counts its bytes."""
+    _make("tma_load", [source, destination, *barrier, *offsets], dims=_numbers(dims))
+
+
+def tma_store(
+    source: Value, destination: Value, offsets: Sequence[Value], dims: Sequence[int]
+) -> None:
+    """Each thread begins to copy a tile from shared memory; what lies outside is dropped."""
+    _make("tma_store", [source, destination, *offsets], dims=_numbers(dims))
+
+
+def tma_commit() -> None:
+    """Close the group of such stores begun since the last one was closed."""
+    _make("tma_commit")
+
+
+def tma_wait(groups: int, read: bool) -> None:
+    """Wait until at most `groups` groups are in flight, or only until they have read."""
+    _make("tma_wait", n=_number(groups), read=BoolAttr.get(read))
+
+
+def wgmma(a: Value, b: Value, c: Value) -> Value:
+    """Begin `a @ b + c`, of shared tensors; `a` may be a tile."""
+    return _result("wgmma", [a, b, c], RankedTensorType.get(c.type.shape, c.type.element_type))
+
+
+def wgmma_fence() -> None:
+    """Order what was done to registers before the multiplications that follow."""
+    _make("wgmma_fence")
+
+
+def wgmma_commit() -> None:
+    """Close the group of multiplications begun since the last one was closed."""
+    _make("wgmma_commit")
+
+
+def wgmma_wait(groups: int) -> None:
+    """Wait until at most `groups` groups of multiplications are in flight."""
+    _make("wgmma_wait", n=_number(groups))
+
+
+def current_group() -> tuple[int, int] | None:
+    """The threads for which operations are being written; None: all of a block."""
+    owner = InsertionPoint.current.block.owner.operation
+    return group_entered(owner) or (None if owner.name == "func.func" else group_of(owner))
+
+
+def group_of(op: Operation) -> tuple[int, int] | None:
+    """The first thread and the number of threads that run an operation; None: all of a block."""
+    while op.name != "func.func":
+        op = op.parent.operation
+        if (found := group_entered(op)) is not None:
+            return found
+    return None
+
+
+def group_entered(op: Operation) -> tuple[int, int] | None:
+    """The threads that a branch for a group of them lets in; None for other operations."""
+    if op.name != "scf.if":
+        return None
+    if isinstance(op.operands[0], BlockArgument):
+        return None
+    condition = op.operands[0].owner.operation
+    if condition.name != f"{DIALECT}.in_group":
+        return None
+    return number_of(condition, "begin"), number_of(condition, "size")
 
 
 def current_location() -> str:

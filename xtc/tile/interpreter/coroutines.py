@@ -20,6 +20,7 @@ class Task:
         ready: whether it can go on where it waits.
         waits_for: says what it waits for.
         baton: is released to let it run.
+        is_part: whether it is a part of another one, and does not count.
     """
 
     run: Callable[[], None]
@@ -30,6 +31,7 @@ class Task:
     thread: threading.Thread | None = None
     ended: bool = False
     error: BaseException | None = None
+    is_part: bool = False
 
 
 class Cancelled(BaseException):
@@ -45,14 +47,21 @@ class Tasks:
         self._running: Task | None = None
         self._stopped = False
 
-    def add(self, run: Callable[[], None]) -> None:
+    def add(self, run: Callable[[], None], is_part: bool = False) -> Task:
         """A coroutine more."""
-        self._tasks.append(Task(run))
+        self._tasks.append(Task(run, is_part=is_part))
+        return self._tasks[-1]
+
+    def _first(self, at_once: int) -> list[Task]:
+        """The first so many that have not ended, and the parts of all."""
+        left = [task for task in self._tasks if not task.ended]
+        whole = [task for task in left if not task.is_part][:at_once]
+        return whole + [task for task in left if task.is_part]
 
     def run(self, deadlock: Callable[[list[Task]], BaseException], at_once: int) -> None:
-        """Let each run until it waits, the first `at_once` that have not ended in turn."""
+        """Let each run until it waits, the first `at_once` and all parts of them in turn."""
         try:
-            while left := [task for task in self._tasks if not task.ended][:at_once]:
+            while left := self._first(at_once):
                 able = [task for task in left if task.ready()]
                 if not able:
                     raise deadlock(left)

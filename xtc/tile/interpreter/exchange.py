@@ -4,17 +4,32 @@ instructions, scattered stores; and what they print."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xtc.core.errors import UserError
-from xtc.ir.builders.tile import location_text, number_of
+from xtc.ir.builders.tile import number_of
 from xtc.ir.mlir import Operation, StringAttr, Value
+from xtc.tile.interpreter.actors import Actors
 from xtc.tile.interpreter.combining import combined, printed
 from xtc.tile.interpreter.memory import GlobalMemory
-from xtc.tile.interpreter.shared import Array, Checker
+from xtc.tile.interpreter.shared import Array, Checker, SharedMemory
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """The elements of shared memory, one after another."""
+
+    memory: SharedMemory
+
+    def __getitem__(self, place: int) -> Any:
+        return self.memory.shadow.values[self.memory.places.reshape(-1)[place]]
+
+    def __setitem__(self, place: int, value: Any) -> None:
+        self.memory.shadow.values[self.memory.places.reshape(-1)[place]] = value
 
 
 class Exchange:
@@ -23,6 +38,7 @@ class Exchange:
     launch: Any
     values: dict[Value, Any]
     checker: Checker
+    actors: Actors
     known: dict[int, int]
     place: tuple[int, ...]
     block_number: int
@@ -39,8 +55,8 @@ class Exchange:
         """The number of an operation in the kernel."""
         raise NotImplementedError
 
-    def activate(self) -> None:
-        """This block runs now, and no other."""
+    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
+        """Let others run until a condition holds."""
         raise NotImplementedError
 
     def _semaphore(self, op: Operation) -> tuple[Array, tuple[int, int]]:
@@ -53,21 +69,21 @@ class Exchange:
     def lock(self, op: Operation) -> None:
         word, key = self._semaphore(op)
         value = int(self.get(op, 2))
-        self.launch.tasks.wait(
+        self.wait_until(
             lambda: int(word[0]) == value,
-            f"block {self.place} waits for a semaphore to become {value}, which is {int(word[0])}",
-            location_text(op.location),
+            f"waits for a semaphore to become {value}, which is {int(word[0])}",
+            op,
         )
-        self.activate()
-        self.launch.current = op
         for block, time in self.launch.semaphores.get(key, {}).items():
             self.known[block] = max(self.known.get(block, 0), time)
-        self.checker.now += 1
+        self.actors.sync()
 
     def release(self, op: Operation) -> None:
         word, key = self._semaphore(op)
         word[0] = int(self.get(op, 2))
-        self.launch.semaphores[key] = {**self.known, self.block_number: self.checker.now}
+        current = self.actors.current
+        synchronised = int(current.seen[current.number])
+        self.launch.semaphores[key] = {**self.known, self.block_number: synchronised}
 
     def buffer(self, op: Operation) -> None:
         """The launch has made it."""
@@ -102,13 +118,13 @@ class Exchange:
         along = list(np.indices(tuple(shape)))
         if dim >= 0:
             along[dim] = indices.astype(np.int64)
-        sizes = memory.sizes if isinstance(memory, GlobalMemory) else memory.data.shape
+        sizes = memory.sizes if isinstance(memory, GlobalMemory) else memory.shape
         inside = np.ones(tuple(shape), bool)
         for number, size in zip(along, sizes, strict=True):
             inside &= (number >= 0) & (number < int(size))
         if not isinstance(memory, GlobalMemory):
             safe = [np.where(inside, number, 0) for number in along]
-            return np.ravel_multi_index(safe, memory.data.shape), inside
+            return np.ravel_multi_index(safe, memory.shape), inside
         place = np.full(tuple(shape), memory.begin, np.int64)
         for number, stride in zip(along, memory.strides, strict=True):
             place = place + number * int(stride)
@@ -122,22 +138,21 @@ class Exchange:
                 where * memory.dtype.itemsize,
                 inside,
                 self.number(op),
-                self.checker.now,
+                self.actors,
             )
             return memory.flat()
         self.checker.combine(memory, where[inside], self.number(op))
-        return memory.data.flat
+        return _Elements(memory)
 
     def _scatter_access(self, op: Operation, memory: Any, where: Array, inside: Array) -> Any:
         if isinstance(memory, GlobalMemory):
             nbytes = where * memory.dtype.itemsize
-            now = self.checker.now
             self.launch.global_checker.write(
-                memory.buffer, nbytes, inside, self.number(op), now, ("scatter", op)
+                memory.buffer, nbytes, inside, self.number(op), self.actors, ("scatter", op)
             )
             return memory.flat()
         self.checker.scatter(memory, where[inside], self.number(op))
-        return memory.data.flat
+        return _Elements(memory)
 
     def printf(self, op: Operation) -> None:
         values = [self.values[value] for value in op.operands]

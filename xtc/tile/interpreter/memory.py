@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from xtc.core.errors import UserError
+from xtc.tile.interpreter.actors import Actors
 from xtc.tile.interpreter.report import RaceError
 from xtc.tile.interpreter.shared import elements, first
 
@@ -31,6 +32,7 @@ class Buffer:
         write_block, write_time, writer: block, time in it, and operation of the last write.
         read_block, read_time, reader: likewise of the last read.
         held: a number for the positions of elements over threads in the last access.
+        write_actor, read_actor: which threads of the block did so.
     """
 
     raw: Array
@@ -41,12 +43,15 @@ class Buffer:
     read_time: Array
     reader: Array
     held: Array
+    write_actor: Array
+    read_actor: Array
 
     @staticmethod
     def over(array: Array) -> Buffer:
         """The memory of a NumPy array, which is contiguous."""
         raw = array.reshape(-1).view(np.uint8)
-        return Buffer(raw, *(np.full(raw.size, _NOBODY, np.int64) for _ in range(7)))
+        shadows = (np.full(raw.size, _NOBODY, np.int64) for _ in range(7))
+        return Buffer(raw, *shadows, *(np.zeros(raw.size, np.int64) for _ in range(2)))
 
 
 @dataclass
@@ -137,43 +142,61 @@ class GlobalChecker:
         self._atomics = np.array(sorted(atomics), np.int64)
 
     def read(
-        self, buffer: Buffer, places: Array, inside: Array, op: int, now: int, held: Any
+        self, buffer: Buffer, places: Array, inside: Array, op: int, actors: Actors, held: Any
     ) -> None:
         """A load, or a copy that begins."""
         number, at = self._number(held, op), places[inside]
         self._other_blocks(_writes(buffer, at), inside, "reads", "writes")
-        same = (buffer.write_block[at] == self.block) & (buffer.write_time[at] == now)
+        same = self._own_writes(buffer, at, actors)
         self._own(same & (buffer.held[at] != number), buffer.writer[at], inside, "reads", "written")
-        buffer.read_block[at], buffer.read_time[at], buffer.reader[at] = self.block, now, op
+        buffer.read_block[at], buffer.read_time[at], buffer.reader[at] = self.block, actors.now, op
+        buffer.read_actor[at] = actors.current.number
         buffer.held[at] = np.where(same, buffer.held[at], number)
 
     def write(
-        self, buffer: Buffer, places: Array, inside: Array, op: int, now: int, held: Any
+        self, buffer: Buffer, places: Array, inside: Array, op: int, actors: Actors, held: Any
     ) -> None:
         """A store."""
         number, at = self._number(held, op), places[inside]
         self._other_blocks(_writes(buffer, at), inside, "writes", "writes")
         self._other_blocks(_reads(buffer, at), inside, "writes", "reads")
-        own = (buffer.write_block[at] == self.block) & (buffer.write_time[at] == now)
+        own = self._own_writes(buffer, at, actors)
         self._own(own & (buffer.held[at] != number), buffer.writer[at], inside, "writes", "written")
-        own = (buffer.read_block[at] == self.block) & (buffer.read_time[at] == now)
+        own = self._own_reads(buffer, at, actors)
         self._own(own & (buffer.held[at] != number), buffer.reader[at], inside, "writes", "read")
-        buffer.write_block[at], buffer.write_time[at], buffer.writer[at] = self.block, now, op
+        self._note_write(buffer, at, op, actors)
         buffer.held[at] = number
 
-    def combine(self, buffer: Buffer, places: Array, inside: Array, op: int, now: int) -> None:
+    def combine(
+        self, buffer: Buffer, places: Array, inside: Array, op: int, actors: Actors
+    ) -> None:
         """An atomic access, which races with none but those that are not atomic."""
         at = places[inside]
         writes, reads = _writes(buffer, at), _reads(buffer, at)
         self._other_blocks(writes, inside, "writes", "writes", np.isin(writes[2], self._atomics))
         self._other_blocks(reads, inside, "writes", "reads")
         plain = ~np.isin(writes[2], self._atomics)
-        own = (writes[0] == self.block) & (writes[1] == now) & plain
+        own = self._own_writes(buffer, at, actors) & plain
         self._own(own, writes[2], inside, "writes", "written")
-        own = (reads[0] == self.block) & (reads[1] == now)
+        own = self._own_reads(buffer, at, actors)
         self._own(own, reads[2], inside, "writes", "read")
-        buffer.write_block[at], buffer.write_time[at], buffer.writer[at] = self.block, now, op
+        self._note_write(buffer, at, op, actors)
         buffer.held[at] = self._number(None, op)
+
+    def _own_writes(self, buffer: Buffer, at: Array, actors: Actors) -> Array:
+        """Bytes that the block wrote, which the current threads have not seen."""
+        missed = actors.current.misses(buffer.write_actor[at], buffer.write_time[at])
+        own: Array = (buffer.write_block[at] == self.block) & missed
+        return own
+
+    def _own_reads(self, buffer: Buffer, at: Array, actors: Actors) -> Array:
+        missed = actors.current.misses(buffer.read_actor[at], buffer.read_time[at])
+        own: Array = (buffer.read_block[at] == self.block) & missed
+        return own
+
+    def _note_write(self, buffer: Buffer, at: Array, op: int, actors: Actors) -> None:
+        buffer.write_block[at], buffer.write_time[at] = self.block, actors.now
+        buffer.writer[at], buffer.write_actor[at] = op, actors.current.number
 
     def _number(self, held: Any, op: int) -> int:
         """A number for how threads hold a tile; an asynchronous copy's is its own."""

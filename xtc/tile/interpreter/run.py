@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -13,27 +14,35 @@ from typing import Any
 import numpy as np
 
 from xtc.core.errors import UserError, XtcError
-from xtc.ir.builders.tile import dims_of, dropped_dimensions, location_text, number_of
+from xtc.ir.attributes import WARPS
+from xtc.ir.builders.tile import (
+    dims_of,
+    group_entered,
+    location_text,
+    number_of,
+)
 from xtc.ir.mlir import (
     BoolAttr,
-    DenseI32ArrayAttr,
-    DenseI64ArrayAttr,
-    MemRefType,
     Operation,
     RankedTensorType,
     ShapedType,
     Value,
     all_operations,
 )
-from xtc.ir.tile_dialect import known_layout, layout_of
+from xtc.ir.tile_dialect import layout_of
 from xtc.tile.errors import KernelError
-from xtc.tile.interpreter.combining import scanned, viewed
+from xtc.tile.groups import WARP
+from xtc.tile.interpreter.actors import Actors, meet
+from xtc.tile.interpreter.asynchronous import Asynchronous, Beside
 from xtc.tile.interpreter.coroutines import Task, Tasks
 from xtc.tile.interpreter.exchange import Exchange
+from xtc.tile.interpreter.mbarriers import MBarrier
 from xtc.tile.interpreter.memory import Buffer, GlobalChecker, GlobalMemory
 from xtc.tile.interpreter.report import DeadlockError, RaceError, Report, race
 from xtc.tile.interpreter.shared import Array, Checker, SharedMemory, elements
-from xtc.tile.interpreter.values import compute, is_computed, numpy_type
+from xtc.tile.interpreter.values import compute, is_computed
+from xtc.tile.interpreter.views import Views
+from xtc.tile.interpreter.whole_tiles import WholeTiles
 
 _UNKNOWN = ShapedType.get_dynamic_size()
 _MOST_STEPS = 1 << 24  # operations of a block
@@ -51,7 +60,10 @@ def interpret(kernel: Operation, arguments: Sequence[Any], grid: Sequence[int]) 
         whole.run_together(places, grid)
     else:
         for place in places:
-            whole.run_block(place, grid)
+            if whole.has_groups:
+                whole.run_together([place], grid)
+            else:
+                whole.run_block(place, grid)
     whole.require_clean()
     return whole.report()
 
@@ -83,6 +95,8 @@ class _Launch:
         atomics = frozenset(n for op, n in self.numbers.items() if op.name == "tile.atomic")
         self.global_checker = GlobalChecker(self.fail, atomics)
         self.tasks = Tasks()
+        self.has_groups = any(op.name == "tile.in_group" for op in self.ops)
+        self.threads = number_of(kernel, WARPS) * WARP
         self.semaphores: dict[tuple[int, int], dict[int, int]] = {}
         self.current = kernel
         self.place: tuple[int, ...] = ()
@@ -110,9 +124,11 @@ class _Launch:
         self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
 
     def _deadlock(self, tasks: Sequence[Task]) -> DeadlockError:
-        lines = [f"at {task.where}: {task.waits_for}" for task in tasks]
+        inner = sorted(tasks, key=lambda task: not task.is_part)
+        lines = [f"at {task.where}: {task.waits_for}" for task in inner]
+        who = "group of threads" if inner[0].is_part else "block"
         return DeadlockError(
-            "every block waits, and none will go on", where=tasks[0].where, notes=lines[:8]
+            f"every {who} waits, and none will go on", where=inner[0].where, notes=lines[:8]
         )
 
     def require_clean(self) -> None:
@@ -138,8 +154,8 @@ def _argument(value: Any) -> Any:
     raise UserError(f"the interpreter takes NumPy arrays, not {value!r}")
 
 
-class _Block(Exchange):
-    """One block."""
+class _Block(Exchange, Asynchronous, WholeTiles, Views):
+    """One block, or the part of it that a group of threads runs."""
 
     def __init__(
         self, launch: _Launch, place: tuple[int, ...], grid: Sequence[int], number: int
@@ -147,19 +163,68 @@ class _Block(Exchange):
         self.launch, self.place, self.grid, self.block_number = launch, place, grid, number
         self.known: dict[int, int] = {}
         self.values: dict[Value, Any] = dict(launch.arguments)
-        self.checker = Checker(launch.fail)
+        self.actors = Actors(launch.threads)
+        self.actor = self.actors.block
+        self.checker = Checker(launch.fail, self.actors)
+        self.begun_by: dict[int, Beside] = {}
+        self.barriers: list[MBarrier] = []
+        self.parts: list[tuple[tuple[int, int], Task]] = []
         self.copies: list[_Copy] = []
         self.group = self.begun = self.steps = 0
-        self.freed: list[tuple[int, int]] = []
+        self.freed: list[tuple[int, int, int]] = []
 
     def run(self) -> None:
         self.sequence(self.launch.block_of)
+        self.join((0, self.launch.threads))
+        self.require_ended()
 
     def activate(self) -> None:
-        """This block runs now, and no other."""
+        """These threads run now, and no others."""
+        self.actors.current = self.actor
         self.launch.place = self.place
         self.launch.global_checker.block = self.block_number
         self.launch.global_checker.known = self.known
+
+    def wait_until(self, ready: Callable[[], bool], waits_for: str, op: Operation) -> None:
+        """Let others run until a condition holds."""
+        begin, size = self.actor.threads or (0, 0)
+        who = f"block {self.place}"
+        if size != self.launch.threads:
+            who = f"threads {begin} to {begin + size} of {who}"
+        where = location_text(op.location)
+        self.launch.tasks.wait(ready, f"{who}: {waits_for}", where)
+        self.activate()
+        self.launch.current = op
+
+    def join(self, threads: tuple[int, int]) -> None:
+        """Wait until no group that has some of these threads runs beside this code."""
+        for part in [part for part in self.parts if meet(part[0], threads)]:
+            begin, size = part[0]
+            self.wait_until(
+                lambda part=part: part[1].ended,  # type: ignore[misc]
+                f"waits for its threads {begin} to {begin + size}",
+                self.launch.current,
+            )
+            self.parts.remove(part)
+
+    def enter(self, threads: tuple[int, int], block: Any) -> None:
+        """Let a group run: beside others, if the whole block comes to it."""
+        self.join(threads)
+        part = copy(self)
+        part.actor = self.actors.enter(threads, self.actor)
+        if self.actor is not self.actors.block:
+            part.activate()
+            part.sequence(block)
+            self.activate()
+            return
+        part.values, part.parts, part.copies = dict(self.values), [], []
+        part.group = part.steps = 0
+
+        def run() -> None:
+            part.activate()
+            part.sequence(block)
+
+        self.parts.append((threads, self.launch.tasks.add(run, is_part=True)))
 
     def sequence(self, block: Any) -> list[Any]:
         """Run a block of operations; the operands of its end."""
@@ -178,12 +243,16 @@ class _Block(Exchange):
 
     def operation(self, op: Operation) -> None:
         """Run an operation."""
+        if op.name not in _CARRIED:
+            self.landed(op)
         if is_computed(op):
             self.set(op, compute(op, [self.values[value] for value in op.operands]))
             return
         if op.name not in _OPERATIONS:
             raise UserError(f"the interpreter has no {op.name}", where=location_text(op.location))
         self.launch.counts[op.name] += 1
+        if self.parts and op.name not in _BESIDE:
+            self.join((0, self.launch.threads))
         try:
             _OPERATIONS[op.name](self, op)
         except KernelError:
@@ -234,74 +303,17 @@ class _Block(Exchange):
         self.values.update(zip(op.results, carried, strict=True))
 
     def branch(self, op: Operation) -> None:
+        threads = group_entered(op)
+        if threads is not None:
+            self.enter(threads, op.regions[0].blocks[0])
+            return
         region = op.regions[0 if self.get(op, 0) else 1]
         results = self.sequence(region.blocks[0]) if region.blocks else []
         self.values.update(zip(op.results, results, strict=True))
 
     # --- memory ----------------------------------------------------------------------------------
 
-    def reinterpret(self, op: Operation) -> None:
-        source = self.get(op, 0)
-        type = MemRefType(op.results[0].type)
-        if isinstance(source, SharedMemory):
-            self.set(op, source.view(lambda array: array.reshape(tuple(type.shape))))
-            return
-        strides, offset = type.get_strides_and_offset()
-        segments = list(DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        dynamic = [int(self.values[value]) for value in list(op.operands)[segments[0] :]]
-        offsets = dynamic[: segments[1]]
-        sizes = iter(dynamic[segments[1] : segments[1] + segments[2]])
-        steps = iter(dynamic[segments[1] + segments[2] :])
-        self.set(
-            op,
-            GlobalMemory(
-                source,
-                numpy_type(type.element_type),
-                offsets[0] if offsets else offset,
-                [next(sizes) if size == _UNKNOWN else size for size in type.shape],
-                [next(steps) if stride == _UNKNOWN else stride for stride in strides],
-            ),
-        )
-
-    def retyped(self, op: Operation) -> None:
-        self.set(op, self.get(op, 0))
-
-    def alloc(self, op: Operation) -> None:
-        type = MemRefType(op.results[0].type)
-        memory = SharedMemory.new(tuple(type.shape), numpy_type(type.element_type), [*self.freed])
-        self.set(op, memory)
-
-    def dealloc(self, op: Operation) -> None:
-        self.freed.append(self.checker.free(self.get(op, 0)))
-
-    def part(self, op: Operation) -> None:
-        memory: SharedMemory = self.get(op, 0)
-        given = iter(int(self.values[value]) for value in list(op.operands)[1:])
-        static = DenseI64ArrayAttr(op.attributes["static_offsets"])
-        begins = [next(given) if number == _UNKNOWN else number for number in static]
-        sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
-        shape = tuple(MemRefType(op.results[0].type).shape)
-        for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
-            if not 0 <= begin <= memory.data.shape[dim] - size:
-                raise UserError(
-                    f"index {begin} is outside of dimension {dim} of a shared tensor of shape "
-                    f"{list(memory.data.shape)}"
-                )
-        dropped = dropped_dimensions(sizes, shape)
-        index = tuple(
-            begin if dim in dropped else slice(begin, begin + size)
-            for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True))
-        )
-        self.set(op, memory.view(lambda array: array[index]))
-
-    def permuted(self, op: Operation) -> None:
-        memory: SharedMemory = self.get(op, 0)
-        source = MemRefType(op.operands[0].type).get_strides_and_offset()[0]
-        result = MemRefType(op.results[0].type).get_strides_and_offset()[0]
-        order = _order(source, result, memory.data.shape, MemRefType(op.results[0].type).shape)
-        self.set(op, memory.view(lambda array: array.transpose(order)))
-
-    def _tile_places(
+    def tile_places(
         self, op: Operation, memory: GlobalMemory, shape: Sequence[int]
     ) -> tuple[Array, Array]:
         offsets = [int(self.values[v]) for v in list(op.operands)[-len(memory.sizes) :]]
@@ -310,26 +322,26 @@ class _Block(Exchange):
     def load_global(self, op: Operation) -> None:
         memory: GlobalMemory = self.get(op, 0)
         shape = RankedTensorType(op.results[0].type).shape
-        places, inside = self._tile_places(op, memory, shape)
+        places, inside = self.tile_places(op, memory, shape)
         held = (
             str(layout_of(op.results[0])),
             *(int(self.values[v]) for v in list(op.operands)[1:]),
         )
         self.launch.global_checker.read(
-            memory.buffer, places, inside, self.number(op), self.checker.now, held
+            memory.buffer, places, inside, self.number(op), self.actors, held
         )
         self.set(op, memory.gather(places, inside))
 
     def store_global(self, op: Operation) -> None:
         memory: GlobalMemory = self.get(op, 1)
         value = self.get(op, 0)
-        places, inside = self._tile_places(op, memory, value.shape)
+        places, inside = self.tile_places(op, memory, value.shape)
         held = (
             str(layout_of(op.operands[0])),
             *(int(self.values[v]) for v in list(op.operands)[2:]),
         )
         self.launch.global_checker.write(
-            memory.buffer, places, inside, self.number(op), self.checker.now, held
+            memory.buffer, places, inside, self.number(op), self.actors, held
         )
         memory.scatter(places, inside, value)
 
@@ -342,7 +354,7 @@ class _Block(Exchange):
     def copy_async(self, op: Operation) -> None:
         memory: SharedMemory = self.get(op, 1)
         source: GlobalMemory = self.get(op, 0)
-        places, inside = self._tile_places(op, source, memory.data.shape)
+        places, inside = self.tile_places(op, source, memory.shape)
         if not BoolAttr(op.attributes["check_bounds"]).value and not inside.all():
             raise UserError(
                 "copy_async with check_bounds=False reads outside of the global tensor",
@@ -350,7 +362,7 @@ class _Block(Exchange):
                 hints=["leave check_bounds=True where a tile may reach over the end"],
             )
         self.launch.global_checker.read(
-            source.buffer, places, inside, self.number(op), self.checker.now, None
+            source.buffer, places, inside, self.number(op), self.actors, None
         )
         self.checker.begin_copy(memory, self.number(op), self.begun)
         self.copies.append(_Copy(self.begun, op, memory, source, places, inside, self.group))
@@ -367,69 +379,13 @@ class _Block(Exchange):
         self._finish(self.group + 1)
 
     def _finish(self, group: int) -> None:
-        for copy in [copy for copy in self.copies if copy.group < group]:
-            value = copy.source.gather(copy.places, copy.inside)
-            self.checker.end_copy(copy.memory, self.number(copy.op), value)
-            self.copies.remove(copy)
+        for flying in [held for held in self.copies if held.group < group]:
+            value = flying.source.gather(flying.places, flying.inside)
+            self.checker.end_copy(flying.memory, self.number(flying.op), value)
+            self.copies.remove(flying)
 
     def sync(self, op: Operation) -> None:
-        self.checker.now += 1
-
-    # --- tiles -----------------------------------------------------------------------------------
-
-    def dot(self, op: Operation) -> None:
-        a, b, c = (self.get(op, number) for number in range(3))
-        wide = np.float32 if c.dtype.itemsize < 8 and c.dtype.kind not in "i" else c.dtype
-        with np.errstate(all="ignore"):
-            made = a.astype(wide) @ b.astype(wide) + c.astype(wide)
-        self.set(op, made.astype(c.dtype))
-
-    def indices(self, op: Operation) -> None:
-        shape = tuple(RankedTensorType(op.results[0].type).shape)
-        self.set(op, np.indices(shape, np.int32)[number_of(op, "dim")])
-
-    def reduce(self, op: Operation) -> None:
-        kind, value = str(op.attributes["kind"]).strip('"'), self.get(op, 0)
-        axis = number_of(op, "dim")
-        if kind.startswith("u"):
-            seen = value.view(f"u{value.dtype}")
-            found = (np.max if kind == "umax" else np.min)(seen, axis=axis, keepdims=True)
-            self.set(op, found.view(value.dtype))
-            return
-        function: Any = {"sum": np.sum, "max": np.max, "min": np.min}[kind]
-        wide = (
-            value.astype(np.float32)
-            if value.dtype.itemsize < 4 and kind == "sum" and (value.dtype.kind not in "iu")
-            else value
-        )
-        self.set(op, function(wide, axis=axis, keepdims=True).astype(value.dtype))
-
-    def scan(self, op: Operation) -> None:
-        kind = str(op.attributes["kind"]).strip('"')
-        exclusive = BoolAttr(op.attributes["exclusive"]).value
-        self.set(op, scanned(self.get(op, 0), number_of(op, "dim"), kind, exclusive))
-
-    def view(self, op: Operation) -> None:
-        layouts = known_layout(op.operands[0]), known_layout(op.results[0])
-        bits = number_of(op, "from_bits"), number_of(op, "to_bits")
-        dtype = numpy_type(RankedTensorType(op.results[0].type).element_type)
-        self.set(op, viewed(self.get(op, 0), layouts, bits, dtype))
-
-    def broadcast(self, op: Operation) -> None:
-        shape = tuple(RankedTensorType(op.results[0].type).shape)
-        self.set(op, np.broadcast_to(self.get(op, 0), shape).copy())
-
-    def transpose(self, op: Operation) -> None:
-        self.set(op, np.ascontiguousarray(self.get(op, 0).transpose(dims_of(op))))
-
-    def reshape(self, op: Operation) -> None:
-        self.set(op, self.get(op, 0).reshape(tuple(RankedTensorType(op.results[0].type).shape)))
-
-    def same(self, op: Operation) -> None:
-        self.set(op, self.get(op, 0))
-
-    def item(self, op: Operation) -> None:
-        self.set(op, self.get(op, 0).reshape(-1)[0])
+        self.actors.sync()
 
     def block_id(self, op: Operation) -> None:
         self.set(op, np.int32(self.place[number_of(op, "dim")]))
@@ -445,17 +401,14 @@ class _Block(Exchange):
             raise UserError("what the kernel assumes does not hold")
 
 
-def _order(
-    source: Sequence[int], result: Sequence[int], before: Sequence[int], after: Sequence[int]
-) -> list[int]:
-    """Which dimension of the source each dimension of a permuted view is."""
-    left = list(zip(source, before, range(len(source)), strict=True))
-    order = []
-    for stride, size in zip(result, after, strict=True):
-        found = next(entry for entry in left if entry[:2] == (stride, size))
-        left.remove(found)
-        order.append(found[2])
-    return order
+_CARRIED = ("scf.for", "scf.while", "tile.wgmma")
+"""Operations that hand on, or add to, a tile that a multiplication still writes."""
+
+_BESIDE = (
+    *("scf.for", "scf.while", "scf.if", "tile.in_group", "tile.block_id", "tile.grid_dim"),
+    *("memref.reinterpret_cast", "memref.subview", "memref.transpose", "tile.grid", "tile.assume"),
+)
+"""Operations with which the code around groups of threads goes on while they run."""
 
 
 def _operations(block: Any) -> list[Operation]:
@@ -483,6 +436,9 @@ _OPERATIONS: Mapping[str, Callable[[_Block, Operation], None]] = MappingProxyTyp
                 *("load_global", "store_global", "load_shared", "store_shared", "copy_async"),
                 *("commit_group", "wait_group", "wait_all", "sync", "dot", "indices", "reduce"),
                 *("broadcast", "transpose", "reshape", "item", "block_id", "grid_dim"),
+                *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
+                *("mbarrier_wait", "fence_proxy", "tma_load", "tma_store", "tma_commit"),
+                *("tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf", "buffer"),
             )
         },

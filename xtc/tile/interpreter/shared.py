@@ -1,129 +1,249 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared memory with a shadow: who wrote and read each element last, and when.
 
-Time is the number of times that the block has synchronised. Two accesses of one time, by two
-instructions, one of them a write, race: nothing says that the same threads make them. An
-asynchronous copy is an actor beside the threads. It may write at any time from when it begins until
-it is waited for, and what it wrote is seen by the threads that have waited, by others after the
-next `sync`.
+Two accesses, one of them a write, race unless the later one's actor has seen the earlier one; an
+instruction does not race with itself, as each thread accesses what it holds. An asynchronous copy
+of threads may write at any time from when it begins until it is waited for, and what it wrote is
+seen by the threads that have waited, by others of them after the next `sync`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from xtc.tile.interpreter.actors import Actor, Actors
 from xtc.tile.interpreter.report import RaceError
 
 Array = np.ndarray[Any, Any]
 _NEVER = -1
+_THREADS, _COPY, _TMA = 0, 1, 2  # how an element was written last
+
+FENCE = "insert self.fence.proxy_async() after the store, and before the sync"
+
+
+@dataclass
+class Shadow:
+    """A tensor that was allocated, as rows of elements, with the last accesses of each.
+
+    Attributes:
+        values: the elements.
+        writer, write_actor, write_time: operation, actor and time of the last write of each.
+        reads: by the number of an actor, operation and time of its last read of each.
+        flight: the number of the asynchronous copy that writes it, or -1.
+        how: how it was written last.
+        unfenced: whether threads wrote it and made no proxy fence since.
+        after_free: the last accesses of memory that was freed before this was allocated.
+    """
+
+    values: Array
+    after_free: list[tuple[int, int, int]]
+    writer: Array = field(init=False)
+    write_actor: Array = field(init=False)
+    write_time: Array = field(init=False)
+    flight: Array = field(init=False)
+    how: Array = field(init=False)
+    unfenced: Array = field(init=False)
+    reads: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        size = self.values.size
+        self.writer, self.write_time, self.flight = (
+            np.full(size, _NEVER, np.int64) for _ in range(3)
+        )
+        self.write_actor, self.how = np.zeros(size, np.int64), np.zeros(size, np.int8)
+        self.unfenced = np.zeros(size, bool)
+
+    def reads_of(self, actor: int) -> tuple[Array, Array]:
+        """Operation and time of an actor's last read of each element."""
+        if actor not in self.reads:
+            size = self.values.size
+            self.reads[actor] = np.full(size, _NEVER, np.int64), np.full(size, _NEVER, np.int64)
+        return self.reads[actor]
+
+    def last_access(self) -> tuple[int, int, int]:
+        """Actor, time and operation of the last access of any element by threads."""
+        found = [(int(t), int(a), int(o)) for t, a, o in _latest(self)]
+        time, actor, op = max(found, default=(_NEVER, 0, _NEVER))
+        return actor, time, op
+
+
+def _latest(shadow: Shadow) -> list[tuple[Any, Any, Any]]:
+    found = []
+    if shadow.values.size:
+        at = int(np.argmax(shadow.write_time))
+        found.append((shadow.write_time[at], shadow.write_actor[at], shadow.writer[at]))
+        for actor, (ops, times) in shadow.reads.items():
+            at = int(np.argmax(times))
+            found.append((times[at], actor, ops[at]))
+    return found
 
 
 @dataclass
 class SharedMemory:
-    """A tensor in shared memory, or a part of it, whose arrays are views of the whole's.
+    """A tensor in shared memory, or a part of it.
 
     Attributes:
-        data: the elements.
-        write_time, writer: of the last write of each element, and the number of its operation.
-        read_time, reader: likewise of the last read.
-        flight: the number of the asynchronous copy that writes it, or -1.
-        by_copy: whether the last write was an asynchronous copy's.
-        after_free: the last accesses of memory that was freed before this was allocated.
+        shadow: of the tensor that was allocated.
+        places: of each element, its position there.
     """
 
-    data: Array
-    write_time: Array
-    writer: Array
-    read_time: Array
-    reader: Array
-    flight: Array
-    by_copy: Array
-    after_free: list[tuple[int, int]]
+    shadow: Shadow
+    places: Array
 
     @staticmethod
-    def new(shape: tuple[int, ...], dtype: Any, after_free: list[tuple[int, int]]) -> SharedMemory:
+    def new(
+        shape: tuple[int, ...], dtype: Any, after_free: list[tuple[int, int, int]]
+    ) -> SharedMemory:
         """Memory that nobody has written."""
-        a, b, c, d, e = (np.full(shape, _NEVER, np.int64) for _ in range(5))
-        by_copy = np.zeros(shape, bool)
-        return SharedMemory(np.zeros(shape, dtype), a, b, c, d, e, by_copy, after_free)
-
-    def view(self, of: Callable[[Array], Array]) -> SharedMemory:
-        """The same view of all arrays."""
+        size = int(np.prod(shape))
         return SharedMemory(
-            of(self.data),
-            of(self.write_time),
-            of(self.writer),
-            of(self.read_time),
-            of(self.reader),
-            of(self.flight),
-            of(self.by_copy),
-            self.after_free,
+            Shadow(np.zeros(size, dtype), after_free), np.arange(size).reshape(shape)
         )
 
-    def last_access(self) -> tuple[int, int]:
-        """Time and operation of the last access of any element."""
-        times = np.maximum(self.write_time, self.read_time)
-        at = np.unravel_index(int(np.argmax(times)), times.shape) if times.size else ()
-        wrote = self.write_time[at] >= self.read_time[at]
-        return int(times[at]), int(self.writer[at] if wrote else self.reader[at])
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
+        found: tuple[int, ...] = self.places.shape
+        return found
+
+    def view(self, of: Callable[[Array], Array]) -> SharedMemory:
+        """A part, or another order, of the elements."""
+        return SharedMemory(self.shadow, of(self.places))
+
+    def put(self, value: Array) -> None:
+        """Make the elements these."""
+        self.shadow.values[self.places] = value
 
 
 class Checker:
     """Checks accesses of one block, and keeps the shadows.
 
     Attributes:
-        now: how often the block has synchronised.
+        actors: of the block.
         fail: makes the error of a race, from its kind, sentence, the other operation, elements and
             hint.
     """
 
-    def __init__(self, fail: Callable[[str, str, int, str, str], RaceError]) -> None:
-        self.now = 0
+    def __init__(
+        self, fail: Callable[[str, str, int, str, str], RaceError], actors: Actors
+    ) -> None:
+        self.actors = actors
         self.fail = fail
         self.atomics: set[int] = set()
+        self.shadows: list[Shadow] = []
+        self.waited: set[tuple[int, int]] = set()  # actors, and barriers that they waited for
 
-    def read(self, memory: SharedMemory, op: int) -> Array:
-        """A load of a whole tensor."""
-        self._require_landed(memory, "load_shared reads a tensor while a copy writes it")
-        never = memory.write_time == _NEVER
+    def read(self, memory: SharedMemory, op: int, name: str = "load_shared") -> Array:
+        """A load of a whole tensor by the current actor."""
+        self._require_written(memory, name)
+        self._require_seen(memory, op, name)
+        self._note_read(memory, op, self.actors.current, self.actors.now)
+        values: Array = memory.shadow.values[memory.places]
+        return values
+
+    def read_beside(
+        self, memory: SharedMemory, op: int, name: str, reader: Actor, time: int
+    ) -> Array:
+        """A read by an asynchronous actor that the current one begins."""
+        self._require_written(memory, name)
+        self._require_seen(memory, op, name)
+        unfenced = memory.shadow.unfenced[memory.places]
+        if unfenced.any():
+            raise self.fail(
+                "missing proxy fence",
+                f"{name} may not see what threads have stored",
+                int(memory.shadow.writer[memory.places][first(unfenced)]),
+                elements(unfenced),
+                FENCE,
+            )
+        self._note_read(memory, op, reader, time)
+        values: Array = memory.shadow.values[memory.places]
+        return values
+
+    def _note_read(self, memory: SharedMemory, op: int, reader: Actor, time: int) -> None:
+        ops, times = memory.shadow.reads_of(reader.number)
+        ops[memory.places], times[memory.places] = op, time
+
+    def _require_written(self, memory: SharedMemory, name: str) -> None:
+        self._require_landed(memory, f"{name} reads a tensor while a copy writes it")
+        never = memory.shadow.writer[memory.places] == _NEVER
         if never.any():
             raise self.fail(
                 "undefined",
-                "load_shared reads shared memory that nothing has written",
+                f"{name} reads shared memory that nothing has written",
                 _NEVER,
                 elements(never),
                 "copy or store to the tensor first",
             )
-        fresh = (memory.write_time == self.now) & (memory.writer != op)
-        if fresh.any():
-            at = first(fresh)
-            copied = bool(memory.by_copy[at])
+
+    def _require_seen(self, memory: SharedMemory, op: int, name: str) -> None:
+        shadow, at = memory.shadow, memory.places
+        missed = self.actors.current.misses(shadow.write_actor[at], shadow.write_time[at])
+        missed &= (shadow.writer[at] != op) | (shadow.how[at] == _TMA)
+        if not missed.any():
+            return
+        place = first(missed)
+        how, other = int(shadow.how[at][place]), int(shadow.writer[at][place])
+        if how == _TMA:
+            barrier = int(shadow.write_actor[at][place])
+            waited = (self.actors.current.number, barrier) in self.waited
+            raise self.fail(
+                "wrong parity" if waited else "read before wait",
+                f"{name} reads what a TMA copy writes, whose mbarrier was "
+                + ("waited for in an earlier phase" if waited else "not waited for"),
+                other,
+                elements(missed),
+                "insert self.mbarrier.wait(barrier, phase), with the parity of the copy's phase",
+            )
+        copied = how == _COPY
+        if not self.actors.same_threads(int(shadow.write_actor[at][place])):
             raise self.fail(
                 "missing sync",
-                "load_shared reads what other threads "
-                + ("have copied" if copied else "have stored")
-                + " since the last sync",
-                int(memory.writer[at]),
-                elements(fresh),
-                "insert self.sync() between both"
-                + (", after the wait: a thread sees its own copies only" if copied else ""),
+                f"{name} reads what other threads have "
+                f"{'copied' if copied else 'stored'}, and nothing orders both",
+                other,
+                elements(missed),
+                "insert self.sync() for all threads of both, or an mbarrier at which one arrives "
+                "and the other waits",
             )
-        memory.read_time[...] = self.now
-        memory.reader[...] = op
-        values: Array = memory.data.copy()
-        return values
+        raise self.fail(
+            "missing sync",
+            f"{name} reads what other threads "
+            + ("have copied" if copied else "have stored")
+            + " since the last sync",
+            other,
+            elements(missed),
+            "insert self.sync() between both"
+            + (", after the wait: a thread sees its own copies only" if copied else ""),
+        )
 
     def write(self, memory: SharedMemory, op: int, value: Array) -> None:
         """A store to a whole tensor."""
         self._require_free(memory, op, "store_shared")
-        memory.data[...] = value
-        memory.write_time[...] = self.now
-        memory.writer[...] = op
-        memory.by_copy[...] = False
+        memory.put(value)
+        self._note_write(memory, op, _THREADS)
+
+    def _note_write(self, memory: SharedMemory, op: int, how: int) -> None:
+        self._keep(memory.shadow)
+        shadow, at = memory.shadow, memory.places
+        shadow.writer[at], shadow.how[at], shadow.flight[at] = op, how, _NEVER
+        shadow.write_actor[at] = self.actors.current.number
+        shadow.write_time[at], shadow.unfenced[at] = self.actors.now, True
+
+    def _keep(self, shadow: Shadow) -> None:
+        if all(known is not shadow for known in self.shadows):
+            self.shadows.append(shadow)
+
+    def fence(self) -> None:
+        """What the current actor has written or seen is seen by asynchronous ones."""
+        current = self.actors.current
+        for shadow in self.shadows:
+            missed = current.misses(shadow.write_actor, shadow.write_time)
+            shadow.unfenced &= missed & (shadow.write_actor != current.number)
 
     def combine(self, memory: SharedMemory, places: Array, op: int) -> None:
         """Atomic accesses to these elements, which race with others than of their kind."""
@@ -134,54 +254,61 @@ class Checker:
         self._scattered(memory, places, op, "store_shared_scatter")
 
     def _scattered(self, memory: SharedMemory, places: Array, op: int, name: str) -> None:
-        at = np.unravel_index(np.unique(places), memory.data.shape)
         if not places.size:
             return
-        picked = memory.view(lambda array: array[at])
-        if memory.data.size and (picked.write_time == _NEVER).any() and name.startswith("an"):
+        at = np.unique(places)
+        picked = memory.view(lambda whole: whole.reshape(-1)[at])
+        shadow, atomic = memory.shadow, name.startswith("an")
+        never = shadow.writer[picked.places] == _NEVER
+        if atomic and never.any():
             raise self.fail(
                 "undefined",
                 "an atomic instruction reads shared memory that nothing has written",
                 _NEVER,
-                elements(picked.write_time == _NEVER),
+                elements(never),
                 "store to the tensor first",
             )
-        atomic = np.isin(picked.writer, list(self.atomics))
-        if name.startswith("an"):
-            picked.write_time[atomic] = _NEVER
+        others = np.isin(shadow.writer[picked.places], list(self.atomics))
+        if atomic:
+            shadow.write_time[picked.places[others]] = _NEVER
         self._require_free(picked, op, name)
-        memory.write_time[at] = self.now
-        memory.writer[at] = op
-        memory.by_copy[at] = False
-        if name.startswith("an"):
+        self._note_write(picked, op, _THREADS)
+        if atomic:
             self.atomics.add(op)
 
     def begin_copy(self, memory: SharedMemory, op: int, copy: int) -> None:
         """An asynchronous copy to a whole tensor begins."""
         self._require_free(memory, op, "copy_async")
-        memory.flight[...] = copy
-        memory.writer[...] = op
+        memory.shadow.flight[memory.places] = copy
+        memory.shadow.writer[memory.places] = op
 
     def end_copy(self, memory: SharedMemory, op: int, value: Array) -> None:
-        """The block's threads have waited for a copy, each for its own part."""
-        memory.data[...] = value
-        memory.flight[...] = _NEVER
-        memory.write_time[...] = self.now
-        memory.writer[...] = op
-        memory.by_copy[...] = True
+        """The current threads have waited for a copy, each for its own part."""
+        memory.put(value)
+        self._note_write(memory, op, _COPY)
 
-    def free(self, memory: SharedMemory) -> tuple[int, int]:
+    def bulk_copy(
+        self, memory: SharedMemory, op: int, value: Array, writer: Actor, time: int
+    ) -> None:
+        """A TMA copy, which whoever has seen its phase of a barrier may read."""
+        self._require_free(memory, op, "tma.global_to_shared")
+        memory.put(value)
+        shadow, at = memory.shadow, memory.places
+        shadow.writer[at], shadow.how[at], shadow.unfenced[at] = op, _TMA, False
+        shadow.write_actor[at], shadow.write_time[at] = writer.number, time
+
+    def free(self, memory: SharedMemory) -> tuple[int, int, int]:
         """The last access of memory that is given back."""
         self._require_landed(memory, "free_shared gives a tensor back while a copy writes it")
-        return memory.last_access()
+        return memory.shadow.last_access()
 
     def _require_landed(self, memory: SharedMemory, what: str) -> None:
-        flying = memory.flight != _NEVER
+        flying = memory.shadow.flight[memory.places] != _NEVER
         if flying.any():
             raise self.fail(
                 "read before wait",
                 what,
-                int(memory.writer[first(flying)]),
+                int(memory.shadow.writer[memory.places][first(flying)]),
                 elements(flying),
                 "insert self.copy_async_wait_all(), or copy_async_wait_group(n), and self.sync() "
                 "after the copy",
@@ -189,8 +316,9 @@ class Checker:
 
     def _require_free(self, memory: SharedMemory, op: int, name: str) -> None:
         self._require_landed(memory, f"{name} writes a tensor while a copy writes it")
-        for time, other in memory.after_free:
-            if time == self.now:
+        current, shadow, at = self.actors.current, memory.shadow, memory.places
+        for actor, time, other in shadow.after_free:
+            if current.has_missed(actor, time):
                 raise self.fail(
                     "freed while used",
                     f"{name} may write memory that was freed, and that other threads still use",
@@ -198,24 +326,43 @@ class Checker:
                     "of any",
                     "insert self.sync() before free_shared",
                 )
-        used = (memory.read_time == self.now) & (memory.reader != op)
-        if used.any():
-            raise self.fail(
-                "missing sync",
-                f"{name} writes what other threads may still read",
-                int(memory.reader[first(used)]),
-                elements(used),
-                "insert self.sync() after the read",
-            )
-        fresh = (memory.write_time == self.now) & ((memory.writer != op) | (name == "copy_async"))
-        if fresh.any():
+        for number, (ops, times) in shadow.reads.items():
+            self._require_read(memory, op, name, number, ops[at], times[at])
+        missed = current.misses(shadow.write_actor[at], shadow.write_time[at])
+        again = name in ("copy_async", "tma.global_to_shared")
+        missed &= (shadow.writer[at] != op) | again
+        if missed.any():
             raise self.fail(
                 "missing sync",
                 f"{name} writes what other threads have written since the last sync",
-                int(memory.writer[first(fresh)]),
-                elements(fresh),
+                int(shadow.writer[at][first(missed)]),
+                elements(missed),
                 "insert self.sync() between both",
             )
+
+    def _require_read(
+        self, memory: SharedMemory, op: int, name: str, reader: int, ops: Array, times: Array
+    ) -> None:
+        """Raise RaceError where an actor may still read what is to be written."""
+        missed = self.actors.current.misses(np.full(times.shape, reader), times) & (ops != op)
+        if not missed.any():
+            return
+        other, where = int(ops[first(missed)]), elements(missed)
+        if not self.actors.is_group(reader):
+            raise self.fail(
+                "refilled while read",
+                f"{name} writes what an asynchronous instruction may still read",
+                other,
+                where,
+                "wait for it (wgmma.wait_group, tma.wait_group), and then let the writer know: "
+                "sync, or arrive at an mbarrier that it waits for",
+            )
+        hint = "insert self.sync() after the read"
+        if not self.actors.same_threads(reader):
+            hint += ", or an mbarrier at which the reader arrives and the writer waits"
+        raise self.fail(
+            "missing sync", f"{name} writes what other threads may still read", other, where, hint
+        )
 
 
 def first(mask: Array) -> tuple[int, ...]:

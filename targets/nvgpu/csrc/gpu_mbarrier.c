@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Barriers in shared memory, which count arrivals and the bytes of copies.
+#include <string.h>
+
+#include "gpu_sim.h"
+#include "sim_device.h"
+
+#define MOST_ARRIVALS ((1 << 20) - 1)
+#define MOST_BYTES ((1 << 20) - 1)
+#define IS_BARRIER 0x2 // what no poison has there
+
+typedef struct {
+    uint64_t phase : 1, arrivals : 20, pending : 20;
+    int64_t bytes : 21;
+    uint64_t mark : 2;
+} mbarrier;
+
+_Static_assert(sizeof(mbarrier) == 8, "of an mbarrier");
+
+static mbarrier *at(const void *address, const char *what)
+{
+    gpu_check_shared(address, sizeof(mbarrier), what);
+    if ((uintptr_t)address % sizeof(mbarrier))
+        sim_fault((uintptr_t)address, "%s at an address that is no multiple of 8", what);
+    return (mbarrier *)(uintptr_t)address;
+}
+
+static mbarrier *found(const void *address, const char *what)
+{
+    mbarrier *one = at(address, what);
+    if (one->mark != IS_BARRIER || !one->arrivals || one->pending > one->arrivals)
+        sim_fault((uintptr_t)address, "%s: no mbarrier was initialised there", what);
+    return one;
+}
+
+void gpu_mbarrier_require(const void *barrier, const char *what)
+{
+    found(barrier, what);
+}
+
+void cuda_mbarrier_init(void *barrier, uint32_t arrivals)
+{
+    static const char what[] = "mbarrier.init";
+    gpu_require_thread(what);
+    if (!arrivals || arrivals > MOST_ARRIVALS)
+        sim_fault((uintptr_t)barrier, "%s for %u arrivals", what, arrivals);
+    *at(barrier, what) = (mbarrier){0, arrivals, arrivals, 0, IS_BARRIER};
+}
+
+static void wake(const void *barrier)
+{
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        if (gpu_threads[i].state == GPU_AT_MBARRIER && gpu_threads[i].mbarrier == barrier)
+            gpu_threads[i].state = GPU_READY; // it looks again
+}
+
+static void end_phase(mbarrier *one)
+{
+    if (one->pending || one->bytes)
+        return;
+    one->phase ^= 1;
+    one->pending = one->arrivals;
+    gpu_races_barrier();
+    wake(one);
+}
+
+void gpu_mbarrier_brought(void *barrier, uint32_t nbytes)
+{
+    mbarrier *one = found(barrier, "a bulk copy's mbarrier");
+    if (one->bytes - (int64_t)nbytes < -MOST_BYTES)
+        sim_fault((uintptr_t)barrier, "more bytes come to an mbarrier than it can count");
+    one->bytes -= nbytes;
+    end_phase(one);
+}
+
+static void arrive(mbarrier *one, uint32_t arrivals, const char *what)
+{
+    if (one->pending < arrivals)
+        sim_fault((uintptr_t)one, "%s: %u arrivals at a phase that waits for %u of %u", what, arrivals,
+                  (uint32_t)one->pending, (uint32_t)one->arrivals);
+    one->pending -= arrivals;
+    gpu_count(GPU_MBARRIER_ARRIVALS, 1);
+    end_phase(one);
+}
+
+void cuda_mbarrier_arrive(void *barrier, uint32_t arrivals)
+{
+    static const char what[] = "mbarrier.arrive";
+    gpu_require_thread(what);
+    arrive(found(barrier, what), arrivals, what);
+}
+
+void cuda_mbarrier_expect(void *barrier, uint32_t nbytes)
+{
+    static const char what[] = "mbarrier.arrive.expect_tx";
+    gpu_require_thread(what);
+    mbarrier *one = found(barrier, what);
+    if (one->bytes + (int64_t)nbytes > MOST_BYTES)
+        sim_fault((uintptr_t)barrier, "%s of %u bytes: an mbarrier counts up to %u", what, nbytes,
+                  MOST_BYTES);
+    one->bytes += nbytes;
+    arrive(one, 1, what);
+}
+
+void cuda_mbarrier_wait(void *barrier, uint32_t parity)
+{
+    static const char what[] = "mbarrier.try_wait";
+    gpu_require_thread(what);
+    gpu_count(GPU_MBARRIER_WAITS, 1);
+    while (found(barrier, what)->phase == (parity & 1)) {
+        gpu_running->mbarrier = barrier;
+        gpu_running->parity = parity & 1;
+        gpu_wait(GPU_AT_MBARRIER);
+    }
+}
+
+void gpu_mbarrier_deadlock(const gpu_thread *thread)
+{
+    const mbarrier *one = thread->mbarrier;
+    sim_fault_with_report(gpu_thread_report(),
+                          "deadlock: an mbarrier's phase of parity %u waits for %u arrivals of %u and "
+                          "for %lld bytes",
+                          thread->parity, (uint32_t)one->pending, (uint32_t)one->arrivals,
+                          (long long)one->bytes);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bulk copies of boxes of tensors, done as late as the rules allow.
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_sim.h"
+#include "sim_device.h"
+#include "sim_poison.h"
+
+#define RANKS 5
+#define ALIGNMENT 128 // of boxes in shared memory
+#define LOADS 4096    // of a block in flight
+
+typedef struct {
+    cuda_tensor_map map;
+    int32_t coordinates[RANKS];
+    char *shared;
+} box;
+
+typedef struct {
+    box what;
+    void *barrier;
+} load;
+
+struct gpu_store {
+    box what;
+    uint32_t group;
+};
+
+static load loads[LOADS];
+static uint32_t first_load, load_count;
+
+void gpu_tma_begin(void)
+{
+    first_load = load_count = 0;
+}
+
+static uint32_t bytes_of(const cuda_tensor_map *map)
+{
+    uint32_t count = map->element_bytes;
+    for (uint32_t dim = 0; dim < map->rank; dim++)
+        count *= map->box[dim];
+    return count;
+}
+
+static box checked(const void *map, const void *shared, const int32_t *coordinates, const char *what)
+{
+    box one = {.shared = (char *)(uintptr_t)shared};
+    gpu_require_thread(what);
+    gpu_check_global(map, sizeof one.map, "a tensor map");
+    memcpy(&one.map, map, sizeof one.map);
+    if (one.map.magic != CUDA_TENSOR_MAP_MAGIC || !one.map.rank || one.map.rank > RANKS)
+        sim_fault((uintptr_t)map, "%s: no tensor map is there", what);
+    memcpy(one.coordinates, coordinates, one.map.rank * sizeof *coordinates);
+    if ((uintptr_t)shared % ALIGNMENT)
+        sim_fault((uintptr_t)shared, "%s: shared memory is not aligned to %u bytes", what, ALIGNMENT);
+    gpu_check_shared(shared, bytes_of(&one.map), what);
+    return one;
+}
+
+// The address after the exclusive or of bits that choose a chunk of 16 bytes with bits of the row.
+static char *swizzled(char *address, uint32_t swizzle_bytes)
+{
+    uintptr_t mask = swizzle_bytes ? swizzle_bytes / 16 - 1 : 0;
+    return (char *)((uintptr_t)address ^ ((uintptr_t)address >> 7 & mask) << 4);
+}
+
+// Copy a row of the box, the part of it that is inside of the tensor.
+static void move_row(const box *one, char *row, char *global, bool store)
+{
+    const cuda_tensor_map *map = &one->map;
+    uint32_t size = map->element_bytes, each = map->swizzle_bytes ? 16 : size;
+    for (uint32_t at = 0; at < map->box[0] * size; at += each) {
+        char *place = swizzled(row + at, map->swizzle_bytes);
+        uint32_t here = map->box[0] * size - at < each ? map->box[0] * size - at : each;
+        for (uint32_t byte = 0; byte < here; byte += size) {
+            int64_t index = one->coordinates[0] + (int64_t)((at + byte) / size);
+            bool inside = global && index >= 0 && index < (int64_t)map->sizes[0];
+            char *element = inside ? global + index * size : NULL;
+            if (store && inside)
+                memcpy(element, place + byte, size);
+            else if (!store && inside)
+                memcpy(place + byte, element, size);
+            else if (!store)
+                memset(place + byte, 0, size);
+        }
+    }
+}
+
+// The first byte in global memory of a row, NULL where it lies outside of the tensor.
+static char *global_row(const box *one, const uint32_t *digits)
+{
+    const cuda_tensor_map *map = &one->map;
+    char *global = (char *)(uintptr_t)map->address;
+    for (uint32_t dim = 1; dim < map->rank; dim++) {
+        int64_t index = one->coordinates[dim] + (int64_t)digits[dim];
+        if (index < 0 || index >= (int64_t)map->sizes[dim])
+            return NULL;
+        global += index * (int64_t)map->strides[dim - 1];
+    }
+    return global;
+}
+
+static void require_global(const box *one, char *global, const char *what)
+{
+    int64_t first = one->coordinates[0], last = first + one->map.box[0];
+    first = first < 0 ? 0 : first;
+    last = last > (int64_t)one->map.sizes[0] ? (int64_t)one->map.sizes[0] : last;
+    if (global && first < last)
+        gpu_check_global(global + first * one->map.element_bytes,
+                         (uint32_t)(last - first) * one->map.element_bytes, what);
+}
+
+static void move(const box *one, bool store)
+{
+    uint32_t digits[RANKS] = {0}, row_bytes = one->map.box[0] * one->map.element_bytes;
+    uint32_t rows = bytes_of(&one->map) / row_bytes;
+    for (uint32_t row = 0; row < rows; row++) {
+        char *global = global_row(one, digits);
+        require_global(one, global, store ? "a bulk store" : "a bulk load");
+        move_row(one, one->shared + (uint64_t)row * row_bytes, global, store);
+        for (uint32_t dim = 1; dim < one->map.rank && ++digits[dim] == one->map.box[dim]; dim++)
+            digits[dim] = 0;
+    }
+}
+
+void cuda_tma_load(void *shared, const void *map, void *barrier, const int32_t *coordinates)
+{
+    load one = {checked(map, shared, coordinates, "a bulk load"), barrier};
+    gpu_mbarrier_require(barrier, "a bulk load");
+    if (load_count == LOADS)
+        sim_fault((uintptr_t)shared, "more than %u bulk loads are in flight", LOADS);
+    uint32_t nbytes = bytes_of(&one.what.map);
+    sim_poison(shared, nbytes);
+    loads[(first_load + load_count++) % LOADS] = one;
+    gpu_count(GPU_TMA_LOADS, 1);
+    gpu_count(GPU_TMA_LOAD_BYTES, nbytes);
+    gpu_count(GPU_GLOBAL_READ_BYTES, nbytes);
+    gpu_count(GPU_SHARED_WRITE_BYTES, nbytes);
+}
+
+bool gpu_tma_land(void)
+{
+    if (!load_count)
+        return false;
+    load *one = &loads[first_load];
+    move(&one->what, false);
+    first_load = (first_load + 1) % LOADS;
+    load_count--;
+    gpu_mbarrier_brought(one->barrier, bytes_of(&one->what.map));
+    return true;
+}
+
+void gpu_tma_require_none(void)
+{
+    if (load_count)
+        sim_fault((uintptr_t)loads[first_load].what.shared,
+                  "the block has ended, and a bulk load to its shared memory is in flight");
+}
+
+void gpu_stores_begin(gpu_thread *thread)
+{
+    thread->store_count = 0;
+    thread->store_group = 0;
+}
+
+void cuda_tma_store(const void *shared, const void *map, const int32_t *coordinates)
+{
+    gpu_thread *thread = gpu_running;
+    gpu_store one = {checked(map, shared, coordinates, "a bulk store"), thread->store_group};
+    uint32_t nbytes = bytes_of(&one.what.map);
+    gpu_proxy_require(shared, nbytes, "a bulk store");
+    if (thread->store_count == thread->store_room) {
+        thread->store_room = thread->store_room ? 2 * thread->store_room : 4;
+        thread->stores = realloc(thread->stores, thread->store_room * sizeof one);
+        if (!thread->stores)
+            sim_give_up("no memory for the bulk stores in flight");
+    }
+    thread->stores[thread->store_count++] = one;
+    gpu_count(GPU_TMA_STORES, 1);
+    gpu_count(GPU_TMA_STORE_BYTES, nbytes);
+    gpu_count(GPU_GLOBAL_WRITE_BYTES, nbytes);
+    gpu_count(GPU_SHARED_READ_BYTES, nbytes);
+}
+
+void cuda_tma_commit(void)
+{
+    gpu_require_thread("cp.async.bulk.commit_group");
+    gpu_running->store_group++;
+}
+
+void cuda_tma_wait(uint32_t groups)
+{
+    gpu_thread *thread = gpu_running;
+    gpu_require_thread("cp.async.bulk.wait_group");
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < thread->store_count; i++)
+        if (thread->stores[i].group + groups < thread->store_group)
+            move(&thread->stores[i].what, true);
+        else
+            thread->stores[kept++] = thread->stores[i];
+    thread->store_count = kept;
+}
+
+void gpu_stores_require_none(const gpu_thread *thread)
+{
+    if (thread->store_count)
+        sim_fault((uintptr_t)thread->stores[0].what.shared,
+                  "a thread has ended, and its bulk store reads shared memory");
+}

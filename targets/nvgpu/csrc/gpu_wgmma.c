@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multiply-adds of a warpgroup, from shared memory. Products of 16-bit numbers are exact in float32,
+// in which they are summed. Matrix descriptors are taken apart as the PTX ISA says for wgmma: start,
+// leading and stride byte offsets in units of 16 bytes, and the swizzle in the last two bits.
+#include <string.h>
+
+#include "gpu_sim.h"
+#include "sim_device.h"
+
+#define GROUP 128 // threads
+#define GROUPS (GPU_MAX_THREADS / GROUP)
+#define ROWS 64
+#define STEP 16     // columns of A, and rows of B, that a step multiplies
+#define COLUMNS 256 // at most
+#define STEPS 8     // at most, of a call
+#define INNER (STEPS * STEP)
+#define READINGS 1024 // tiles that a warpgroup has read and not waited for
+#define CHUNK 8       // elements of 16 bytes
+
+// A matrix that was read: `outer` rows of A, or columns of B.
+typedef struct {
+    uint64_t descriptor, sum;
+    uint32_t outer, group;
+    bool transposed; // the outer dimension is the dense one
+} reading;
+
+typedef struct {
+    uint32_t came, waited, group;
+    const cuda_wgmma_operands *operands[GROUP];
+    float *sums[GROUP];
+    reading readings[READINGS];
+    uint32_t reading_count;
+} warpgroup;
+
+static warpgroup warpgroups[GROUPS];
+static float a[ROWS][INNER], b[INNER][COLUMNS], c[ROWS][COLUMNS];
+
+void gpu_warpgroups_begin(void)
+{
+    for (uint32_t i = 0; i < GROUPS; i++)
+        warpgroups[i].came = warpgroups[i].waited = warpgroups[i].group =
+            warpgroups[i].reading_count = 0;
+}
+
+static warpgroup *own(const char *what)
+{
+    gpu_require_thread(what);
+    if (gpu_thread_count % GROUP)
+        sim_fault(0, "%s in a block of %u threads: warpgroups have %u", what, gpu_thread_count, GROUP);
+    return &warpgroups[gpu_running->number / GROUP];
+}
+
+static uint64_t field(uint64_t descriptor, uint32_t bit)
+{
+    return (descriptor >> bit & 0x3fff) << 4;
+}
+
+// Bytes of a row of the pattern in which chunks are swizzled.
+static uint32_t row_bytes(uint64_t descriptor)
+{
+    static const uint32_t rows[] = {0, 128, 64, 32};
+    uint32_t found = rows[descriptor >> 62];
+    if (!found)
+        sim_fault(0, "cuda_wgmma of matrices that are not swizzled");
+    return found;
+}
+
+// The chunk with element (outer, inner), one of which is a multiple of 8.
+static const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t outer, uint32_t inner)
+{
+    uint32_t row = row_bytes(descriptor), wide = row / 2;
+    uint64_t leading = field(descriptor, 16), stride = field(descriptor, 32), offset;
+    if (transposed)
+        offset = outer / wide * leading + inner / 8 * stride + inner % 8 * row + outer % wide * 2;
+    else
+        offset = outer / 8 * stride + outer % 8 * row + inner * 2;
+    const char *memory = gpu_shared_memory();
+    uint64_t begin = (field(descriptor, 0) - (uintptr_t)memory) & 0x3ffff;
+    uintptr_t address = (uintptr_t)memory + begin + offset;
+    address ^= (address >> 7 & (row / 16 - 1)) << 4;
+    gpu_check_shared((const void *)address, 16, "cuda_wgmma");
+    gpu_proxy_require((const void *)address, 16, "cuda_wgmma");
+    return (const uint16_t *)address;
+}
+
+static uint64_t sum_of(const reading *one)
+{
+    uint64_t sum = 0, words[2];
+    uint32_t outer_step = one->transposed ? CHUNK : 1, inner_step = one->transposed ? 1 : CHUNK;
+    for (uint32_t outer = 0; outer < one->outer; outer += outer_step)
+        for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
+            memcpy(words, chunk(one->descriptor, one->transposed, outer, inner), sizeof words);
+            sum = (sum ^ words[0]) * 0x9e3779b97f4a7c15u + words[1];
+        }
+    return sum;
+}
+
+static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, bool transposed)
+{
+    if (group->reading_count == READINGS)
+        sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
+    reading one = {descriptor, 0, outer, group->group, transposed};
+    one.sum = sum_of(&one);
+    group->readings[group->reading_count++] = one;
+}
+
+static void read_a(const cuda_wgmma_operands *given, uint32_t step)
+{
+    uint64_t descriptor = given->a_tiles[step];
+    for (uint32_t outer = 0; outer < ROWS; outer += given->transposed_a ? CHUNK : 1)
+        for (uint32_t inner = 0; inner < STEP; inner += given->transposed_a ? 1 : CHUNK) {
+            float wide[CHUNK];
+            gpu_widen(given->bfloat, chunk(descriptor, given->transposed_a, outer, inner), wide, CHUNK);
+            for (uint32_t i = 0; i < CHUNK; i++)
+                if (given->transposed_a)
+                    a[outer + i][step * STEP + inner] = wide[i];
+                else
+                    a[outer][step * STEP + inner + i] = wide[i];
+        }
+}
+
+// A lane has two neighbours of rows g and g + 8, then those 8 columns further.
+static void read_a_registers(const warpgroup *group, uint32_t step)
+{
+    for (uint32_t thread = 0; thread < GROUP; thread++) {
+        const cuda_wgmma_operands *given = group->operands[thread];
+        uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = step * STEP + thread % 4 * 2;
+        uint16_t halves[CHUNK];
+        float wide[CHUNK];
+        memcpy(halves, given->a + 4 * step, sizeof halves);
+        gpu_widen(given->bfloat, halves, wide, CHUNK);
+        for (uint32_t i = 0; i < CHUNK; i++)
+            a[row + i / 2 % 2 * 8][column + i / 4 * 8 + i % 2] = wide[i];
+    }
+}
+
+static void read_b(const cuda_wgmma_operands *given, uint32_t step)
+{
+    uint64_t descriptor = given->b_tiles[step];
+    for (uint32_t outer = 0; outer < given->columns; outer += given->transposed_b ? CHUNK : 1)
+        for (uint32_t inner = 0; inner < STEP; inner += given->transposed_b ? 1 : CHUNK) {
+            const uint16_t *from = chunk(descriptor, given->transposed_b, outer, inner);
+            float wide[CHUNK];
+            if (given->transposed_b) {
+                gpu_widen(given->bfloat, from, &b[step * STEP + inner][outer], CHUNK);
+                continue;
+            }
+            gpu_widen(given->bfloat, from, wide, CHUNK);
+            for (uint32_t i = 0; i < CHUNK; i++)
+                b[step * STEP + inner + i][outer] = wide[i];
+        }
+}
+
+typedef float octet __attribute__((vector_size(32), aligned(4)));
+
+#define ROWS_AT_ONCE 6
+
+// `ROWS_AT_ONCE` rows and 16 columns at a time, whose sums stay in registers.
+static inline __attribute__((always_inline)) void multiply(uint32_t columns, uint32_t inner)
+{
+    for (uint32_t j = 0; j < columns; j += 16)
+        for (uint32_t i = 0; i < ROWS; i += ROWS_AT_ONCE) {
+            uint32_t rows = ROWS - i < ROWS_AT_ONCE ? ROWS - i : ROWS_AT_ONCE;
+            octet sums[ROWS_AT_ONCE][2];
+            for (uint32_t r = 0; r < ROWS_AT_ONCE; r++) {
+                const octet *from = (const octet *)&c[r < rows ? i + r : i][j];
+                sums[r][0] = from[0];
+                sums[r][1] = from[1];
+            }
+            for (uint32_t k = 0; k < inner; k++) {
+                const octet *right = (const octet *)&b[k][j];
+                for (uint32_t r = 0; r < ROWS_AT_ONCE; r++) {
+                    float left = a[r < rows ? i + r : i][k];
+                    sums[r][0] += right[0] * left;
+                    sums[r][1] += right[1] * left;
+                }
+            }
+            for (uint32_t r = 0; r < rows; r++)
+                memcpy(&c[i + r][j], sums[r], sizeof sums[r]);
+        }
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2,fma"), optimize("O3"))) static void multiply_by_vectors(uint32_t columns,
+                                                                                    uint32_t inner)
+{
+    multiply(columns, inner);
+}
+
+static bool has_vectors(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+#define multiply_by_vectors multiply
+
+static bool has_vectors(void)
+{
+    return false;
+}
+#endif
+
+static void move_sums(warpgroup *group, uint32_t columns, bool back)
+{
+    for (uint32_t thread = 0; thread < GROUP; thread++) {
+        uint32_t row = thread / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
+        for (uint32_t i = 0; i < columns / 2; i += 2) {
+            float *place = &c[row + i / 2 % 2 * 8][column + i / 4 * 8], *mine = &group->sums[thread][i];
+            memcpy(back ? mine : place, back ? place : mine, 2 * sizeof *mine);
+        }
+    }
+}
+
+static void require_same(const warpgroup *group)
+{
+    const cuda_wgmma_operands *first = group->operands[0];
+    for (uint32_t i = 1; i < GROUP; i++) {
+        const cuda_wgmma_operands *other = group->operands[i];
+        size_t nbytes = first->steps * sizeof *first->b_tiles;
+        bool same = other->columns == first->columns && other->steps == first->steps &&
+                    !memcmp(other->b_tiles, first->b_tiles, nbytes) &&
+                    (first->a_in_registers || !memcmp(other->a_tiles, first->a_tiles, nbytes));
+        if (!same)
+            sim_fault(0, "cuda_wgmma of different matrices in the threads of a warpgroup");
+    }
+}
+
+static void run(warpgroup *group)
+{
+    const cuda_wgmma_operands *given = group->operands[0];
+    require_same(group);
+    memset(c, 0, sizeof c);
+    move_sums(group, given->columns, false);
+    for (uint32_t step = 0; step < given->steps; step++) {
+        remember(group, given->b_tiles[step], given->columns, given->transposed_b);
+        read_b(given, step);
+        if (given->a_in_registers) {
+            read_a_registers(group, step);
+            continue;
+        }
+        remember(group, given->a_tiles[step], ROWS, given->transposed_a);
+        read_a(given, step);
+    }
+    uint32_t columns = (given->columns + 15) / 16 * 16; // more than there are: nobody looks at them
+    (has_vectors() ? multiply_by_vectors : multiply)(columns, given->steps * STEP);
+    move_sums(group, given->columns, true);
+    enum gpu_event event = given->bfloat ? GPU_WGMMA_BF16 : GPU_WGMMA_F16;
+    gpu_count(event, given->steps);
+    gpu_count(event + (GPU_WGMMA_F16_MACS - GPU_WGMMA_F16),
+              (uint64_t)ROWS * given->columns * STEP * given->steps);
+}
+
+void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
+{
+    warpgroup *group = own("cuda_wgmma");
+    uint32_t mine = gpu_running->number % GROUP;
+    if (operands->columns % 8 || !operands->columns || operands->columns > COLUMNS ||
+        operands->steps > STEPS)
+        sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
+    gpu_require_converged("cuda_wgmma");
+    group->operands[mine] = operands;
+    group->sums[mine] = d;
+    if (++group->came < GROUP) {
+        gpu_wait(GPU_IN_WARPGROUP);
+        return;
+    }
+    group->came = 0;
+    run(group);
+    for (uint32_t i = 0; i < GROUP; i++) {
+        gpu_thread *thread = &gpu_threads[gpu_running->number / GROUP * GROUP + i];
+        if (thread->state == GPU_IN_WARPGROUP)
+            thread->state = GPU_READY;
+    }
+}
+
+void cuda_wgmma_fence(void)
+{
+    own("wgmma.fence");
+}
+
+// The first lane of a warpgroup counts for all.
+void cuda_wgmma_commit(void)
+{
+    warpgroup *group = own("wgmma.commit_group");
+    if (gpu_running->number % GROUP == 0)
+        group->group++;
+}
+
+// What was read must still be there when the first thread has waited for it.
+void cuda_wgmma_wait(uint32_t groups)
+{
+    warpgroup *group = own("wgmma.wait_group");
+    if (group->waited++ == 0) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < group->reading_count; i++) {
+            reading *one = &group->readings[i];
+            if (one->group + groups >= group->group)
+                group->readings[kept++] = *one;
+            else if (sum_of(one) != one->sum)
+                sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");
+        }
+        group->reading_count = kept;
+    }
+    if (group->waited == GROUP)
+        group->waited = 0;
+}
+
+void gpu_warpgroup_deadlock(const gpu_thread *thread)
+{
+    sim_fault_with_report(gpu_thread_report(),
+                          "deadlock: cuda_wgmma waits for all threads of a warpgroup, of which %u have come",
+                          warpgroups[thread->number / GROUP].came);
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of a block's threads: `with self.thread_group(begin, size):` and its short forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile.values import Data
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class ThreadGroup:
+    """Threads from `begin` on, counted from the first thread of the block."""
+
+    begin: int
+    size: int
+
+
+def thread_group(begin: Any, size: Any, name: str) -> ThreadGroup:
+    """A part of the threads that run now. Raises UserError where they cannot be a group."""
+    for number in (begin, size):
+        if isinstance(number, Data | bool) or not isinstance(number, int):
+            raise UserError(f"{name} takes numbers of threads known when compiling, not {number!r}")
+    around = tile.current_group()
+    if begin < 0 or size < 1 or (around is not None and begin + size > around[1]):
+        has = "the block's" if around is None else f"{around[1]}, as the group around it"
+        raise UserError(f"{name}: threads {begin} to {begin + size} of {has}")
+    first = begin + (0 if around is None else around[0])
+    if size > 1 and (first % WARP or size % WARP):
+        raise UserError(
+            f"{name}: threads {first} to {first + size} are no group",
+            notes=[f"a group is whole warps of {WARP} threads, or one thread"],
+        )
+    return ThreadGroup(first, size)
+
+
+class ThreadGroups:
+    """Instructions that choose threads."""
+
+    def thread_group(self, thread_begin: int, num_threads: int) -> ThreadGroup:
+        """`with` it, only these threads run, counted from the first that runs now."""
+        return thread_group(thread_begin, num_threads, "thread_group")
+
+    def single_thread(self, thread: int = -1) -> ThreadGroup:
+        """`with` it, one thread runs; -1: any."""
+        return thread_group(0 if thread == -1 else thread, 1, "single_thread")
+
+    def single_warp(self, warp: int = 0) -> ThreadGroup:
+        """`with` it, one warp runs."""
+        return thread_group(_warps(warp, "single_warp"), WARP, "single_warp")
+
+    def warp_group(self, warp_begin: int, num_warps: int) -> ThreadGroup:
+        """`with` it, some warps run."""
+        begin, size = (_warps(number, "warp_group") for number in (warp_begin, num_warps))
+        return thread_group(begin, size, "warp_group")
+
+
+def _warps(number: Any, name: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UserError(f"{name} takes numbers of warps known when compiling, not {number!r}")
+    return number * WARP

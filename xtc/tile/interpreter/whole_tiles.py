@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the interpreter does with whole tiles: products, reductions, shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xtc.ir.builders.tile import dims_of, number_of
+from xtc.ir.mlir import BoolAttr, Operation, RankedTensorType
+from xtc.ir.tile_dialect import known_layout
+from xtc.tile.interpreter.combining import scanned, viewed
+from xtc.tile.interpreter.values import numpy_type
+
+
+class WholeTiles:
+    """A part of the interpreter of a block."""
+
+    def get(self, op: Operation, number: int) -> Any:
+        """The value of an operand."""
+        raise NotImplementedError
+
+    def set(self, op: Operation, value: Any) -> None:
+        """Give an operation's result its value."""
+        raise NotImplementedError
+
+    def dot(self, op: Operation) -> None:
+        a, b, c = (self.get(op, number) for number in range(3))
+        wide = np.float32 if c.dtype.itemsize < 8 and c.dtype.kind not in "i" else c.dtype
+        with np.errstate(all="ignore"):
+            made = a.astype(wide) @ b.astype(wide) + c.astype(wide)
+        self.set(op, made.astype(c.dtype))
+
+    def indices(self, op: Operation) -> None:
+        shape = tuple(RankedTensorType(op.results[0].type).shape)
+        self.set(op, np.indices(shape, np.int32)[number_of(op, "dim")])
+
+    def reduce(self, op: Operation) -> None:
+        kind, value = str(op.attributes["kind"]).strip('"'), self.get(op, 0)
+        axis = number_of(op, "dim")
+        if kind.startswith("u"):
+            seen = value.view(f"u{value.dtype}")
+            found = (np.max if kind == "umax" else np.min)(seen, axis=axis, keepdims=True)
+            self.set(op, found.view(value.dtype))
+            return
+        function: Any = {"sum": np.sum, "max": np.max, "min": np.min}[kind]
+        wide = (
+            value.astype(np.float32)
+            if value.dtype.itemsize < 4 and kind == "sum" and (value.dtype.kind not in "iu")
+            else value
+        )
+        self.set(op, function(wide, axis=axis, keepdims=True).astype(value.dtype))
+
+    def scan(self, op: Operation) -> None:
+        kind = str(op.attributes["kind"]).strip('"')
+        exclusive = BoolAttr(op.attributes["exclusive"]).value
+        self.set(op, scanned(self.get(op, 0), number_of(op, "dim"), kind, exclusive))
+
+    def view(self, op: Operation) -> None:
+        layouts = known_layout(op.operands[0]), known_layout(op.results[0])
+        bits = number_of(op, "from_bits"), number_of(op, "to_bits")
+        dtype = numpy_type(RankedTensorType(op.results[0].type).element_type)
+        self.set(op, viewed(self.get(op, 0), layouts, bits, dtype))
+
+    def broadcast(self, op: Operation) -> None:
+        shape = tuple(RankedTensorType(op.results[0].type).shape)
+        self.set(op, np.broadcast_to(self.get(op, 0), shape).copy())
+
+    def transpose(self, op: Operation) -> None:
+        self.set(op, np.ascontiguousarray(self.get(op, 0).transpose(dims_of(op))))
+
+    def reshape(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0).reshape(tuple(RankedTensorType(op.results[0].type).shape)))
+
+    def same(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0))
+
+    def item(self, op: Operation) -> None:
+        self.set(op, self.get(op, 0).reshape(-1)[0])

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instruction groups `mbarrier` and `fence`: who waits for what inside of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.ir.mlir import MemRefType, Type, Value
+from xtc.tile.arithmetic import cast, data
+from xtc.tile.memory import space
+from xtc.tile.types import int32
+from xtc.tile.values import Data
+
+SHARED = 2
+_MOST_ARRIVALS = (1 << 20) - 1
+
+
+class Barrier:
+    """A barrier in shared memory."""
+
+    def __init__(self, memory: Value, index: Any) -> None:
+        self.memory, self.index = memory, index
+
+    @property
+    def operands(self) -> tuple[Value, Value]:
+        """What operations take: the barriers that were allocated together, and which of them."""
+        return self.memory, cast(data(self.index, int32), int32).value
+
+    def __repr__(self) -> str:
+        return "an mbarrier"
+
+
+class Barriers:
+    """Several barriers, of which an index of run time names each."""
+
+    def __init__(self, memory: Value, count: int) -> None:
+        self.memory, self.count = memory, count
+
+    def __getitem__(self, index: Any) -> Barrier:
+        if isinstance(index, tuple | slice) or not isinstance(index, int | Data):
+            raise UserError(f"{index!r} is no index of {self!r}")
+        if isinstance(index, int) and not 0 <= index < self.count:
+            raise UserError(f"index {index} is outside of {self!r}")
+        return Barrier(self.memory, index)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"{self.count} mbarriers"
+
+
+class MBarrier:
+    """Barriers that count arrivals of threads, and bytes that TMA copies.
+
+    A phase is complete when as many arrivals have come as `alloc` said, and as many bytes as were
+    announced; then the next phase begins. Phases have the parities 0, 1, 0, ...
+    """
+
+    producer_initial_phase = 1
+    consumer_initial_phase = 0
+
+    def alloc(self, count: int | Sequence[int] | None = None) -> Barrier | Barriers:
+        """Barriers of this many arrivals; one where `count` is no list, and by default as many as
+        threads run. All threads of the block know them."""
+        if tile.current_group() is not None:
+            raise UserError(
+                "mbarrier.alloc in a thread group",
+                hints=["allocate barriers before the group: all threads see them made"],
+            )
+        counts: list[Any] = list(count) if isinstance(count, list | tuple) else [count]
+        for number in counts:
+            _require_count(number)
+        if not counts:
+            raise UserError("mbarrier.alloc of no barriers")
+        type = MemRefType.get([len(counts)], Type.parse("i64"), None, space(SHARED))
+        made = tile.mbarrier_alloc([number or 0 for number in counts], type)
+        if isinstance(count, list | tuple):
+            return Barriers(made, len(counts))
+        return Barrier(made, 0)
+
+    def arrive(
+        self, barrier: Barrier, count: Any = 1, sem: str = "release", scope: str = "cta"
+    ) -> None:
+        """Each thread that runs arrives `count` times; what it did before is seen by who waits."""
+        _require_order(sem, scope, "arrive", "release")
+        tile.mbarrier_arrive(*_barrier(barrier, "arrive"), _number(count, "arrive"))
+
+    def arrive_and_expect_tx(
+        self, barrier: Barrier, transaction_bytes: Any, sem: str = "release", scope: str = "cta"
+    ) -> None:
+        """Each thread that runs arrives, and announces bytes that copies will bring."""
+        _require_order(sem, scope, "arrive_and_expect_tx", "release")
+        nbytes = _number(transaction_bytes, "arrive_and_expect_tx")
+        tile.mbarrier_expect(*_barrier(barrier, "arrive_and_expect_tx"), nbytes)
+
+    def wait(self, barrier: Barrier, phase: Any, sem: str = "acquire", scope: str = "cta") -> None:
+        """Wait until the phase of this parity is complete: the one before the first has parity 1.
+
+        "relaxed" waits are made to acquire too.
+        """
+        if sem not in ("relaxed", "acquire"):
+            raise UserError(f"mbarrier.wait: sem={sem!r}", hints=["'acquire' or 'relaxed'"])
+        _require_order("release", scope, "wait", "release")
+        tile.mbarrier_wait(*_barrier(barrier, "wait"), _number(phase, "wait"))
+
+    def __getattr__(self, name: str) -> Any:
+        raise UserError(f"'mbarrier.{name}' is not supported")
+
+
+class Fence:
+    """Fences between what threads do to memory and what copies and multiplications do."""
+
+    def proxy_async(self, space: str = "shared") -> None:
+        """Let TMA and wgmma see what the threads that run have written; `sync` follows, before
+        another thread begins either."""
+        if space not in ("shared", "global"):
+            raise UserError(f"fence.proxy_async: space={space!r}", hints=["'shared' or 'global'"])
+        tile.fence_proxy(space)
+
+    def proxy_async_release(self) -> None:
+        """The same, of shared memory."""
+        tile.fence_proxy("shared")
+
+    def __getattr__(self, name: str) -> Any:
+        raise UserError(f"'fence.{name}' is not supported")
+
+
+def _require_count(number: Any) -> None:
+    if number is None:
+        return
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UserError(f"mbarrier.alloc takes constant numbers of arrivals, not {number!r}")
+    if not 1 <= number <= _MOST_ARRIVALS:
+        raise UserError(f"mbarrier.alloc: {number} arrivals", notes=[f"1 to {_MOST_ARRIVALS}"])
+
+
+def _require_order(sem: str, scope: str, name: str, strong: str) -> None:
+    """Raise UserError unless threads of the block are ordered: relaxed arrivals are made strong."""
+    if sem not in ("relaxed", strong):
+        raise UserError(f"mbarrier.{name}: sem={sem!r}", hints=[f"'{strong}' or 'relaxed'"])
+    if scope != "cta":
+        raise UserError(f"mbarrier.{name}: scope={scope!r} is not supported", hints=["'cta'"])
+
+
+def _barrier(value: Any, name: str) -> tuple[Value, Value]:
+    return barrier_of(value, f"mbarrier.{name}").operands
+
+
+def barrier_of(value: Any, name: str) -> Barrier:
+    """The barrier. Raises UserError for what is none."""
+    if isinstance(value, Barriers):
+        raise UserError(f"{name} takes a barrier, not {value!r}", hints=["index them"])
+    if not isinstance(value, Barrier):
+        raise UserError(f"{name} takes a barrier that mbarrier.alloc made, not {value!r}")
+    return value
+
+
+def _number(value: Any, name: str) -> Value:
+    if not isinstance(value, int | Data):
+        raise UserError(f"mbarrier.{name} takes a number, not {value!r}")
+    found = data(value, int32)
+    if found.shape == (1,):
+        found = found.item()  # type: ignore[attr-defined]
+    if found.shape or found.dtype.kind not in ("int", "bool"):
+        raise UserError(f"mbarrier.{name} takes an integer, not {found!r}")
+    return cast(found, int32).value

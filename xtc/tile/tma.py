@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instruction group `tma`: copies of tiles that one thread begins and nobody computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile.mbarriers import barrier_of
+from xtc.tile.memory import require_live
+from xtc.tile.moves import place
+from xtc.tile.values import GlobalTensor, Memory, SharedTensor
+
+
+class Tma:
+    """Copies between global and shared memory. Each thread that runs begins one."""
+
+    def global_to_shared(
+        self,
+        *,
+        src: GlobalTensor,
+        dst: SharedTensor,
+        offsets: Sequence[Any],
+        dims: Sequence[int] | None = None,
+        mbarrier: Any,
+        cache_policy: Any = None,
+        multicast_mask: Any = None,
+    ) -> None:
+        """Begin to fill a shared tensor, with 0 outside of the global one.
+
+        Who waits for the phase of `mbarrier` that announces its bytes sees it.
+        """
+        name = "tma.global_to_shared"
+        _refuse(name, cache_policy=cache_policy, multicast_mask=multicast_mask)
+        source, target = _pair(src, dst, name)
+        values, along = place(source, offsets, dims, len(target.shape), name)
+        _require_rows(source, along, name)
+        barrier = barrier_of(mbarrier, name).operands
+        tile.tma_load(source.value, target.value, barrier, values, along)
+
+    def shared_to_global(
+        self,
+        src: SharedTensor,
+        dst: GlobalTensor,
+        offsets: Sequence[Any],
+        dims: Sequence[int] | None = None,
+        cache_policy: Any = None,
+    ) -> None:
+        """Begin to write a shared tensor to a global one; what lies outside is dropped.
+
+        `commit_group` and `wait_group` end it. `fence.proxy_async` is between what threads stored
+        and this.
+        """
+        name = "tma.shared_to_global"
+        _refuse(name, cache_policy=cache_policy)
+        target, source = _pair(dst, src, name)
+        values, along = place(target, offsets, dims, len(source.shape), name)
+        _require_rows(target, along, name)
+        tile.tma_store(source.value, target.value, values, along)
+
+    def commit_group(self) -> None:
+        """Close the group of `shared_to_global` begun since the last was closed."""
+        tile.tma_commit()
+
+    def wait_group(self, n: int, read: bool = False) -> None:
+        """Wait until at most the last `n` groups are in flight; with `read`, until the others have
+        read shared memory."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise UserError(f"tma.wait_group takes a constant number of groups, not {n!r}")
+        tile.tma_wait(n, bool(read))
+
+    def __getattr__(self, name: str) -> Any:
+        raise UserError(f"'tma.{name}' is not supported")
+
+
+def _refuse(name: str, **given: Any) -> None:
+    for key, value in given.items():
+        if value is not None:
+            raise UserError(f"{name}: {key}= is not supported")
+
+
+def _pair(in_global: Any, in_shared: Any, name: str) -> tuple[GlobalTensor, SharedTensor]:
+    for value, kind in ((in_global, GlobalTensor), (in_shared, SharedTensor)):
+        if not isinstance(value, kind):
+            raise UserError(f"{name} takes a {kind.where} tensor, not {value!r}")
+    require_live(in_shared, name)
+    if in_global.dtype != in_shared.dtype:
+        raise UserError(f"{name} between {in_global!r} and {in_shared!r}: types differ")
+    if in_global.dtype.is_packed:
+        raise UserError(f"{name}: elements of {in_global.dtype} share bytes")
+    return in_global, in_shared
+
+
+def _require_rows(tensor: Memory, along: Sequence[int], name: str) -> None:
+    """Raise UserError unless the tile's rows are the tensor's, which lie dense in memory."""
+    assert isinstance(tensor, GlobalTensor)  # noqa: S101
+    last = len(tensor.strides) - 1
+    if not isinstance(tensor.strides[last], int) or tensor.strides[last] != 1:
+        raise UserError(f"{name}: {tensor!r} has no dense rows", hints=["its last stride is 1"])
+    if list(along) != sorted(along) or along[-1] != last:
+        raise UserError(
+            f"{name}: the tile runs along dimensions {list(along)} of {tensor!r}",
+            notes=["they are in order, and the last one is the tensor's last"],
+        )

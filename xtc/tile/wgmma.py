@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instruction group `wgmma`: multiplications of shared tensors by four warps together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xtc.core.errors import UserError
+from xtc.ir.builders import tile
+from xtc.tile.memory import require_live
+from xtc.tile.types import float32
+from xtc.tile.values import RegisterTensor, SharedTensor
+
+_OPERANDS = ("float16", "bfloat16")
+
+
+class Wgmma:
+    """Asynchronous multiplications; the threads that run are a multiple of 128."""
+
+    def fence(self) -> None:
+        """Order what was done to registers before the multiplications that follow."""
+        tile.wgmma_fence()
+
+    def commit_group(self) -> None:
+        """Close the group of multiplications begun since the last was closed."""
+        tile.wgmma_commit()
+
+    def wait_group(self, n: int) -> None:
+        """Wait until at most the last `n` groups are in flight."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise UserError(f"wgmma.wait_group takes a constant number of groups, not {n!r}")
+        tile.wgmma_wait(n)
+
+    def mma(self, a: SharedTensor | RegisterTensor, b: SharedTensor, d: RegisterTensor) -> None:
+        """Begin `d += a @ b`; operands and sum are not touched before `wait_group`."""
+        for value, kinds in ((a, SharedTensor | RegisterTensor), (b, SharedTensor)):
+            if not isinstance(value, kinds):
+                raise UserError(f"wgmma.mma takes shared tensors, not {value!r}")
+            if isinstance(value, SharedTensor):
+                require_live(value, "wgmma.mma")
+        if not isinstance(d, RegisterTensor):
+            raise UserError(f"wgmma.mma adds to a register tensor, not {d!r}")
+        _require_shapes(a, b, d)
+        if a.dtype != b.dtype or a.dtype.name not in _OPERANDS or d.dtype != float32:
+            raise UserError(
+                f"wgmma.mma of {a!r}, {b!r} and {d!r}",
+                notes=[f"operands are both {' or '.join(_OPERANDS)}, sums float32"],
+            )
+        d.value = tile.wgmma(a.value, b.value, d.value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise UserError(f"'wgmma.{name}' is not supported")
+
+
+def _require_shapes(a: Any, b: Any, d: Any) -> None:
+    shapes = [a.shape, b.shape, d.shape]
+    if any(len(shape) != 2 for shape in shapes):
+        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: all have two dimensions")
+    (m, k), (inner, n), sums = shapes
+    if inner != k or tuple(sums) != (m, n):
+        raise UserError(f"wgmma.mma of {a!r}, {b!r} and {d!r}: shapes do not fit")
+    if m % 64 or n % 8 or k % 16:
+        raise UserError(
+            f"wgmma.mma of [{m}, {k}] and [{k}, {n}]",
+            notes=["m is a multiple of 64, n of 8, k of 16"],
+        )
