@@ -61,7 +61,7 @@ func.func @device(%x: memref<4xf32> {memref.on_device}, %y: memref<4xf32>) {
 
 // A vector that was computed before goes by way of the stack: it may be wider than a register.
 
-// CHECK-LABEL: func.func private @wide.kernel.a(
+// CHECK-LABEL: func.func private @wide.kernel.1(
 // CHECK-SAME: memref<24xf32> {llvm.noalias}
 // CHECK: %[[V:.*]] = vector.transfer_read
 // CHECK: scf.for
@@ -69,7 +69,7 @@ func.func @device(%x: memref<4xf32> {memref.on_device}, %y: memref<4xf32>) {
 // CHECK-LABEL: func.func @wide(
 // CHECK: %[[A:.*]] = memref.alloca() : memref<24xf32>
 // CHECK: vector.transfer_write %{{.*}}, %[[A]]
-// CHECK: call @wide.kernel.a({{.*}}%[[A]]
+// CHECK: call @wide.kernel.1({{.*}}%[[A]]
 func.func @wide(%x: memref<5x24xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias}, %s: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
