@@ -85,8 +85,8 @@ class Driver:
 def built_driver(*units: NativeUnit, ends_kernels: bool = False) -> tuple[Path, Driver]:
     """The driver that the last unit is, built and loaded once in a process, and all units' folder.
 
-    `ends_kernels` says that closing a device ends its kernels, as a simulator's process does. Raises
-    DeviceNotFound with the compiler's words.
+    `ends_kernels` says that closing a device ends its kernels, as a simulator's process does.
+    Raises DeviceNotFound with the compiler's words.
     """
     try:
         folder = build_native(units)
