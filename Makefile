@@ -22,6 +22,8 @@ LIT := $(BIN)lit -sv --no-progress-bar --timeout 300 -j $(JOBS) $(if $(DEVICES),
 # Neighbouring tests share a process, and with it what they have built.
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 SHARED_LIT := $(wildcard $(addprefix $(TESTS)/,ops passes schedules errors cli))
+# Random graphs, schedules and copies, in parts that tell how far they are.
+RANDOM_TESTS := $(patsubst %,tests/unit/test_%.py,random_graphs random_schedules half_graphs copies)
 TYPED := $(sort $(dir $(wildcard tools/*.py tests/unit/*.py examples/*/*.py benchmarks/*.py)))
 
 # The checkout itself is what runs, whichever environment runs it.
@@ -33,7 +35,7 @@ title = @printf '== %s\n' '$@'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help venv links demo demo-text check check-fast check-long lint format types floors check-lit \
-  check-lit-fast check-lit-host check-lit-c check-lit-tile unit unit-fast unit-long docs-paths update-checks docs clean \
+  check-lit-fast check-lit-host check-lit-c check-lit-tile unit unit-fast unit-long unit-random docs-paths update-checks docs clean \
   bench-networks
 
 help: ## list the targets
@@ -121,7 +123,11 @@ unit-fast: $(READY) ## unit tests that take less than a tenth of a second each
 
 unit-long: $(READY) ## unit tests with many more random cases; takes long
 	$(title)
-	@$(PYTEST) --long --timeout 7200
+	@$(PYTEST) --long --timeout 0 -v
+
+unit-random: $(READY) ## of these, 5,000 random graphs, 5,000 schedules, and those of devices
+	$(title)
+	@$(PYTEST) --long --timeout 0 -v $(RANDOM_TESTS)
 
 docs-paths: $(READY) ## paths that the documents name exist (part of unit)
 	@$(PY) -m pytest tests/unit/test_docs_paths.py

@@ -16,6 +16,7 @@ from xtc.ir.mlir import (
     TypeAttr,
     func,
 )
+from xtc_passes.lower._vectors_in_memory import keep_vectors_in_memory
 
 
 def outlined(
@@ -27,8 +28,9 @@ def outlined(
 ) -> tuple[Operation, Operation]:
     """A function before `around` with the operations as its body, and the call in their place.
 
-    Arguments are the buffers and numbers that the operations use. With `alignments`, those of
-    constants by symbol, constants are arguments too; without, they are read in place.
+    Arguments are the buffers and numbers that the operations use; vectors are in buffers. With
+    `alignments`, those of constants by symbol, constants are arguments too; without, they are read
+    in place.
     """
     last = operations[-1]
     with last.location:
@@ -41,6 +43,7 @@ def outlined(
             block.append(op)
         with InsertionPoint(block):
             func.return_([])
+        keep_vectors_in_memory(made, block, mark, around)
         values = captured(made, constants=alignments is not None)
         arguments = [block.add_argument(value.type, last.location) for value in values]
         with InsertionPoint.at_block_begin(block):

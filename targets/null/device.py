@@ -80,7 +80,7 @@ class NullDevice(DriverDevice):
         configs = [
             _Config(ctypes.sizeof(_Config), self.options.memory_bytes)
         ] * self.options.memories
-        driver = built_driver(unit())[1]
+        driver = built_driver(unit(), ends_kernels=True)[1]
         if self.options.memories == 1:
             return OpenDevice(driver, configs[0], name)
         return open_set(driver, configs, name)

@@ -13,6 +13,7 @@ from xtc.driver import Compilation
 from xtc.driver.arguments import empty_outputs, host_arrays
 from xtc.interfaces.artifact import Artifact
 from xtc.ir import mlir
+from xtc.ir.packed_constants import packed_constants
 from xtc.ir.pipeline import PassRunner
 
 Array = np.ndarray[Any, Any]
@@ -20,17 +21,22 @@ Array = np.ndarray[Any, Any]
 
 def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
     """The outputs of each graph on its inputs; all have one target and its options."""
+    common = batch[0].graph.name
+    batch = [_named(compilation, number) for number, compilation in enumerate(batch)]
     first = batch[0]
-    text = "".join(_function(compilation, number) for number, compilation in enumerate(batch))
+    text = "".join(map(_functions, batch))
+    constants = {name: data for c in batch for name, data in c.request().constants.items()}
     with mlir.Context():
         module = mlir.Module.parse(text).operation
         PassRunner().run(module, first.target.pipeline(first.options))
-        artifact = first.target.build_in_memory(module, first.request(), first.options)
+        data = packed_constants(module, constants)
+        request = replace(first.request(), entry=common, constants=data)
+        artifact = first.target.build_in_memory(module, request, first.options)
     found = []
     with first.target.runtime(first.options) as runtime:
-        for number, (member, arrays) in enumerate(zip(batch, inputs, strict=True)):
+        for member, arrays in zip(batch, inputs, strict=True):
             manifest = replace(
-                artifact.manifest, entry=_name(member, number), arguments=member.arguments()
+                artifact.manifest, entry=member.graph.name, arguments=member.arguments()
             )
             loaded = runtime.load(Artifact(manifest, objects=artifact.objects))
             given = host_arrays(manifest, arrays, {})
@@ -41,14 +47,14 @@ def results(batch: Sequence[Compilation], inputs: Sequence[Sequence[Array]]) -> 
     return found
 
 
-def _function(compilation: Compilation, number: int) -> str:
-    """The text of a graph's function, under a name of its own."""
-    assert not compilation.constants()
+def _named(compilation: Compilation, number: int) -> Compilation:
+    """The compilation of a graph with a name of its own, which its constants' symbols have too."""
+    graph = compilation.graph
+    return replace(compilation, graph=replace(graph, name=f"{graph.name}{number}"))
+
+
+def _functions(compilation: Compilation) -> str:
+    """The text of a graph's function, and of its constants."""
     lines = compilation.source(locations=False).splitlines()
     assert (lines[0], lines[-1]) == ("module {", "}")
-    body = "\n".join(lines[1:-1])
-    return body.replace(f"@{compilation.graph.name}(", f"@{_name(compilation, number)}(") + "\n"
-
-
-def _name(compilation: Compilation, number: int) -> str:
-    return f"{compilation.graph.name}{number}"
+    return "\n".join([*lines[1:-1], ""])

@@ -105,11 +105,7 @@ def unary(d: Drawing, x: Tensor) -> Tensor:
 
 
 def binary(d: Drawing, x: Tensor) -> Tensor:
-    shape = list(x.shape)
-    for position in range(len(shape)):
-        if d.draw(st.booleans()):
-            shape[position] = 1
-    other = d.new(shape[d.draw(st.integers(0, len(shape))) :])
+    other = d.new(_broadcast(d, x.type.sizes))
     names = ["add", "sub", "mul", "maximum", "minimum"]
     op = getattr(O, d.draw(st.sampled_from(names)))
     pair = (x, other) if d.draw(st.booleans()) else (other, x)
@@ -184,7 +180,8 @@ def reduce(d: Drawing, x: Tensor) -> Tensor | None:
 def move(d: Drawing, x: Tensor) -> Tensor | None:
     rank = len(x.shape)
     if rank == 0:
-        return O.reshape(x, (1,) * d.draw(st.integers(0, 4)), device=d.place())
+        forms = (O.transpose, lambda t, device: O.pad(t, [], device=device), _ones, _ones)
+        return called(d.draw(st.sampled_from(forms)), x, device=d.place())
     axis = d.draw(st.integers(0, rank - 1))
     sizes = [int(size) for size in x.shape]
     place = d.place()
@@ -194,6 +191,8 @@ def move(d: Drawing, x: Tensor) -> Tensor | None:
         "to_rows": lambda: O.reshape(x, (1, 1, -1), device=place),
         "pad": lambda: O.pad(x, [(1, 0)] * rank, value=1, device=place),
         "concat": lambda: O.concat(x, x, axis=axis, device=place),
+        "join": lambda: _joined(d, x, axis),
+        "widen": lambda: O.expand(O.reshape(x, (*sizes, 1)), (*sizes, 3), device=place),
         "slice": lambda: O.slice(
             x,
             [size // 2 for size in sizes],
@@ -206,9 +205,29 @@ def move(d: Drawing, x: Tensor) -> Tensor | None:
     return called(choices[d.draw(st.sampled_from(sorted(choices)))])
 
 
+def _ones(x: Tensor, device: object) -> Tensor:
+    """A scalar in dimensions of size 1."""
+    return O.reshape(x, (1, 1), device=device)
+
+
+def _joined(d: Drawing, x: Tensor, axis: int) -> Tensor:
+    """X and another tensor, in either order."""
+    other = d.new([d.draw(SIZES) if n == axis else size for n, size in enumerate(x.type.sizes)])
+    pair = (x, other) if d.draw(st.booleans()) else (other, x)
+    return O.concat(*pair, axis=axis, device=d.place())
+
+
 def where(d: Drawing, x: Tensor) -> Tensor:
-    condition = d.new(x.shape, "bool")
-    return O.where(condition, x, d.new(x.shape), device=d.place())
+    """Conditions and values that are broadcast, down to scalars."""
+    condition, other = (d.new(_broadcast(d, x.type.sizes), dtype) for dtype in ("bool", None))
+    pair = (x, other) if d.draw(st.booleans()) else (other, x)
+    return O.where(condition, *pair, device=d.place())
+
+
+def _broadcast(d: Drawing, sizes: Sequence[int]) -> list[int]:
+    """The last of these sizes, some of them 1."""
+    kept = sizes[d.draw(st.integers(0, len(sizes))) :]
+    return [1 if d.draw(st.booleans()) else size for size in kept]
 
 
 def cast(d: Drawing, x: Tensor) -> Tensor:

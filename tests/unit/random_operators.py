@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -169,18 +170,28 @@ def random_graph(rng: Random, family: str) -> Graph:
     while True:
         with O.graph(name="random") as gb:
             O.outputs(FAMILIES[family](rng))
-        graph = gb.graph
+        graph = _with_constants(rng, gb.graph)
         main = main_operations(graph).get("C")
         if main is not None and main.loops:
             return graph
 
 
+def _with_constants(rng: Random, graph: Graph) -> Graph:
+    """Some of the inputs are constants, whose elements may all be equal."""
+    chosen = [tensor for tensor in graph.inputs if rng.random() < 0.2]
+    for tensor in chosen:
+        tensor.const = _small(np.random.default_rng(rng.randrange(1 << 30)), tensor)
+        if rng.random() < 0.5:
+            tensor.const = np.full_like(tensor.const, tensor.const.flat[0])
+    return replace(graph, inputs=tuple(tensor for tensor in graph.inputs if tensor not in chosen))
+
+
 def random_inputs(rng: Random, graph: Graph) -> list[Array]:
     """Small integers in every type, whose sums are the same in any order."""
     numbers = np.random.default_rng(rng.randrange(1 << 30))
-    return [
-        numbers.integers(0 if tensor.dtype == "bool" else -3, 2, tensor.type.sizes).astype(
-            tensor.element.numpy
-        )
-        for tensor in graph.inputs
-    ]
+    return [_small(numbers, tensor) for tensor in graph.inputs]
+
+
+def _small(numbers: np.random.Generator, tensor: Tensor) -> Array:
+    least = 0 if tensor.dtype == "bool" else -3
+    return numbers.integers(least, 2, tensor.type.sizes).astype(tensor.element.numpy)

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 import xtc
 from tests.unit.random_graphs import graphs, inputs_of
 
-# 300 graphs in every run, 5,000 in a long one.
-COUNT = max(300, settings().max_examples * 5 // 2)
+# 300 graphs in every run; 5,000 in a long one, in parts that processes share.
+PARTS, COUNT = (20, 250) if settings().max_examples > 100 else (1, 300)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @settings(max_examples=COUNT, deadline=None)
-@given(graphs(), st.integers(0, 1000))
-def test_compiled_graphs_agree_with_numpy(graph: xtc.Graph, seed: int) -> None:
+@given(graph=graphs(), seed=st.integers(0, 1000))
+def test_compiled_graphs_agree_with_numpy(part: int, graph: xtc.Graph, seed: int) -> None:
     with xtc.compile(graph, in_memory=True) as module:
         module.check(*inputs_of(graph, seed))

@@ -22,8 +22,8 @@ from xtc.evaluate import compare, rounding_noise
 from xtc.graph.graph import Graph
 
 BATCH = 8
-COUNT = max(5, settings().max_examples // 25)
-"""Batches of each family."""
+PARTS, COUNT = (8, 10) if settings().max_examples > 100 else (1, 5)
+"""Of each family, which processes share, and batches of a part."""
 # A smaller seed is no simpler case; the message has the one that failed.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
@@ -52,9 +52,10 @@ def legal_schedule(rng: Random, family: str, target: str | None = None) -> xtc.S
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("part", range(PARTS))
 @settings(max_examples=COUNT, phases=PHASES)
 @given(seed=st.integers(0, (1 << 32) - 1))
-def test_a_schedule_changes_how_but_not_what(family: str, seed: int) -> None:
+def test_a_schedule_changes_how_but_not_what(family: str, part: int, seed: int) -> None:
     rng = Random(seed)  # noqa: S311  data of a test
     level = rng.choice((0, 0, 0, 3))
     schedules = [legal_schedule(rng, family) for _ in range(BATCH)]

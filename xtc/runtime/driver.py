@@ -82,9 +82,10 @@ class Driver:
 
 
 @functools.cache
-def built_driver(*units: NativeUnit) -> tuple[Path, Driver]:
+def built_driver(*units: NativeUnit, ends_kernels: bool = False) -> tuple[Path, Driver]:
     """The driver that the last unit is, built and loaded once in a process, and all units' folder.
 
+    `ends_kernels` says that closing a device ends its kernels, as a simulator's process does.
     Raises DeviceNotFound with the compiler's words.
     """
     try:
@@ -92,7 +93,7 @@ def built_driver(*units: NativeUnit) -> tuple[Path, Driver]:
     except ToolError as error:
         raise DeviceNotFound(error.what, notes=error.notes, hints=error.hints) from error
     simulates = any(unit.kind == "program" for unit in units)
-    return folder, Driver(folder / units[-1].name, ends_kernels=simulates)
+    return folder, Driver(folder / units[-1].name, ends_kernels=ends_kernels or simulates)
 
 
 class OpenDevice:

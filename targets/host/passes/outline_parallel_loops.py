@@ -14,31 +14,24 @@ from xtc.ir.builders.control import new_loop
 from xtc.ir.builders.functions import call, function
 from xtc.ir.builders.numbers import binary, index_constant
 from xtc.ir.mlir import (
-    AffineMap,
-    AffineMapAttr,
     ArrayAttr,
     Attribute,
     Block,
-    BoolAttr,
     DenseI64ArrayAttr,
     DictAttr,
     IndexType,
     InsertionPoint,
-    MemRefType,
     Operation,
     StringAttr,
     UnitAttr,
     Value,
-    VectorType,
     all_operations,
     arith,
     func,
-    memref,
     scf,
-    ub,
-    vector,
 )
 from xtc.ir.passes import Pass
+from xtc_passes.lower._vectors_in_memory import keep_vectors_in_memory
 
 
 @dataclass(frozen=True)
@@ -86,7 +79,7 @@ def _outline(loop: Operation, around: Operation, number: int) -> None:
     name = f"{StringAttr(around.attributes['sym_name']).value}.parallel.{number}"
     counts = [count for _, count, _ in _dimensions(loop)]
     with loop.context, loop.location:
-        _keep_vectors_in_memory(loop, around)
+        keep_vectors_in_memory(loop, loop.regions[0].blocks[0], loop, around)
         values = captured(loop)
         with InsertionPoint(loop):
             range_ = [index_constant(0), index_constant(math.prod(counts))]
@@ -101,31 +94,6 @@ def _outline(loop: Operation, around: Operation, number: int) -> None:
         with InsertionPoint(chunk):
             redirect(chunk, values, arguments)
     loop.erase()
-
-
-def _keep_vectors_in_memory(loop: Operation, around: Operation) -> None:
-    """Let the body read vectors that were computed before the loop from the stack.
-
-    They may be wider than a register, which no argument of a function is.
-    """
-    vectors = [value for value in captured(loop) if isinstance(value.type, VectorType)]
-    body = loop.regions[0].blocks[0]
-    for value in vectors:
-        type = VectorType(value.type)
-        with InsertionPoint.at_block_begin(around.regions[0].blocks[0]):
-            buffer = memref.alloca(MemRefType.get(type.shape, type.element_type), [], [])
-        every = AffineMapAttr.get(AffineMap.get_identity(type.rank))
-        bounds = ArrayAttr.get([BoolAttr.get(True)] * type.rank)
-        with InsertionPoint(loop):
-            start = [index_constant(0)] * type.rank
-            vector.transfer_write(None, value, buffer, start, every, bounds)
-        with InsertionPoint.at_block_begin(body):
-            start = [index_constant(0)] * type.rank
-            rest = ub.poison(type.element_type)
-            read = vector.transfer_read(type, buffer, start, every, rest, bounds)
-        for use in list(value.uses):
-            if _is_inside(use.owner.operation, [loop]):
-                use.owner.operation.operands[use.operand_number] = read
 
 
 def _function(name: str, values: list[Value]) -> Block:

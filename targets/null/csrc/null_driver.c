@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of the null device: memory of this process, kernels called by the thread at hand.
+// The driver of the null device: memory of this process, kernels that run in it.
 #include <stdlib.h>
 #include <string.h>
 
 #include "null_code.h"
+#include "null_kernel.h"
 #include "null_memory.h"
 #include "xtc_device.h"
 #include "xtc_error.h"
@@ -22,6 +23,7 @@ struct xtc_device {
     xtc_engine engine; // the first, for xtc_engine_of
     null_memory memory;
     null_module *code;
+    null_runner runner;
     _Atomic uint64_t counts[COUNTERS];
 };
 
@@ -56,16 +58,11 @@ static int32_t run(xtc_device *device, const xtc_command *command)
 
 static int32_t start(xtc_device *device, const xtc_command *command)
 {
-    const xtc_launch *launch = &command->launch;
-    uint32_t grid[3] = {launch->grid[0], launch->grid[1], launch->grid[2]}, block[3];
-    if (!grid[0])
-        grid[0] = grid[1] = grid[2] = 1;
-    for (block[2] = 0; block[2] < grid[2]; block[2]++)
-        for (block[1] = 0; block[1] < grid[1]; block[1]++)
-            for (block[0] = 0; block[0] < grid[0]; block[0]++)
-                ((null_kernel *)(uintptr_t)command->function)(command->arguments, block);
-    device->counts[LAUNCHES]++;
-    return XTC_OK;
+    null_kernel *kernel = (null_kernel *)(uintptr_t)command->function;
+    int32_t status = null_runner_run(&device->runner, kernel, &command->launch);
+    if (!status)
+        device->counts[LAUNCHES]++;
+    return status;
 }
 
 static int32_t finish(xtc_device *device)
@@ -86,9 +83,15 @@ static int32_t open_device(const void *given, xtc_device **opened)
     if (!device)
         return xtc_fail(XTC_NOT_FOUND, "out of host memory");
     null_memory_open(&device->memory, config->memory_bytes);
+    null_runner_open(&device->runner);
     xtc_engine_open(&device->engine, &ops);
     *opened = device;
     return XTC_OK;
+}
+
+static void stop(xtc_device *device)
+{
+    null_runner_stop(&device->runner);
 }
 
 static void release(xtc_device *device)
@@ -155,6 +158,7 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
 
 const xtc_device_ops xtc_device_own = {
     .open = open_device,
+    .stop = stop,
     .release = release,
     .alloc = alloc,
     .free = free_memory,

@@ -53,6 +53,7 @@ struct xtc_device {
 void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
                 uint64_t *nanoseconds) __attribute__((weak));
 const char *lib_last_fault(struct dpu_set_t set) __attribute__((weak));
+void lib_end(struct dpu_set_t set) __attribute__((weak));
 
 static int32_t copy_to(xtc_device *device, const xtc_command *command, const void *from)
 {
@@ -239,6 +240,12 @@ static int32_t open_device(const void *given, xtc_device **opened)
     return XTC_OK;
 }
 
+static void stop(xtc_device *device)
+{
+    if (lib_end)
+        lib_end(device->set);
+}
+
 static int32_t close_device(xtc_device *device)
 {
     if (lib_totals)
@@ -364,6 +371,7 @@ static int32_t counters(xtc_device *device, uint32_t *count, const char *const *
 
 const xtc_device_ops xtc_device_own = {
     .open = open_device,
+    .stop = stop,
     .close = close_device,
     .release = release_device,
     .alloc = alloc,

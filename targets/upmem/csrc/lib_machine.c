@@ -159,6 +159,7 @@ dpu_error_t lib_request(lib_machine *machine, enum upmem_operation operation, ui
     if (!sim_host_start_kernel(&machine->sim, operation, &request) &&
         !sim_host_finish_kernel(&machine->sim))
         return DPU_OK;
-    fprintf(stderr, "xtc upmem: %s\n", xtc_message());
+    if (!machine->sim.stopped)
+        fprintf(stderr, "xtc upmem: %s\n", xtc_message());
     return DPU_ERR_DRIVER;
 }

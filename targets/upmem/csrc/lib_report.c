@@ -207,6 +207,18 @@ void lib_totals(struct dpu_set_t set, uint64_t *cycles, uint64_t *instructions,
     *nanoseconds = (uint64_t)(machine->seconds * 1e9);
 }
 
+void lib_end(struct dpu_set_t set);
+
+// End the simulator where a job is under way, which fails: for interrupts.
+void lib_end(struct dpu_set_t set)
+{
+    lib_machine *machine = lib_machine_of(set);
+    pthread_mutex_lock(&machine->lock);
+    if (machine->busy)
+        sim_host_stop(&machine->sim);
+    pthread_mutex_unlock(&machine->lock);
+}
+
 static void write_list(FILE *file, const char *name, const list *from, const char *after)
 {
     fprintf(file, "\"%s\": [%s]%s\n", name, from->used ? from->text : "", after);

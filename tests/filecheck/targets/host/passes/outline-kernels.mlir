@@ -58,3 +58,27 @@ func.func @device(%x: memref<4xf32> {memref.on_device}, %y: memref<4xf32>) {
   linalg.exp {__xtc_id_c_} ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
   return
 }
+
+// A vector that was computed before goes by way of the stack: it may be wider than a register.
+
+// CHECK-LABEL: func.func private @wide.kernel.1(
+// CHECK-SAME: memref<24xf32> {llvm.noalias}
+// CHECK: %[[V:.*]] = vector.transfer_read
+// CHECK: scf.for
+// CHECK: vector.transfer_write %[[V]]
+// CHECK-LABEL: func.func @wide(
+// CHECK: %[[A:.*]] = memref.alloca() : memref<24xf32>
+// CHECK: vector.transfer_write %{{.*}}, %[[A]]
+// CHECK: call @wide.kernel.1({{.*}}%[[A]]
+func.func @wide(%x: memref<5x24xf32> {llvm.noalias}, %y: memref<4xf32> {llvm.noalias}, %s: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  linalg.exp {__xtc_id_b_} ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+  %v = vector.broadcast %s : f32 to vector<24xf32>
+  scf.for %i = %c0 to %c5 step %c1 {
+    vector.transfer_write %v, %x[%i, %c0] {in_bounds = [true]} : vector<24xf32>, memref<5x24xf32>
+  } {xtc.node = "a"}
+  linalg.exp {__xtc_id_c_} ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+  return
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors that a body reads from outside, handed to it by the stack when it becomes a function."""
+
+from __future__ import annotations
+
+from xtc.ir.analysis.captures import captured
+from xtc.ir.builders.numbers import index_constant
+from xtc.ir.mlir import (
+    AffineMap,
+    AffineMapAttr,
+    ArrayAttr,
+    Block,
+    BoolAttr,
+    InsertionPoint,
+    MemRefType,
+    Operation,
+    Value,
+    VectorType,
+    memref,
+    ub,
+    vector,
+)
+
+
+def keep_vectors_in_memory(
+    body: Operation, begin: Block, mark: Operation, around: Operation
+) -> None:
+    """Let `body` read the vectors that were computed before `mark` from buffers of the stack.
+
+    They may be wider than a register, which no argument of a function is. The buffers are those of
+    the function `around`, where `mark` is; they are read at the beginning of `begin` in the body.
+    """
+    for value in captured(body):
+        if isinstance(value.type, VectorType):
+            _keep(value, body, begin, mark, around)
+
+
+def _keep(value: Value, body: Operation, begin: Block, mark: Operation, around: Operation) -> None:
+    type = VectorType(value.type)
+    with InsertionPoint.at_block_begin(around.regions[0].blocks[0]):
+        buffer = memref.alloca(MemRefType.get(type.shape, type.element_type), [], [])
+    every = AffineMapAttr.get(AffineMap.get_identity(type.rank))
+    bounds = ArrayAttr.get([BoolAttr.get(True)] * type.rank)
+    with InsertionPoint(mark):
+        start = [index_constant(0)] * type.rank
+        vector.transfer_write(None, value, buffer, start, every, bounds)
+    with InsertionPoint.at_block_begin(begin):
+        start = [index_constant(0)] * type.rank
+        rest = ub.poison(type.element_type)
+        read = vector.transfer_read(type, buffer, start, every, rest, bounds)
+    for use in list(value.uses):
+        if _is_inside(use.owner.operation, body):
+            use.owner.operation.operands[use.operand_number] = read
+
+
+def _is_inside(op: Operation | None, body: Operation) -> bool:
+    while op is not None and op != body:
+        op = op.parent
+    return op is not None
