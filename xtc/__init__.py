@@ -11,31 +11,31 @@ module = xtc.compile(gb.graph)
 module.check()
 """
 
-from xtc.core.errors import UserError, XtcError
-from xtc.core.extensions import extend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from xtc.core.versions import VERSION
-from xtc.driver import Module, compile, devices, load
-from xtc.graph.graph import Graph
-from xtc.importers import from_onnx, from_torch, from_yaml, import_tflite
-from xtc.quantization import quantize
-from xtc.schedule import Schedule
+
+if TYPE_CHECKING:
+    from xtc.public_names import *  # noqa: F403
 
 __version__ = VERSION
 
-__all__ = [
-    "Graph",
-    "Module",
-    "Schedule",
-    "UserError",
-    "XtcError",
-    "__version__",
-    "compile",
-    "devices",
-    "extend",
-    "from_onnx",
-    "from_torch",
-    "from_yaml",
-    "import_tflite",
-    "load",
-    "quantize",
-]
+
+def __getattr__(name: str) -> Any:
+    """A public name or a subpackage: commands that need none start faster without them."""
+    if name == "__all__" or not name.startswith("_"):
+        import xtc.public_names as public
+
+        if name == "__all__" or name in public.__all__:
+            globals()[name] = getattr(public, name)
+        if name in globals():  # importing the others has added subpackages
+            return globals()[name]
+    raise AttributeError(f"module 'xtc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    import xtc.public_names as public
+
+    return sorted({*globals(), *public.__all__})

@@ -361,7 +361,9 @@ def _core(board: BoardDescription) -> _Core:
 
     if board.core.bits == 64:
         registers = _Registers(a64.UC_ARM64_REG_PC, a64.UC_ARM64_REG_SP, a64.UC_ARM64_REG_LR)
-        return _Core(unicorn.UC_ARCH_ARM64, unicorn.UC_MODE_ARM, a64.UC_CPU_ARM64_A53, registers)
+        # Unicorn has no A76; its largest core has dot products, too.
+        model = a64.UC_CPU_ARM64_MAX if board.core.dots else a64.UC_CPU_ARM64_A53
+        return _Core(unicorn.UC_ARCH_ARM64, unicorn.UC_MODE_ARM, model, registers)
     models = {
         "cortex-m0plus": arm.UC_CPU_ARM_CORTEX_M0,
         "cortex-m4": arm.UC_CPU_ARM_CORTEX_M4,
