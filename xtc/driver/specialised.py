@@ -88,8 +88,9 @@ class SpecialisedModule:
         given = match_names(f"'{family.name}'", names, args, arrays)
         values = {name: np.asarray(value) for name, value in given.items()}
         module = self._module(*family.sizes_of(values))
-        inputs = {ours: values[theirs] for ours, theirs in family.input_names(module.graph).items()}
-        return module(**inputs)
+        names_of = family.input_names(module.graph)
+        inputs = {ours: family.carried(values[theirs]) for ours, theirs in names_of.items()}
+        return family.results(module(**inputs))
 
     def _module(self, dims: Mapping[str, int], values: Mapping[str, Array]) -> Module:
         key = (

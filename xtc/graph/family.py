@@ -55,3 +55,11 @@ class GraphFamily(Protocol):
     def input_names(self, graph: Graph) -> dict[str, str]:
         """The family's names of a graph's inputs, by the graph's own."""
         ...
+
+    def carried(self, array: Array) -> Array:
+        """An argument as graphs take it."""
+        ...
+
+    def results(self, arrays: Any) -> Any:
+        """What a graph gives, an array or a tuple of them, as callers get it."""
+        ...

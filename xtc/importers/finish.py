@@ -42,9 +42,9 @@ def finish(
         O.update(state, value if value.producer else O.reshape(value, value.shape))
     prune(builder, [*outputs, *builder.updates.values()])
     O.outputs(*outputs)
-    place = placement(device)
+    chosen = placement(device)
     for node in builder.nodes:
-        node.placement = place
+        node.placement = chosen
     used = {tensor for node in builder.nodes for tensor in node.inputs}
     builder.inputs = tuple(tensor for tensor in leaves if tensor in used)
 

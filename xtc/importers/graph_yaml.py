@@ -177,7 +177,7 @@ def _list(tree: Tree, what: str) -> list[Tree]:
 
 
 def _plain(tree: Tree) -> Any:
-    """The tree without places."""
+    """The tree without locations."""
     if isinstance(tree, Leaf):
         return tree.value
     if isinstance(tree, List):

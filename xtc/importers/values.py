@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,19 @@ from xtc.graph.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 Value = Tensor | Array
+
+
+@dataclass(eq=False, repr=False)
+class Narrow(Tensor):
+    """A tensor of elements of few bits, which graphs do not have; few operators take it.
+
+    Attributes:
+        bits: the tensor of the graph that carries them.
+        kind: the name of their type.
+    """
+
+    bits: Tensor = field(kw_only=True)
+    kind: str = field(kw_only=True)
 
 
 class Unsupported(Exception):  # noqa: N818  the word in the report: what is not supported, and why
@@ -37,6 +51,8 @@ def as_tensor(value: Value) -> Tensor:
 
     Raises Unsupported for arrays without elements and for element types that graphs do not have.
     """
+    if isinstance(value, Narrow):
+        raise Unsupported(f"element type {value.kind}")
     if isinstance(value, Tensor):
         return value
     if is_sequence(value):
@@ -55,4 +71,6 @@ def shape_of(value: Value) -> tuple[int, ...]:
 
 def dtype_of(value: Value) -> str:
     """The name of a value's element type."""
+    if isinstance(value, Narrow):
+        return value.kind
     return value.dtype if isinstance(value, Tensor) else str(value.dtype.name)

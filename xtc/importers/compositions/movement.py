@@ -73,7 +73,7 @@ def padded(
 
 
 def moved_axis(x: Tensor, source: int, to: int) -> Tensor:
-    """`x` with one dimension in another place."""
+    """`x` with one dimension in another position."""
     axes = [d for d in range(x.type.rank) if d != source]
     axes.insert(to, source)
     return O.transpose(x, axes=tuple(axes)) if axes != sorted(axes) else x

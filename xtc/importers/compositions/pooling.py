@@ -82,16 +82,16 @@ def max_with_indices(x: Tensor, slides: Sequence[Window], order: Order = "C") ->
     if math.prod(slide.taps for slide in slides) > 1024:
         raise Unsupported("indices of windows of more than 1024 taps")
     best: Tensor | None = None
-    place: Tensor | None = None
+    position: Tensor | None = None
     for tap in itertools.product(*(range(slide.taps) for slide in slides)):
         values, positions = _tap(frame, slides, tap, sizes[2:], order)
-        if best is None or place is None:
-            best, place = values, O.expand(positions, values.type.sizes)
+        if best is None or position is None:
+            best, position = values, O.expand(positions, values.type.sizes)
         else:
             larger = O.greater(values, best)
-            place, best = O.where(larger, positions, place), O.maximum(best, values)
+            position, best = O.where(larger, positions, position), O.maximum(best, values)
     planes = np.arange(sizes[0] * sizes[1]).reshape(sizes[0], sizes[1], *[1] * len(slides))
     first = O.tensor(planes.shape, "int64", const=planes * math.prod(sizes[2:]))
-    if best is None or place is None:
+    if best is None or position is None:
         raise Unsupported("windows without taps")
-    return [best, O.add(place, first)]
+    return [best, O.add(position, first)]

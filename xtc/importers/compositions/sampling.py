@@ -40,7 +40,7 @@ def sampled(
     taps = [_taps(axis, mode) for axis in axes]
     total = None
     for choice in itertools.product(*taps):
-        value = _read(x, [place for place, _ in choice], outside, corners)
+        value = _read(x, [position for position, _ in choice], outside, corners)
         for weight in (weight for _, weight in choice if weight is not None):
             value = O.mul(value, weight)
         total = value if total is None else O.add(total, value)
@@ -60,11 +60,11 @@ def _coordinate(grid: Tensor, column: int, size: int, corners: bool) -> Tensor:
     return O.mul(O.sub(O.mul(shifted, float(size)), 1.0), 0.5)
 
 
-def _limited(place: Tensor, size: int, outside: str, corners: bool) -> Tensor:
+def _limited(position: Tensor, size: int, outside: str, corners: bool) -> Tensor:
     """Positions moved inside the image, where zeros are not what lies around it."""
     if outside == "border":
-        return O.minimum(O.maximum(place, 0.0), float(size - 1))
-    return _reflected(place, size, corners) if outside == "reflection" else place
+        return O.minimum(O.maximum(position, 0.0), float(size - 1))
+    return _reflected(position, size, corners) if outside == "reflection" else position
 
 
 def _taps(position: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:
@@ -92,18 +92,20 @@ def _far(x: Tensor) -> Tensor:
     return O.mul(O.sub(O.mul(inner, x), 4.0), CUBIC)
 
 
-def _read(x: Tensor, places: Sequence[Tensor], outside: str, corners: bool) -> Tensor:
+def _read(x: Tensor, positions: Sequence[Tensor], outside: str, corners: bool) -> Tensor:
     """The elements of every channel at whole positions, (n, c, ...)."""
     n, channels, *sizes = x.type.sizes
     inside = None
     columns = []
-    for place, size in zip(places, sizes, strict=True):
+    for position, size in zip(positions, sizes, strict=True):
         if outside == "zeros":
-            within = O.minimum(O.greater_equal(place, 0.0), O.less_equal(place, float(size - 1)))
+            within = O.minimum(
+                O.greater_equal(position, 0.0), O.less_equal(position, float(size - 1))
+            )
             inside = within if inside is None else O.minimum(inside, within)
         elif outside == "reflection":
-            place = O.round(_reflected(place, size, corners))
-        limited = O.minimum(O.maximum(place, 0.0), float(size - 1))
+            position = O.round(_reflected(position, size, corners))
+        limited = O.minimum(O.maximum(position, 0.0), float(size - 1))
         columns.append(O.cast(limited, "int64"))
     shape = (*columns[0].type.sizes, 1)
     rows = (
@@ -116,13 +118,13 @@ def _read(x: Tensor, places: Sequence[Tensor], outside: str, corners: bool) -> T
     return value if inside is None else O.where(inside, value, 0.0)
 
 
-def _reflected(place: Tensor, size: int, corners: bool) -> Tensor:
+def _reflected(position: Tensor, size: int, corners: bool) -> Tensor:
     """Positions mirrored at the borders until they lie between them."""
     low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
     span = high - low
     if span <= 0:
-        return O.mul(place, 0.0)
-    distance = O.sub(place, low)
-    rest = O.remainder(distance, constant(np.asarray(2 * span, place.element.numpy)))
+        return O.mul(position, 0.0)
+    distance = O.sub(position, low)
+    rest = O.remainder(distance, constant(np.asarray(2 * span, position.element.numpy)))
     mirrored = O.minimum(rest, O.sub(2 * span, rest))
     return O.add(mirrored, low)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,17 @@ from xtc.importers.onnx.convert import Converter, Problem
 from xtc.importers.onnx.expected import expected
 from xtc.importers.onnx.inline import inlined
 from xtc.importers.onnx.load import opsets
-from xtc.importers.values import Array, Unsupported, Value, as_tensor
+from xtc.importers.onnx.narrow import (
+    carried,
+    carrier,
+    is_narrow,
+    narrow,
+    narrowed,
+    numpy_type,
+    shown,
+)
+from xtc.importers.onnx.types import narrow_name
+from xtc.importers.values import Array, Narrow, Unsupported, Value, as_tensor
 
 Size = int | str
 Key = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, bytes, tuple[int, ...]], ...]]
@@ -182,15 +193,17 @@ class OnnxModel:
             if given.name in values:
                 leaves[given.name] = values[given.name]
             elif 0 in shape:
-                leaves[given.name] = np.empty(shape, ELEMENT_TYPES[given.dtype].numpy)
+                leaves[given.name] = np.empty(shape, numpy_type(given.dtype))
             else:
                 name = plain_name(given.name, converter.names)
                 converter.names.add(name)
                 # Declared outside of the graph's own list: a model need not use all of its inputs.
-                tensor = undeclared(converter.builder, tuple(shape), given.dtype, name)
+                held = carrier(given.dtype) if is_narrow(given.dtype) else given.dtype
+                tensor = undeclared(converter.builder, tuple(shape), held, name)
                 if given in states:
                     make_state(tensor, None)
-                leaves[given.name] = tensor
+                few = is_narrow(given.dtype)
+                leaves[given.name] = narrow(tensor, given.dtype) if few else tensor
         return leaves
 
     def _refusal(self, converter: Converter, known: Mapping[str, Value]) -> UserError:
@@ -214,7 +227,8 @@ class OnnxModel:
     def _finish(
         self, builder: GraphBuilder, found: Mapping[str, Value], known: Mapping[str, Value]
     ) -> None:
-        leaves = [value for value in known.values() if isinstance(value, Tensor)]
+        every = [value for value in known.values() if isinstance(value, Tensor)]
+        leaves = [value.bits if isinstance(value, Narrow) else value for value in every]
         results = self._results(found, self.outputs)
         nexts = self._results(found, [name for _, name in self.states])
         updates = []
@@ -231,7 +245,8 @@ class OnnxModel:
             if name not in found:
                 raise UserError(f"output '{name}' is computed by no node", where=self._file)
             try:
-                results.append(as_tensor(found[name]))
+                value = narrowed(found[name])
+                results.append(value.bits if isinstance(value, Narrow) else as_tensor(value))
             except Unsupported as error:
                 raise UserError(f"output '{name}' is {error}", where=self._file) from None
         return results
@@ -274,6 +289,23 @@ class OnnxModel:
                 f"input '{given.name}' of model '{self.name}' has shape {array.shape}, "
                 f"not {given.shape}{known}"
             )
+
+    def carried(self, array: Array) -> Array:
+        """An argument as the graph takes it: elements of few bits in integers that carry them."""
+        return carried(array)
+
+    def results(self, arrays: Any) -> Any:
+        """What a graph gives, in the types that the file declares."""
+        listed = arrays if isinstance(arrays, tuple) else (arrays,)
+        pairs = zip(listed, self._declared, strict=True)
+        found = tuple(shown(array, kind) if kind else array for array, kind in pairs)
+        return found if isinstance(arrays, tuple) else found[0]
+
+    @cached_property
+    def _declared(self) -> list[str]:
+        """For each output the type of its elements where they have few bits, "" otherwise."""
+        types = {info.name: info.type.tensor_type.elem_type for info in self._proto.graph.output}
+        return [narrow_name(types[name]) for name in self.outputs]
 
     def input_names(self, graph: Graph) -> dict[str, str]:
         """The model's names of a graph's inputs, by the graph's own."""
@@ -417,7 +449,7 @@ def _constant(graph: onnx.GraphProto, name: str, value: Any, file: str | None) -
         size is not True and size != n for size, n in zip(fixed, array.shape, strict=True)
     ):
         raise UserError(f"the value of input '{given}' has shape {array.shape}", where=file)
-    return onnx.numpy_helper.from_array(array.astype(ELEMENT_TYPES[given.dtype].numpy), name)
+    return onnx.numpy_helper.from_array(array.astype(numpy_type(given.dtype)), name)
 
 
 def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:
@@ -431,7 +463,7 @@ def _input(info: onnx.ValueInfoProto, file: str | None) -> ModelInput:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name
     except KeyError:
         dtype = f"number {tensor.elem_type}"
-    if dtype not in ELEMENT_TYPES:
+    if dtype not in ELEMENT_TYPES and not is_narrow(dtype):
         raise UserError(
             f"input '{info.name}' has element type {dtype}, which is not supported", where=file
         )

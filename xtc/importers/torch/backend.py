@@ -45,7 +45,7 @@ class CompiledGraph:
                 oldest.close()
         self._compiled.move_to_end(key)
         imported, module = self._compiled[key]
-        inputs = {name: to_array(given[place]) for name, place in imported.inputs.items()}
+        inputs = {name: to_array(given[position]) for name, position in imported.inputs.items()}
         outputs = module(**inputs)
         arrays = outputs if isinstance(outputs, tuple) else (outputs,)
         found = {output.name: array for output, array in zip(_outputs(module), arrays, strict=True)}

@@ -221,8 +221,10 @@ def import_traced(
     results = tuple(
         Result(str(next(written).name)) if isinstance(value, Tensor) else value for value in found
     )
-    places = {str(tensor.name): place for tensor, place in inputs.items() if tensor in graph.inputs}
-    return Imported(graph, results, places)
+    positions = {
+        str(tensor.name): position for tensor, position in inputs.items() if tensor in graph.inputs
+    }
+    return Imported(graph, results, positions)
 
 
 def _leaf(converter: Converter, name: str, leaf: Any) -> Any:

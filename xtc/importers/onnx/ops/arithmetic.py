@@ -13,9 +13,10 @@ import xtc.ops as O
 from xtc.core.types import ELEMENT_TYPES
 from xtc.graph.tensor import Tensor
 from xtc.importers.onnx.call import Call
+from xtc.importers.onnx.narrow import is_narrow, narrow_cast, narrowed, widened
 from xtc.importers.onnx.table import Writer, reads
-from xtc.importers.onnx.types import element_name
-from xtc.importers.values import Unsupported
+from xtc.importers.onnx.types import any_element_name, element_name
+from xtc.importers.values import Narrow, Unsupported
 
 UNARY: dict[str, tuple[Callable[..., Tensor], tuple[int, ...]]] = {
     "Abs": (O.abs, (6, 13)),
@@ -185,7 +186,7 @@ def clip(call: Call) -> Tensor:
 
 @reads("Cast", 6, 9, 13, 19, 21, 23, 24, 25, 28)
 def cast(call: Call) -> Tensor:
-    return _cast(call, element_name(call.required("to")))
+    return _cast(call, any_element_name(call.required("to")))
 
 
 @reads("CastLike", 15, 19, 21, 23, 24, 25)
@@ -194,7 +195,12 @@ def cast_like(call: Call) -> Tensor:
 
 
 def _cast(call: Call, dtype: str) -> Tensor:
-    x = call.tensor(0)
+    given = narrowed(call.value(0))
+    if isinstance(given, Narrow) and given.kind == dtype:
+        return given
+    x = widened(given) if isinstance(given, Narrow) else call.tensor(0)
+    if is_narrow(dtype):
+        return narrow_cast(x, dtype, saturate=bool(call.attribute("saturate", 1)))
     if dtype not in ELEMENT_TYPES:
         raise Unsupported(f"element type {dtype}")
     return O.cast(x, dtype)

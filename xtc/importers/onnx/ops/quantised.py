@@ -11,11 +11,12 @@ from xtc.graph.tensor import Tensor
 from xtc.importers.compositions.movement import constant
 from xtc.importers.compositions.windows import channels_first
 from xtc.importers.onnx.call import Call, whole_axis
+from xtc.importers.onnx.narrow import FLOATS, LIMITS, is_narrow, narrow_cast, narrowed, widened
 from xtc.importers.onnx.ops.convolution import conv_of
 from xtc.importers.onnx.ops.linear import matmul_of
 from xtc.importers.onnx.table import reads
-from xtc.importers.onnx.types import element_name
-from xtc.importers.values import Unsupported
+from xtc.importers.onnx.types import any_element_name, element_name
+from xtc.importers.values import Narrow, Unsupported
 
 
 def _along(x: Tensor, like: Tensor, axis: int, block: int = 0) -> Tensor:
@@ -36,10 +37,10 @@ def _along(x: Tensor, like: Tensor, axis: int, block: int = 0) -> Tensor:
 
 @reads("QuantizeLinear", 10, 13, 19, 21, 23, 24, 25, 28)
 def quantize_linear(call: Call) -> Tensor:
-    x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
-    dtype = zero.dtype if zero is not None else "uint8"
+    x, scale, zero = call.tensor(0), call.tensor(1), _wide(call, 2)
+    dtype = call.dtype(2) if zero is not None else "uint8"
     if int(call.attribute("output_dtype", 0)):
-        dtype = element_name(call.attributes["output_dtype"])
+        dtype = any_element_name(call.attributes["output_dtype"])
     axis, block = int(call.attribute("axis", 1)), int(call.attribute("block_size", 0))
     if not x.element.is_float:
         x = O.cast(x, "float32")
@@ -50,20 +51,35 @@ def quantize_linear(call: Call) -> Tensor:
 
 
 def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, dtype: str) -> Tensor:
-    """round(x / scale) + zero, at most what the type holds."""
-    if ELEMENT_TYPES[dtype].kind != "int":
+    """round(x / scale) + zero, at most what the type holds; floats of few bits have no zero."""
+    if not is_narrow(dtype) and ELEMENT_TYPES[dtype].kind != "int":
         raise Unsupported(f"quantisation to {dtype}")
     x = x if x.dtype == "float64" else O.cast(x, "float32")
     scale = scale if scale.dtype == x.dtype else O.cast(scale, x.dtype)
+    if dtype in FLOATS:
+        return narrow_cast(O.div(x, scale), dtype)
     steps = O.round(O.div(x, scale))
     if zero is not None:
         steps = O.add(steps, O.cast(zero, steps.dtype))
-    return O.cast(steps, dtype)
+    if not is_narrow(dtype):
+        return O.cast(steps, dtype)
+    low, high = LIMITS[dtype]
+    return narrow_cast(O.minimum(O.maximum(steps, float(low)), float(high)), dtype)
+
+
+def _wide(call: Call, position: int) -> Tensor | None:
+    """An operand's numbers, where its elements may have few bits; None where it is left out."""
+    if not call.has(position):
+        return None
+    value = narrowed(call.value(position))
+    return widened(value) if isinstance(value, Narrow) else call.tensor(position)
 
 
 @reads("DequantizeLinear", 10, 13, 19, 21, 23, 24, 25, 28)
 def dequantize_linear(call: Call) -> Tensor:
-    x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
+    x, scale, zero = _wide(call, 0), call.tensor(1), _wide(call, 2)
+    if x is None:
+        raise Unsupported("operand 0 is missing")
     axis, block = int(call.attribute("axis", 1)), int(call.attribute("block_size", 0))
     factor = _along(scale, x, axis, block)
     dtype = scale.dtype

@@ -53,7 +53,7 @@ def deform_conv(call: Call) -> Tensor:
     slides = windows(call, x.type.sizes[2:], filters.type.sizes[2:])
     taps = list(itertools.product(*(range(slide.taps) for slide in slides)))
     groups, shared = int(call.attribute("group", 1)), int(call.attribute("offset_group", 1))
-    places = [slide.output for slide in slides]
+    extents = [slide.output for slide in slides]
     columns = []
     for number, tap in enumerate(taps):
         pieces = []
@@ -74,9 +74,9 @@ def deform_conv(call: Call) -> Tensor:
             pieces.append(piece)
         columns.append(O.concat(*pieces, axis=1) if len(pieces) > 1 else pieces[0])
     depth = channels // groups * len(taps)
-    rows = O.reshape(stacked(columns, 2), (n, groups, depth, math.prod(places)))
+    rows = O.reshape(stacked(columns, 2), (n, groups, depth, math.prod(extents)))
     weights = O.reshape(filters, (1, groups, filters.type.sizes[0] // groups, depth))
-    result = O.reshape(O.matmul(weights, rows), (n, filters.type.sizes[0], *places))
+    result = O.reshape(O.matmul(weights, rows), (n, filters.type.sizes[0], *extents))
     if call.has(3):
         result = O.add(result, O.reshape(call.tensor(3), (1, filters.type.sizes[0], 1, 1)))
     return result
@@ -130,10 +130,10 @@ def _between(image: Tensor, axes: list[Tensor], batches: Tensor, largest: bool) 
         size = image.type.sizes[1 + d]
         wide = (regions, -1, 1, 1) if d == 0 else (regions, 1, -1, 1)
         inside = O.minimum(O.greater_equal(axis, -1.0), O.less_equal(axis, float(size)))
-        place = O.minimum(O.maximum(axis, 0.0), float(size - 1))
-        low = O.floor(place)
+        position = O.minimum(O.maximum(axis, 0.0), float(size - 1))
+        low = O.floor(position)
         high = O.minimum(O.add(low, 1.0), float(size - 1))
-        part_high = O.sub(place, low)
+        part_high = O.sub(position, low)
         taps = ((low, O.sub(1.0, part_high)), (high, part_high))
         pairs.append(
             [

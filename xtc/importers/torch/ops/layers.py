@@ -314,12 +314,12 @@ def upsample_bilinear(x: Tensor, sizes: Sequence[int] | None, align: bool, *scal
         size = x.type.sizes[d]
         scale = float(factors[d - 2] or 0) if len(factors) > d - 2 else 0.0
         wanted = sizes[d - 2] if sizes else int(size * scale)
-        places = np.arange(wanted)
+        positions = np.arange(wanted)
         if align:
-            at = places * ((size - 1) / max(wanted - 1, 1))
+            at = positions * ((size - 1) / max(wanted - 1, 1))
         else:
             step = 1 / scale if scale else size / wanted
-            at = np.maximum((places + 0.5) * step - 0.5, 0)
+            at = np.maximum((positions + 0.5) * step - 0.5, 0)
         low = np.floor(at)
         indices = np.clip(np.stack([low, low + 1]), 0, size - 1).astype(np.int64)
         weights = np.stack([1 - (at - low), at - low]).astype(x.element.numpy)

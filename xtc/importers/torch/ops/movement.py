@@ -118,8 +118,8 @@ def _along(x: Tensor, source: Tensor, dim: int, numbers: range) -> Tensor:
     dim = dim % x.type.rank
     shape = [1] * x.type.rank
     shape[dim] = len(numbers)
-    places = constant(np.array(numbers, np.int64).reshape(shape))
-    indices = O.expand(places, source.type.sizes)
+    positions = constant(np.array(numbers, np.int64).reshape(shape))
+    indices = O.expand(positions, source.type.sizes)
     return O.scatter_elements(x, indices, source, axis=dim)
 
 
@@ -323,8 +323,8 @@ def as_strided(
 ) -> Tensor:
     """The elements at regular positions of the operand, which is dense."""
     grid = np.indices(tuple(shape), sparse=True)
-    places = sum((g * s for g, s in zip(grid, strides, strict=True)), np.asarray(offset or 0))
-    numbers = np.broadcast_to(places, tuple(shape))
+    positions = sum((g * s for g, s in zip(grid, strides, strict=True)), np.asarray(offset or 0))
+    numbers = np.broadcast_to(positions, tuple(shape))
     if numbers.size and np.array_equal(numbers.reshape(-1), np.arange(x.type.size)):
         return O.reshape(x, tuple(shape))
     flat = O.reshape(x, (x.type.size,))
@@ -356,9 +356,9 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     lead, (rows, columns) = moved.type.sizes[:-2], moved.type.sizes[-2:]
     count = min(rows - max(-offset, 0), columns - max(offset, 0))
     start = max(-offset, 0) * columns + max(offset, 0)
-    places = start + np.arange(count) * (columns + 1)
+    positions = start + np.arange(count) * (columns + 1)
     flat = O.reshape(moved, (*lead, rows * columns))
-    return O.gather(flat, constant(places), axis=len(lead))
+    return O.gather(flat, constant(positions), axis=len(lead))
 
 
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}

@@ -149,13 +149,13 @@ def _ints(call: Call, name: str) -> Array:
 def _by_ids(call: Call, kind: str, targets: int) -> Forest:
     """The forest of a node that names tree and number of each node; leaves' weights by `kind`."""
     trees, numbers = _ints(call, "nodes_treeids"), _ints(call, "nodes_nodeids")
-    place = {pair: n for n, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
+    index = {pair: n for n, pair in enumerate(zip(trees.tolist(), numbers.tolist(), strict=True))}
     modes = [str(mode) for mode in call.attribute("nodes_modes", [])]
     count = len(modes)
     children = np.empty((count, 2), np.int64)
     for side, name in enumerate(("nodes_falsenodeids", "nodes_truenodeids")):
         for n, child in enumerate(_ints(call, name).tolist()):
-            children[n, side] = n if modes[n] == "LEAF" else place[int(trees[n]), child]
+            children[n, side] = n if modes[n] == "LEAF" else index[int(trees[n]), child]
     below = {int(child) for n in range(count) if modes[n] != "LEAF" for child in children[n]}
     weights, named = np.zeros((count, targets), np.float64), np.zeros((count, targets), bool)
     given = zip(
@@ -166,8 +166,8 @@ def _by_ids(call: Call, kind: str, targets: int) -> Forest:
         strict=True,
     )
     for tree, number, target, weight in given:
-        weights[place[tree, number], target] += weight
-        named[place[tree, number], target] = True
+        weights[index[tree, number], target] += weight
+        named[index[tree, number], target] = True
     missing = _ints(call, "nodes_missing_value_tracks_true")
     return forest(
         np.array([n for n in range(count) if n not in below], np.int64),

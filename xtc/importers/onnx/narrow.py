@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of few bits, which graphs do not have: carried as integers, a byte each.
+
+Integers of 4 and 2 bits are carried as their values, floats of 8 and 4 bits as their bits. Callers
+pass and get arrays of the package ml_dtypes, which hold an element in a byte as well. The formats
+of 8 bits are those of ONNX's page "Float stored in 8 bits"; float4_e2m1fn is that of the OCP
+Microscaling Formats 1.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import xtc.ops as O
+from xtc.core.types import ELEMENT_TYPES
+from xtc.graph.tensor import Tensor
+from xtc.importers.compositions.movement import constant
+from xtc.importers.values import Array, Narrow, Unsupported, Value
+
+_SIGN = 0x80
+_F32_MANTISSA, _F32_BIAS = 23, 127
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A float of few bits.
+
+    Attributes:
+        mantissa: bits of it.
+        bias: of the exponent.
+        sign: the bit of the sign.
+        largest: bits of the largest finite number.
+        infinity: bits of what is larger where numbers do not saturate.
+        missing: bits of NaN.
+        has_zero: whether there is a negative zero.
+    """
+
+    mantissa: int
+    bias: int
+    sign: int
+    largest: int
+    infinity: int
+    missing: int
+    has_zero: bool = True
+
+    @property
+    def greatest(self) -> float:
+        """The largest finite number."""
+        exponent = (self.largest >> self.mantissa) - self.bias
+        steps = self.largest & ((1 << self.mantissa) - 1)
+        return float((1 + steps / (1 << self.mantissa)) * 2.0**exponent)
+
+
+FLOATS = {
+    "float8_e4m3fn": FloatFormat(3, 7, _SIGN, 0x7E, 0x7F, 0x7F),
+    "float8_e4m3fnuz": FloatFormat(3, 8, _SIGN, 0x7F, 0x80, 0x80, has_zero=False),
+    "float8_e5m2": FloatFormat(2, 15, _SIGN, 0x7B, 0x7C, 0x7E),
+    "float8_e5m2fnuz": FloatFormat(2, 16, _SIGN, 0x7F, 0x80, 0x80, has_zero=False),
+    "float4_e2m1fn": FloatFormat(1, 1, 0x8, 0x7, 0x7, 0x7),
+}
+INTEGERS = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8"}
+LIMITS = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
+
+
+def is_narrow(dtype: str) -> bool:
+    """Whether an element type is carried as another."""
+    return dtype in FLOATS or dtype in INTEGERS
+
+
+def carrier(dtype: str) -> str:
+    """The element type that a narrow one is carried as."""
+    return INTEGERS.get(dtype, "uint8")
+
+
+def numpy_type(dtype: str) -> np.dtype[Any]:
+    """The NumPy type of an element type, narrow or not."""
+    if not is_narrow(dtype):
+        return ELEMENT_TYPES[dtype].numpy
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype))
+    return found
+
+
+def carried(array: Array) -> Array:
+    """An array of narrow elements as one of what carries them; any other as it is."""
+    name = array.dtype.name
+    if name in FLOATS:
+        bits: Array = array.view(np.uint8)
+        return bits
+    return array.astype(INTEGERS[name]) if name in INTEGERS else array
+
+
+def shown(array: Array, dtype: str) -> Array:
+    """What `carried` gave, as an array of the narrow type again."""
+    if dtype in FLOATS:
+        floats: Array = array.view(numpy_type(dtype))
+        return floats
+    return array.astype(numpy_type(dtype))
+
+
+def narrow(bits: Tensor, kind: str) -> Narrow:
+    """The tensor of type `kind` that `bits` carries."""
+    return Narrow(None, bits.type, bits=bits, kind=kind)
+
+
+def narrowed(value: Value) -> Value:
+    """A constant of narrow elements as a narrow tensor; any other value as it is."""
+    if isinstance(value, np.ndarray) and is_narrow(value.dtype.name) and value.size:
+        return narrow(constant(np.ascontiguousarray(carried(value))), value.dtype.name)
+    return value
+
+
+def widened(x: Narrow) -> Tensor:
+    """The numbers: integers as they are carried, floats as float32."""
+    if x.kind in INTEGERS:
+        return x.bits
+    every = np.arange(1 << (8 if FLOATS[x.kind].sign == _SIGN else 4), dtype=np.uint8)
+    table = every.view(numpy_type(x.kind)).astype(np.float32)
+    return O.gather(constant(table), O.cast(x.bits, "int32"))
+
+
+def narrow_cast(x: Tensor, kind: str, *, saturate: bool = True) -> Narrow:
+    """Numbers as elements of a narrow type: floats are rounded to the nearest, ties to even."""
+    if kind in INTEGERS:
+        return narrow(_integers(x, kind), kind)
+    if kind not in FLOATS:
+        raise Unsupported(f"element type {kind}")
+    return narrow(_float_bits(O.cast(x, "float32"), FLOATS[kind], saturate), kind)
+
+
+def _integers(x: Tensor, kind: str) -> Tensor:
+    """The low bits, of which the first is a sign where the type has one."""
+    low, high = LIMITS[kind]
+    bits = O.bitwise_and(x if x.dtype == "int32" else O.cast(x, "int32"), high - low)
+    if low:
+        bits = O.add(O.bitwise_xor(bits, -low), low)
+    return O.cast(bits, INTEGERS[kind])
+
+
+def _float_bits(x: Tensor, to: FloatFormat, saturate: bool) -> Tensor:
+    """The exponent picks the distance of neighbours; how many of these a number is, is its bits."""
+    # What is too large stays so, and infinity has neighbours as well.
+    size = O.minimum(O.abs(x), 4.0 * to.greatest)
+    least = 1 - to.bias
+    bits = O.shift_right(O.bit_cast(size, "int32"), _F32_MANTISSA)
+    exponent = O.maximum(O.sub(bits, _F32_BIAS), least)
+    factor = O.shift_left(O.add(O.neg(exponent), _F32_BIAS + to.mantissa), _F32_MANTISSA)
+    steps = O.cast(O.round(O.mul(size, O.bit_cast(factor, "float32"))), "int32")
+    code = O.add(O.shift_left(O.sub(exponent, least), to.mantissa), steps)
+    beyond = to.largest if saturate else to.infinity
+    code = O.where(O.greater(code, to.largest), beyond, code)
+    return O.cast(_signed(x, code, to), "uint8")
+
+
+def _signed(x: Tensor, code: Tensor, to: FloatFormat) -> Tensor:
+    """The bits with those of the sign, and of NaN."""
+    negative = O.less(O.bit_cast(x, "int32"), 0)
+    with_sign = O.where(negative, O.bitwise_or(code, to.sign), code)
+    if not to.has_zero:
+        with_sign = O.where(O.equal(code, 0), 0, with_sign)
+    return O.where(O.is_nan(x), to.missing, with_sign)
