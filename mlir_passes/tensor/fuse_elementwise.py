@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xtc.ir.analysis.function_view import FunctionView, functions
+from xtc.ir.analysis.function_view import FunctionView, functions_and_loops
 from xtc.ir.analysis.indices import Index
 from xtc.ir.analysis.structured import Structured, body_operations, element_bits, is_id, labels
 from xtc.ir.builders.generic import generic
@@ -52,7 +52,7 @@ class FuseElementwise(Pass):
 
     def run(self, module: Operation) -> None:
         with module.context:
-            for view in functions(module):
+            for view in functions_and_loops(module):
                 _fuse(view, narrowing=self.narrowing)
 
 

@@ -34,10 +34,15 @@ _current: ContextVar[GraphBuilder | None] = ContextVar("graph", default=None)
 
 @dataclass(eq=False)
 class GraphBuilder:
-    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards."""
+    """Collects what is written inside `with O.graph(...)`; `graph` holds the result afterwards.
+
+    One that `captures` is a body that another graph repeats: its operators may read tensors that
+    are computed elsewhere, and it leaves what it collected in `nodes`.
+    """
 
     name: str
     where: SourceLocation | None
+    captures: bool = False
     nodes: list[Node] = field(default_factory=list)
     declared: list[Tensor] = field(default_factory=list)
     inputs: tuple[Tensor, ...] | None = None
@@ -80,6 +85,8 @@ class GraphBuilder:
         trace: TracebackType | None,
     ) -> None:
         _current.set(self._outer)
+        if self.captures:
+            return
         if kind is None and self._outer is not None:
             self._join(self._outer)
         if kind is None:
@@ -179,7 +186,9 @@ class GraphBuilder:
 
     def _owns(self, node: Node | Tensor) -> bool:
         """Whether what computes a tensor is of this graph, or of one around it."""
-        return node in self._own or (self._outer is not None and self._outer._owns(node))
+        if self.captures or node in self._own:
+            return True
+        return self._outer is not None and self._outer._owns(node)
 
     def _check_operand(self, tensor: Tensor, op: Operator, where: SourceLocation | None) -> None:
         if tensor.producer is not None:
@@ -341,6 +350,11 @@ def apply(
     element = next((t.element for t in candidates if isinstance(t, Tensor)), None)
     tensors = tuple(_operand(value, element, op, where) for value in operands)
     return builder.apply(op, tensors, name, device)
+
+
+def open_graph() -> GraphBuilder:
+    """What operators are being added to. Raises UserError outside of a graph."""
+    return _open_builder("an operator")
 
 
 def wait(
