@@ -31,7 +31,7 @@ KNOWN = {
     "MobileNetV1 0.25": (7.49, 27.4, 28.1, 55296, 333288),
     "autoencoder": (0.264, 0.68, 0.61, 768, 276976),
 }
-BOARDS = ("nucleo-l4r5zi", "nucleo-h7a3", "nucleo-g0b1", "qemu-virt")
+BOARDS = ("nucleo-l4r5zi", "nucleo-h7a3", "nucleo-g0b1", "qemu-virt", "qemu-virt-a76")
 
 
 # Millions of cycles of an inference: clock by median throughput of the public results of MLPerf
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print a table; each result is checked against NumPy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help=".tflite files instead of the networks")
-    parser.add_argument("--board", action="append", help="of the boards, these; default: four")
+    parser.add_argument("--board", action="append", help="of the boards, these; default: five")
     parser.add_argument("--network", action="append", choices=NETWORKS, help="default: all")
     parser.add_argument("--operators", action="store_true", help="instructions of each operator")
     args = parser.parse_args(argv)

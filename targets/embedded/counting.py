@@ -28,21 +28,21 @@ declare i64 @llvm.smax.i64(i64, i64)
 define void @count(ptr %uc, i64 %address, i32 %size, ptr %state) {{
   %base = load i64, ptr %state
   %offset = sub i64 %address, %base
-  %place = lshr i64 %offset, 1
+  %index = lshr i64 %offset, 1
   %words.at = getelementptr i64, ptr %state, i64 1
   %words = load i64, ptr %words.at
-  %inside = icmp ult i64 %place, %words
+  %inside = icmp ult i64 %index, %words
   br i1 %inside, label %found, label %end
 found:
   %counts.at = getelementptr i64, ptr %state, i64 2
   %counts = load ptr, ptr %counts.at
   %sizes.at = getelementptr i64, ptr %state, i64 3
   %sizes = load ptr, ptr %sizes.at
-  %count.at = getelementptr i64, ptr %counts, i64 %place
+  %count.at = getelementptr i64, ptr %counts, i64 %index
   %count = load i64, ptr %count.at
   %more = add i64 %count, 1
   store i64 %more, ptr %count.at
-  %size.at = getelementptr i32, ptr %sizes, i64 %place
+  %size.at = getelementptr i32, ptr %sizes, i64 %index
   store i32 %size, ptr %size.at
   %left.at = getelementptr i64, ptr %state, i64 4
   %left = load i64, ptr %left.at

@@ -81,10 +81,10 @@ def block_cycles(code: bytes, core: str) -> float:
 
 
 def _paired(instructions: list[Instruction]) -> int:
-    total = place = 0
-    while place < len(instructions):
-        this = instructions[place]
-        following = instructions[place + 1 : place + 2]
+    total = index = 0
+    while index < len(instructions):
+        this = instructions[index]
+        following = instructions[index + 1 : index + 2]
         fits = [
             other
             for other in following
@@ -93,20 +93,20 @@ def _paired(instructions: list[Instruction]) -> int:
             and (this.kind != other.kind or this.kind == "plain")
         ]
         total += this.cycles
-        place += 2 if fits else 1
+        index += 2 if fits else 1
     return total
 
 
 def _decoded(code: bytes, timing: Timing) -> Iterator[Instruction]:
     words = struct.unpack(f"<{len(code) // 2}H", code)
-    place = 0
-    while place < len(words):
-        if words[place] >> 11 >= _WIDE and place + 1 < len(words):
-            yield _wide(words[place], words[place + 1], timing)
-            place += 2
+    index = 0
+    while index < len(words):
+        if words[index] >> 11 >= _WIDE and index + 1 < len(words):
+            yield _wide(words[index], words[index + 1], timing)
+            index += 2
         else:
-            yield _narrow(words[place], timing)
-            place += 1
+            yield _narrow(words[index], timing)
+            index += 1
 
 
 def _moved(is_load: bool, words: int, timing: Timing) -> Instruction:

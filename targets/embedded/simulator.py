@@ -132,18 +132,18 @@ class SimulatedMachine:
     def instructions(self) -> dict[str, int]:
         """Instructions that ran since the start, by operator, or by another function's symbol."""
         found: dict[str, int] = {}
-        for place in self._blocks():
-            address = self.image.address + 2 * place
+        for index in self._blocks():
+            address = self.image.address + 2 * index
             name = operator_of(symbol_at(self.image, address) or "elsewhere")
-            count = self._counts[place] * self._length(address, self._sizes[place])
+            count = self._counts[index] * self._length(address, self._sizes[index])
             found[name] = found.get(name, 0) + count
         return found
 
     def blocks(self) -> Mapping[int, tuple[int, int]]:
         """How often each basic block ran, and its bytes, by address."""
         return {
-            self.image.address + 2 * place: (self._counts[place], self._sizes[place])
-            for place in self._blocks()
+            self.image.address + 2 * index: (self._counts[index], self._sizes[index])
+            for index in self._blocks()
         }
 
     def cycles(self) -> float | None:
@@ -166,16 +166,16 @@ class SimulatedMachine:
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
 
     def _blocks(self) -> Iterator[int]:
-        return (place for place in range(self._halfwords) if self._counts[place])
+        return (index for index in range(self._halfwords) if self._counts[index])
 
     def _length(self, address: int, nbytes: int) -> int:
         """Instructions in a range of code."""
         if self.board.core.bits == 64:
             return nbytes // 4
         words = struct.unpack(f"<{nbytes // 2}H", self.read(address, nbytes))
-        count = place = 0
-        while place < len(words):
-            place += 2 if words[place] >> 11 >= 0x1D else 1
+        count = index = 0
+        while index < len(words):
+            index += 2 if words[index] >> 11 >= 0x1D else 1
             count += 1
         return count
 
@@ -322,11 +322,11 @@ class SimulatedMachine:
                 hints=[f"compile with stack_bytes={2 * nbytes}"],
             )
         where = symbol_at(self.image, refused.address)
-        place = f", in '{where}'" if where else ", where the board has nothing for it"
+        located = f", in '{where}'" if where else ", where the board has nothing for it"
         if refused.what == "a jump":
-            return DeviceFault(f"{self._operator()} failed: a jump to {address}{place}")
+            return DeviceFault(f"{self._operator()} failed: a jump to {address}{located}")
         return DeviceFault(
-            f"{failed}: {refused.what} of {refused.nbytes} bytes at {address}{place}"
+            f"{failed}: {refused.what} of {refused.nbytes} bytes at {address}{located}"
         )
 
 

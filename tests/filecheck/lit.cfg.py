@@ -21,7 +21,7 @@ from tools.forks.lit_format import ForkingTest  # noqa: E402
 
 # What commands find imported; the importers load PyTorch and ONNX, which would slow down each fork.
 PACKAGES = ("mlir.dialects", "xtc", "xtc_passes", "xtc_targets", "-xtc.importers")
-TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64")
+TOOLS = ("cc", "aarch64-linux-gnu-gcc", "qemu-aarch64", "qemu-system-arm", "qemu-system-aarch64")
 COMMANDS = ("opt", "compile", "run", "loop", "tune", "plot")
 TARGETS = sorted(folder.parent.name for folder in (ROOT / "targets").glob("*/commands"))
 XTC_COMMANDS = (*COMMANDS, "cache", "devices", *TARGETS)

@@ -16,10 +16,10 @@ def picture(buffers: Sequence[Mapping[str, Any]], arena: int) -> str:
     """SVG: from left to right the operators, upwards the arena's bytes; a box for each buffer."""
     # Only instants at which something changes are told apart: calls are many, and most do nothing.
     times = sorted({b[key] for b in buffers for key in ("begin", "end")})
-    place = {time: number for number, time in enumerate(times)}
+    column = {time: number for number, time in enumerate(times)}
     step = _WIDTH / max(len(times), 1)
     boxes = [
-        _box(buffer, place, step, _HEIGHT / max(arena, 1), _COLOURS[number % len(_COLOURS)])
+        _box(buffer, column, step, _HEIGHT / max(arena, 1), _COLOURS[number % len(_COLOURS)])
         for number, buffer in enumerate(buffers)
     ]
     width, height = _LEFT + _WIDTH + 10, _TOP + _HEIGHT + 30
@@ -39,9 +39,9 @@ def picture(buffers: Sequence[Mapping[str, Any]], arena: int) -> str:
 
 
 def _box(
-    buffer: Mapping[str, Any], place: Mapping[int, int], step: float, scale: float, colour: str
+    buffer: Mapping[str, Any], column: Mapping[int, int], step: float, scale: float, colour: str
 ) -> str:
-    begin, end = place[buffer["begin"]], place[buffer["end"]]
+    begin, end = column[buffer["begin"]], column[buffer["end"]]
     left, width = _LEFT + begin * step, (end - begin + 1) * step
     height = buffer["bytes"] * scale
     top = _TOP + _HEIGHT - (buffer["offset"] * scale + height)

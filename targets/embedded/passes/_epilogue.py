@@ -27,24 +27,24 @@ class Epilogue:
     nest: Structured
     reader: Structured | None
 
-    def finish(self, places: dict[int, Number], total: Value, column: int | None) -> None:
+    def finish(self, positions: dict[int, Number], total: Value, column: int | None) -> None:
         """Compute what follows of a sum, or of a vector of sums along a loop, and store it."""
         lanes = _lanes(total)
         if lanes == 1 or column is None:
-            self._finish(places, total, 1)
+            self._finish(positions, total, 1)
         elif self._is_contiguous(column):
-            self._finish(places, total, lanes)
+            self._finish(positions, total, lanes)
         else:
             for lane in range(lanes):
-                here = {**places, column: numbers.add(places[column], lane)}
+                here = {**positions, column: numbers.add(positions[column], lane)}
                 self._finish(here, vector.extract(total, [], [lane]), 1)
 
-    def _finish(self, places: dict[int, Number], total: Value, lanes: int) -> None:
+    def _finish(self, positions: dict[int, Number], total: Value, lanes: int) -> None:
         if self.reader is None:
-            _store(total, self.nest.op.operands[2], _indices(self.nest, 2, places), lanes)
+            _store(total, self.nest.op.operands[2], _indices(self.nest, 2, positions), lanes)
             return
         loops: dict[int, Number] = {
-            theirs: places.get(own, 0) for own, theirs in self._pairs(self.reader)
+            theirs: positions.get(own, 0) for own, theirs in self._pairs(self.reader)
         }
         _inlined(self.reader, self._position(self.reader), total, loops)
 
@@ -108,17 +108,17 @@ def _ends_in(nest: Structured, operand: int, loop: int) -> bool:
     return last.factor(loop) == 1 and not any(index.factor(loop) for index in others)
 
 
-def _inlined(reader: Structured, number: int, total: Value, places: dict[int, Number]) -> None:
+def _inlined(reader: Structured, number: int, total: Value, positions: dict[int, Number]) -> None:
     """The body of an elementwise operation, on one element of each operand, or a vector of each."""
     op, lanes = reader.op, _lanes(total)
     known: dict[Value, Value] = {reader.body.arguments[number]: total}
     for position in _used(reader):
         if position != number:
-            known[reader.body.arguments[position]] = _element(reader, position, places, lanes)
+            known[reader.body.arguments[position]] = _element(reader, position, positions, lanes)
     for inner in body_operations(op):
         operands = [known.get(operand, operand) for operand in inner.operands]
         if inner.name == "linalg.yield":
-            indices = _indices(reader, reader.destination, places)
+            indices = _indices(reader, reader.destination, positions)
             _store(_wide(operands[0], lanes), op.operands[-1], indices, lanes)
             return
         known |= zip(inner.results, _copy(inner, operands, lanes).results, strict=True)
@@ -140,11 +140,11 @@ def _wide(value: Value, lanes: int) -> Value:
     return value if is_wide else vector_pieces.broadcast(value, lanes)
 
 
-def _element(reader: Structured, operand: int, places: dict[int, Number], lanes: int) -> Value:
+def _element(reader: Structured, operand: int, positions: dict[int, Number], lanes: int) -> Value:
     value = reader.op.operands[operand]
     if not isinstance(value.type, MemRefType):
         return value
-    indices = _indices(reader, operand, places)
+    indices = _indices(reader, operand, positions)
     strides, _ = MemRefType(value.type).get_strides_and_offset()
     loops = [index.loop for index in reader.indices[reader.destination]]
     along = loops[-1] if loops else None
@@ -161,9 +161,9 @@ def _store(value: Value, out: Value, indices: list[Value], lanes: int) -> None:
         vector.store(value, out, indices)
 
 
-def _indices(nest: Structured, operand: int, places: dict[int, Number]) -> list[Value]:
+def _indices(nest: Structured, operand: int, positions: dict[int, Number]) -> list[Value]:
     found = []
     for index in nest.indices[operand]:
-        terms = [(places.get(loop, 0), factor) for loop, factor in index.factors]
+        terms = [(positions.get(loop, 0), factor) for loop, factor in index.factors]
         found.append(numbers.as_value(numbers.add(numbers.linear_offset(terms), index.offset)))
     return found

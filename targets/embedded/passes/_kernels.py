@@ -115,9 +115,9 @@ def integer(bits: int) -> IntegerType:
     return IntegerType.get_signless(bits)
 
 
-def replaced(sums: Sequence[Value], place: int, total: Value) -> list[Value]:
+def replaced(sums: Sequence[Value], position: int, total: Value) -> list[Value]:
     """A list with another element."""
-    return [*sums[:place], total, *sums[place + 1 :]]
+    return [*sums[:position], total, *sums[position + 1 :]]
 
 
 def carried(
@@ -155,7 +155,7 @@ def walked(
         return walked(tuple(rest), x_next, w_next, held, step)
 
     if not rest and walk.extent <= _SHORT:
-        for place in range(walk.extent):
-            sums = body(place, sums)
+        for position in range(walk.extent):
+            sums = body(position, sums)
         return sums
     return carried(walk.extent, 1, sums, body)

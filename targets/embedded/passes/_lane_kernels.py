@@ -129,8 +129,8 @@ class _Tile:
     def sums(self, x_at: Number, tile: Number, start: Value) -> list[Sum]:
         initial = [broadcast(start, lanes) for _, lanes in self._parts] * self.rows
         totals = self._walk(self.walks, x_at, tile, initial)
-        places = [(row, first) for row in range(self.rows) for first, _ in self._parts]
-        return [Sum(*place, total) for place, total in zip(places, totals, strict=True)]
+        indices = [(row, first) for row in range(self.rows) for first, _ in self._parts]
+        return [Sum(*position, total) for position, total in zip(indices, totals, strict=True)]
 
     def _walk(
         self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
@@ -170,15 +170,15 @@ class _Tile:
         for number, (first, _) in enumerate(self._parts):
             w = _load(memory, numbers.add(w_at, first * DOT), all_bytes, aligned=True)
             for row, x in enumerate(rows):
-                place = row * len(self._parts) + number
+                position = row * len(self._parts) + number
                 total = llvm.call_intrinsic(
-                    sums[place].type,
+                    sums[position].type,
                     "llvm.aarch64.neon.sdot.v4i32.v16i8",
-                    [sums[place], w, x],
+                    [sums[position], w, x],
                     [],
                     [],
                 )
-                sums = replaced(sums, place, total)
+                sums = replaced(sums, position, total)
         return sums
 
     def _word(self, at: Number) -> Value:
@@ -217,8 +217,8 @@ class _Tile:
             return carried(
                 shape.left % _GROUP, 1, sums, lambda at, held: single(numbers.add(at, whole), held)
             )
-        for place in range(whole, shape.left):
-            sums = single(place, sums)
+        for position in range(whole, shape.left):
+            sums = single(position, sums)
         return sums
 
     @property
@@ -239,9 +239,9 @@ class _Tile:
         for number, (first, lanes) in enumerate(self._parts):
             factors = _part(w, first, lanes)
             for row, x in enumerate(xs):
-                place = row * len(self._parts) + number
-                total = _accumulated(sums[place], broadcast(x, lanes), factors)
-                sums = replaced(sums, place, total)
+                position = row * len(self._parts) + number
+                total = _accumulated(sums[position], broadcast(x, lanes), factors)
+                sums = replaced(sums, position, total)
         return sums
 
 

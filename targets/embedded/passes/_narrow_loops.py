@@ -39,6 +39,9 @@ from xtc_targets.embedded.passes._kernels import Kernels, Sum, TileShape, Walk
 from xtc_targets.embedded.passes._last_node import last_node
 from xtc_targets.embedded.passes._stored_order import Part, erase_unread, stored
 
+_SHARED = ("arith.constant", "memref.get_global", "memref.reinterpret_cast")
+"""Operations that belong to no node: others may use them, too."""
+
 
 def fuse_contractions(module: Operation, kernels: Kernels) -> None:
     """Write the loops of all candidates of a module, with these kernels inside."""
@@ -62,7 +65,7 @@ def _rewrite(module: Operation, found: NarrowContraction, kernels: Kernels) -> N
     with found.last.location, InsertionPoint(found.last):
         _Rewrite(module, found, kernels).run()
     for op in block.operations:
-        if op.operation not in before and op.operation.name == "scf.for":
+        if op.operation not in before and op.operation.name not in _SHARED:
             op.operation.attributes[NODE] = node
     found.erase()
 
@@ -126,16 +129,18 @@ class _Rewrite:
         plan = _Plan(self, outer, row, column, walks, along)
         groups = plan.groups()
 
-        def tile(places: dict[int, Number], rows: int) -> None:
-            x_at = _linear(places, x_steps, x_first)
+        def tile(positions: dict[int, Number], rows: int) -> None:
+            x_at = _linear(positions, x_steps, x_first)
             for group in groups:
-                group.emit(plan, x, x_at, places, rows)
+                group.emit(plan, x, x_at, positions, rows)
 
-        def inside(places: dict[int, Number]) -> None:
+        def inside(positions: dict[int, Number]) -> None:
             if row is None:
-                tile(places, 1)
+                tile(positions, 1)
             else:
-                _blocks(extents[row], self.kernels.rows, lambda at, n: tile({**places, row: at}, n))
+                _blocks(
+                    extents[row], self.kernels.rows, lambda at, n: tile({**positions, row: at}, n)
+                )
 
         _nested(outer, extents, {}, inside)
 
@@ -152,15 +157,15 @@ class _Rewrite:
         sums = self.kernels.channels(*memory, walks)
         outer = [loop for loop in nest.out if loop != channel]
 
-        def block(places: dict[int, Number], count: int) -> None:
-            x_at, w_at = _linear(places, x_steps, x_first), _linear(places, w_steps, w_first)
+        def block(positions: dict[int, Number], count: int) -> None:
+            x_at, w_at = _linear(positions, x_steps, x_first), _linear(positions, w_steps, w_first)
             for total in sums(x_at, w_at, count, self.candidate.start):
-                here = {**places, channel: numbers.add(places[channel], total.column)}
+                here = {**positions, channel: numbers.add(positions[channel], total.column)}
                 self.epilogue.finish(here, total.value, channel)
 
-        def inside(places: dict[int, Number]) -> None:
+        def inside(positions: dict[int, Number]) -> None:
             step = self.kernels.neighbours
-            _blocks(extents[channel], step, lambda at, n: block({**places, channel: at}, n))
+            _blocks(extents[channel], step, lambda at, n: block({**positions, channel: at}, n))
 
         _nested(outer, extents, {}, inside)
 
@@ -229,9 +234,9 @@ class _Group:
     rest: Value | None
 
     def emit(
-        self, plan: _Plan, x: Value, x_at: Number, places: dict[int, Number], rows: int
+        self, plan: _Plan, x: Value, x_at: Number, positions: dict[int, Number], rows: int
     ) -> None:
-        """Loops over the tiles at one place of the rows."""
+        """Loops over the tiles at one position of the rows."""
         nest, rewrite, width = plan.rewrite.nest, plan.rewrite, self.shape.width
         x_steps, _ = _steps(nest, 0)
         walks = tuple(Walk(nest.extents[loop], x_steps[loop]) for loop in plan.walks)
@@ -240,23 +245,25 @@ class _Group:
         sums = rewrite.kernels.tile(memory, self.shape, rows, row_step, walks)
         block: Number = 0
         for loop in self.batch:
-            block = numbers.add(numbers.multiply(block, nest.extents[loop]), places[loop])
+            block = numbers.add(numbers.multiply(block, nest.extents[loop]), positions[loop])
 
         def tile(number: Number, _: int) -> None:
             at = numbers.add(numbers.multiply(block, self.count), number)
             first = numbers.add(numbers.multiply(number, width), self.first)
             for total in sums(x_at, at, rewrite.candidate.start):
-                here = _places(plan, places, total, first)
+                here = _positions(plan, positions, total, first)
                 rewrite.epilogue.finish(here, total.value, plan.column)
 
         _blocks(self.count, 1, tile)
 
 
-def _places(plan: _Plan, places: dict[int, Number], total: Sum, first: Number) -> dict[int, Number]:
+def _positions(
+    plan: _Plan, positions: dict[int, Number], total: Sum, first: Number
+) -> dict[int, Number]:
     """Where the result of a sum is, its first one where there are several."""
-    here = dict(places)
+    here = dict(positions)
     if plan.row is not None:
-        here[plan.row] = numbers.add(places[plan.row], total.row)
+        here[plan.row] = numbers.add(positions[plan.row], total.row)
     if plan.column is not None:
         here[plan.column] = numbers.add(first, total.column)
     return here
@@ -282,24 +289,25 @@ def _merged(nest: Structured, loops: Sequence[int]) -> tuple[tuple[int, ...], tu
     return tuple(left), tuple(along)
 
 
-def _linear(places: dict[int, Number], steps: Sequence[int], first: int) -> Number:
+def _linear(positions: dict[int, Number], steps: Sequence[int], first: int) -> Number:
     return numbers.add(
-        numbers.linear_offset([(place, steps[loop]) for loop, place in places.items()]), first
+        numbers.linear_offset([(position, steps[loop]) for loop, position in positions.items()]),
+        first,
     )
 
 
 def _nested(
     loops: Sequence[int],
     extents: Sequence[int],
-    places: dict[int, Number],
+    positions: dict[int, Number],
     body: Callable[[dict[int, Number]], None],
 ) -> None:
-    """Loops around a body, which gets the place of each."""
+    """Loops around a body, which gets the position of each."""
     if not loops:
-        body(places)
+        body(positions)
         return
     loop, *rest = loops
-    _blocks(extents[loop], 1, lambda at, _: _nested(rest, extents, {**places, loop: at}, body))
+    _blocks(extents[loop], 1, lambda at, _: _nested(rest, extents, {**positions, loop: at}, body))
 
 
 def _blocks(count: int, size: int, body: Callable[[Number, int], None]) -> None:

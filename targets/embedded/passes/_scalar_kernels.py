@@ -108,7 +108,7 @@ class _Tile:
     def sums(self, x_at: Number, tile: Number, start: Value) -> list[Sum]:
         width = self.shape.width
         totals = self._walk(self.walks, x_at, tile, [start] * (self.rows * width))
-        return [Sum(*divmod(place, width), total) for place, total in enumerate(totals)]
+        return [Sum(*divmod(position, width), total) for position, total in enumerate(totals)]
 
     def _walk(
         self, walks: tuple[Walk, ...], x_at: Number, block: Number, sums: list[Value]
@@ -148,8 +148,8 @@ class _Tile:
 
         if self.shape.left >= WORD:
             return carried(self.shape.left, 1, sums, body)
-        for place in range(self.shape.left):
-            sums = body(place, sums)
+        for position in range(self.shape.left):
+            sums = body(position, sums)
         return sums
 
     def _words(self, x_at: Number, w_at: Number, count: int, sums: list[Value]) -> list[Value]:
@@ -159,9 +159,9 @@ class _Tile:
                 at = numbers.add(w_at, (number * self.shape.width + column) * WORD)
                 even, odd = halves(load_word(_there(self.memory[1]), at, aligned=True))
                 for row, (x_even, x_odd) in enumerate(rows):
-                    place = row * self.shape.width + column
-                    total = _call("smlad", [x_even, even, sums[place]])
-                    sums = replaced(sums, place, _call("smlad", [x_odd, odd, total]))
+                    position = row * self.shape.width + column
+                    total = _call("smlad", [x_even, even, sums[position]])
+                    sums = replaced(sums, position, _call("smlad", [x_odd, odd, total]))
         return sums
 
     def _row(self, x_at: Number, row: int, number: int) -> tuple[Value, Value]:
@@ -176,9 +176,9 @@ class _Tile:
         for column in range(self.shape.width):
             factor = load_byte(_there(self.memory[2]), numbers.add(w_at, column * self.shape.left))
             for row, element in enumerate(rows):
-                place = row * self.shape.width + column
-                total = arith.addi(sums[place], arith.muli(element, factor))
-                sums = replaced(sums, place, total)
+                position = row * self.shape.width + column
+                total = arith.addi(sums[position], arith.muli(element, factor))
+                sums = replaced(sums, position, total)
         return sums
 
 
@@ -198,7 +198,7 @@ class _Channels:
 
     def sums(self, x_at: Number, w_at: Number, count: int, start: Value) -> list[Sum]:
         totals = walked(self.walks, x_at, w_at, [start] * count, self._step)
-        return [Sum(0, place, total) for place, total in enumerate(totals)]
+        return [Sum(0, position, total) for position, total in enumerate(totals)]
 
     def _step(self, x_at: Number, w_at: Number, sums: list[Value]) -> list[Value]:
         if self.dual and len(sums) == WORD:
@@ -214,9 +214,9 @@ class _Channels:
             arith.addi(
                 total,
                 arith.muli(
-                    load_byte(self.x, numbers.add(x_at, place)),
-                    load_byte(self.w, numbers.add(w_at, place)),
+                    load_byte(self.x, numbers.add(x_at, position)),
+                    load_byte(self.w, numbers.add(w_at, position)),
                 ),
             )
-            for place, total in enumerate(sums)
+            for position, total in enumerate(sums)
         ]

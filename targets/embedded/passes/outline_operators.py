@@ -12,6 +12,7 @@ from xtc.ir.attributes import NODE
 from xtc.ir.mlir import (
     ArrayAttr,
     Attribute,
+    Block,
     DictAttr,
     Operation,
     StringAttr,
@@ -105,8 +106,18 @@ def _nodes(op: Operation) -> Iterator[str]:
 
 
 def _is_read_elsewhere(group: _Group) -> bool:
-    """Whether another operation uses a result."""
-    return any(True for op in group.operations for result in op.results for _ in result.uses)
+    """Whether an operation of no group, or of another one, uses a result."""
+    inside = set(group.operations)
+    block = group.operations[0].block
+    users = (use.owner for op in group.operations for result in op.results for use in result.uses)
+    return any(_in_block(user.operation, block) not in inside for user in users)
+
+
+def _in_block(op: Operation, block: Block) -> Operation:
+    """The operation of a block that is, or has inside, another one."""
+    while op.block != block and op.parent is not None:
+        op = op.parent.operation
+    return op
 
 
 def _unique(name: str, names: set[str]) -> str:

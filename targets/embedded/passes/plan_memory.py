@@ -260,8 +260,8 @@ class _Rewrite:
         start = InsertionPoint.at_block_begin(around.regions[0].blocks[0])
         if around not in arenas:
             arenas[around] = memref.get_global(self.type, self.symbol, ip=start)
-        place = InsertionPoint(_next(arenas[around].owner.operation))
-        with place:
+        after = InsertionPoint(_next(arenas[around].owner.operation))
+        with after:
             view = memref.view(value.type, arenas[around], numbers.constant(offset), [])
         value.replace_all_uses_with(view)
         if alloc is not None:

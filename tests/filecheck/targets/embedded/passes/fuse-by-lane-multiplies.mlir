@@ -7,10 +7,10 @@
 // CHECK:         %[[W:.*]] = memref.get_global @w.tiles0
 // Four rows at once: eight sums of four columns. Eight elements of x and of K are read at once.
 // CHECK-COUNT-4: vector.load %{{.*}} : memref<40xi8, strided<[1]>>, vector<8xi8>
-// CHECK:         vector.load %[[W]][%{{.*}}] : memref<64xi8>, vector<8xi8>
+// CHECK:         vector.load %[[W]][%{{.*}}] {{.*}}: memref<64xi8>, vector<8xi8>
 // CHECK-COUNT-64: "llvm.aarch64.neon.smull.v4i32"
 // The epilogue of four sums at once.
-// CHECK:         vector.load %arg2[%{{.*}}] : memref<8xi32>, vector<4xi32>
+// CHECK:         vector.load %arg2[%{{.*}}] {{.*}}: memref<8xi32>, vector<4xi32>
 // CHECK:         arith.addi %{{.*}} : vector<4xi32>
 // CHECK:         arith.trunci %{{.*}} : vector<4xi32> to vector<4xi8>
 // CHECK:         vector.store %{{.*}}, %arg1
