@@ -9,13 +9,19 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from xtc.core.errors import CompileError
+from xtc.core.errors import CompileError, UserError
 from xtc.core.tile_layout import RegisterLayout, blocked
 from xtc.ir.attributes import WARPS
 from xtc.ir.builders.llvm import advanced
 from xtc.ir.builders.numbers import Number, add, as_value, compare, multiply, subtract
 from xtc.ir.builders.rebuild import rebuilt
-from xtc.ir.builders.tile import dims_of, dropped_dimensions, group_entered, number_of
+from xtc.ir.builders.tile import (
+    dims_of,
+    dropped_dimensions,
+    group_entered,
+    location_text,
+    number_of,
+)
 from xtc.ir.mlir import (
     Block,
     BoolAttr,
@@ -30,6 +36,7 @@ from xtc.ir.mlir import (
     ShapedType,
     StringAttr,
     Type,
+    UnitAttr,
     Value,
     VectorType,
     arith,
@@ -41,6 +48,7 @@ from xtc.ir.passes import Pass
 from xtc.ir.tile_dialect import known_layout
 from xtc_targets.nvgpu.description import ACCESS_BYTES
 from xtc_targets.nvgpu.passes import _tile_mbarriers as mbarriers
+from xtc_targets.nvgpu.passes import _tile_tma as tma
 from xtc_targets.nvgpu.passes._kernels import (
     SHARED_BYTES,
     THREAD_ID,
@@ -71,6 +79,7 @@ from xtc_targets.nvgpu.passes._tile_scan import scanned
 from xtc_targets.nvgpu.passes._tile_scatter import combine, scatter
 from xtc_targets.nvgpu.passes._tile_semaphores import lock, release
 from xtc_targets.nvgpu.passes._tile_texts import print_text
+from xtc_targets.nvgpu.passes.map_tensors import MAP
 
 _GLOBAL = 1  # memory space
 _BLOCK_IDS = (
@@ -260,7 +269,23 @@ class _Lowering:
 
     def permuted_shared(self, op: Operation) -> None:
         whole: SharedView = self.value(op.operands[0])
+        order = permutation(op)
+        self.values[op.results[0]] = replace(
+            whole,
+            shape=tuple(whole.shape[dim] for dim in order),
+            strides=tuple(whole.strides[dim] for dim in order),
+            _kept={},
+        )
+
+    def _reshaped_shared(self, op: Operation) -> None:
+        whole: SharedView = self.value(op.operands[0])
         type = MemRefType(op.results[0].type)
+        if whole.panel:
+            raise UserError(
+                "reshape_shared of a tensor that bulk copies or wgmma access",
+                where=location_text(op.location),
+                notes=[f"its rows lie in panels of {whole.row_bytes} bytes"],
+            )
         strides, _ = type.get_strides_and_offset()
         self.values[op.results[0]] = replace(
             whole, shape=tuple(type.shape), strides=tuple(strides), _kept={}
@@ -268,7 +293,7 @@ class _Lowering:
 
     def reinterpret(self, op: Operation) -> None:
         if isinstance(self.value(op.operands[0]), SharedView):
-            self.permuted_shared(op)
+            self._reshaped_shared(op)
         else:
             self.global_view(op)
 
@@ -331,6 +356,29 @@ class _Lowering:
     def mbarrier_alloc(self, op: Operation) -> None:
         shared = self.shared_base()
         self.values[op.results[0]] = mbarriers.made(op, shared, self.thread, self.threads)
+
+    def tensor_map(self, op: Operation) -> None:
+        tma.acquire(address_of(op.operands[0], _GLOBAL))
+
+    def _map_of(self, op: Operation) -> Value:
+        arguments = self.kernel.regions[0].blocks[0].arguments
+        return address_of(arguments[number_of(op, MAP)], _GLOBAL)
+
+    def tma_load(self, op: Operation) -> None:
+        barrier = mbarriers.address(*(self.value(operand) for operand in list(op.operands)[2:4]))
+        offsets = [self.value(operand) for operand in list(op.operands)[4:]]
+        tma.load(op, self._view(op.operands[1]), self._map_of(op), barrier, offsets)
+
+    def tma_store(self, op: Operation) -> None:
+        offsets = [self.value(operand) for operand in list(op.operands)[2:]]
+        tma.store(op, self._view(op.operands[0]), self._map_of(op), offsets)
+
+    def tma_commit(self, op: Operation) -> None:
+        nvvm.cp_async_bulk_commit_group()
+
+    def tma_wait(self, op: Operation) -> None:
+        read = UnitAttr.get() if BoolAttr(op.attributes["read"]).value else None
+        nvvm.cp_async_bulk_wait_group(number_of(op, "n"), read=read)
 
     def _on_barrier(
         self, op: Operation, function: Callable[[Value, Sequence[Value]], None]
@@ -426,6 +474,32 @@ class _Lowering:
         self.values[op.results[0]] = _GRID_DIMS[number_of(op, "dim")](i32)
 
 
+def permutation(op: Operation) -> list[int]:
+    """Which dimension of the source each dimension of a permuted view is."""
+    source, result = (MemRefType(value.type) for value in (op.operands[0], op.results[0]))
+    left = list(
+        zip(source.get_strides_and_offset()[0], source.shape, range(len(source.shape)), strict=True)
+    )
+    order = []
+    for stride, size in zip(result.get_strides_and_offset()[0], result.shape, strict=True):
+        found = next(entry for entry in left if entry[:2] == (stride, size))
+        left.remove(found)
+        order.append(found[2])
+    return order
+
+
+def _panels(op: Operation, whole: SharedView, index: Number) -> Number:
+    """Elements before a part that begins in the middle of rows. Raises UserError within a panel."""
+    if not isinstance(index, int) or index % whole.panel:
+        raise UserError(
+            "a part of a tensor that bulk copies or wgmma access begins within a panel",
+            where=location_text(op.location),
+            notes=[f"its rows lie in panels of {whole.panel} elements"],
+            hints=["begin at a constant multiple of them"],
+        )
+    return index // whole.panel * whole.panel_step
+
+
 def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> SharedView:
     """The part of a shared tensor that begins at these indices."""
     unknown = ShapedType.get_dynamic_stride_or_offset()
@@ -435,7 +509,10 @@ def shared_part(op: Operation, whole: SharedView, indices: list[Number]) -> Shar
         DenseI64ArrayAttr(op.attributes["static_offsets"]), whole.strides, strict=True
     ):
         index = next(given) if number == unknown else number
-        begin = add(begin, multiply(index, stride))
+        if whole.panel and stride == 1 and index != 0:
+            begin = add(begin, _panels(op, whole, index))
+        else:
+            begin = add(begin, multiply(index, stride))
     shape = tuple(MemRefType(op.results[0].type).shape)
     sizes = list(DenseI64ArrayAttr(op.attributes["static_sizes"]))
     dropped = dropped_dimensions(sizes, shape)
@@ -465,7 +542,8 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("scan", "view", "atomic", "store_scatter", "lock", "release", "printf"),
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
                 *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
-                *("mbarrier_wait", "fence_proxy"),
+                *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
+                *("tma_commit", "tma_wait"),
             )
         },
     }

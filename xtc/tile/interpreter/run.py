@@ -119,6 +119,7 @@ class _Launch:
 
     def run_together(self, places: Sequence[tuple[int, ...]], grid: Sequence[int]) -> None:
         """Run blocks that wait for each other, as many at once as a small machine could hold."""
+        self.tasks = Tasks()
         for place in places:
             self.tasks.add(lambda place=place: self.run_block(place, grid))  # type: ignore[misc]
         self.tasks.run(self._deadlock, _RESIDENT_BLOCKS)
