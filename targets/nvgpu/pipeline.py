@@ -161,8 +161,8 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             # Loops carry every variable that they may change; most of them do not.
             Stage("source", ("canonicalize",)),
             Stage("scheduled", (InferTileLayouts(),)),
-            # What bulk copies access lies as they want it. Conversions of layouts, which need shared
-            # memory too, are known now.
+            # What bulk copies access lies as they want it. Conversions of layouts, which need
+            # shared memory too, are known now.
             Stage("bufferized", (MapTensors(), PlaceTileBuffers(machine.shared_bytes_block))),
             Stage("offloaded", (LowerTiles(), "canonicalize", "cse")),
             lowered(options.platform),

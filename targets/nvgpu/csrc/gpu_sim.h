@@ -47,6 +47,7 @@ typedef struct {
     uint32_t copy_count, copy_room, copy_group;
     const void *mbarrier; // where it waits, for the phase of this parity
     uint32_t parity;
+    uint32_t multiply_group; // multiplications of its warpgroup that are committed
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
 } gpu_thread;

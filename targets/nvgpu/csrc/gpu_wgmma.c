@@ -25,7 +25,7 @@ typedef struct {
 } reading;
 
 typedef struct {
-    uint32_t came, waited, group;
+    uint32_t came, waited;
     const cuda_wgmma_operands *operands[GROUP];
     float *sums[GROUP];
     reading readings[READINGS];
@@ -38,8 +38,9 @@ static float a[ROWS][INNER], b[INNER][COLUMNS], c[ROWS][COLUMNS];
 void gpu_warpgroups_begin(void)
 {
     for (uint32_t i = 0; i < GROUPS; i++)
-        warpgroups[i].came = warpgroups[i].waited = warpgroups[i].group =
-            warpgroups[i].reading_count = 0;
+        warpgroups[i].came = warpgroups[i].waited = warpgroups[i].reading_count = 0;
+    for (uint32_t i = 0; i < gpu_thread_count; i++)
+        gpu_threads[i].multiply_group = 0;
 }
 
 static warpgroup *own(const char *what)
@@ -99,7 +100,7 @@ static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, bool
 {
     if (group->reading_count == READINGS)
         sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
-    reading one = {descriptor, 0, outer, group->group, transposed};
+    reading one = {descriptor, 0, outer, gpu_running->multiply_group, transposed};
     one.sum = sum_of(&one);
     group->readings[group->reading_count++] = one;
 }
@@ -278,12 +279,10 @@ void cuda_wgmma_fence(void)
     own("wgmma.fence");
 }
 
-// The first lane of a warpgroup counts for all.
 void cuda_wgmma_commit(void)
 {
-    warpgroup *group = own("wgmma.commit_group");
-    if (gpu_running->number % GROUP == 0)
-        group->group++;
+    own("wgmma.commit_group");
+    gpu_running->multiply_group++;
 }
 
 // What was read must still be there when the first thread has waited for it.
@@ -294,7 +293,7 @@ void cuda_wgmma_wait(uint32_t groups)
         uint32_t kept = 0;
         for (uint32_t i = 0; i < group->reading_count; i++) {
             reading *one = &group->readings[i];
-            if (one->group + groups >= group->group)
+            if (one->group + groups >= gpu_running->multiply_group)
                 group->readings[kept++] = *one;
             else if (sum_of(one) != one->sum)
                 sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");

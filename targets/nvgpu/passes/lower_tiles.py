@@ -79,6 +79,7 @@ from xtc_targets.nvgpu.passes._tile_scan import scanned
 from xtc_targets.nvgpu.passes._tile_scatter import combine, scatter
 from xtc_targets.nvgpu.passes._tile_semaphores import lock, release
 from xtc_targets.nvgpu.passes._tile_texts import print_text
+from xtc_targets.nvgpu.passes._tile_wgmma import multiply_add
 from xtc_targets.nvgpu.passes.map_tensors import MAP
 
 _GLOBAL = 1  # memory space
@@ -380,6 +381,20 @@ class _Lowering:
         read = UnitAttr.get() if BoolAttr(op.attributes["read"]).value else None
         nvvm.cp_async_bulk_wait_group(number_of(op, "n"), read=read)
 
+    def wgmma(self, op: Operation) -> None:
+        a, b = (self._view(operand) for operand in list(op.operands)[:2])
+        threads, sums = threads_of(op, self.threads), self.value(op.operands[2])
+        self.values[op.results[0]] = multiply_add(op, a, b, sums, self.thread, threads)
+
+    def wgmma_fence(self, op: Operation) -> None:
+        nvvm.wgmma_fence_aligned()
+
+    def wgmma_commit(self, op: Operation) -> None:
+        nvvm.wgmma_commit_group_sync_aligned()
+
+    def wgmma_wait(self, op: Operation) -> None:
+        nvvm.wgmma_wait_group_sync_aligned(number_of(op, "n"))
+
     def _on_barrier(
         self, op: Operation, function: Callable[[Value, Sequence[Value]], None]
     ) -> None:
@@ -543,7 +558,7 @@ _LOWERINGS: Mapping[str, Callable[[_Lowering, Operation], None]] = MappingProxyT
                 *("broadcast", "reduce", "convert_layout", "item", "block_id", "grid_dim"),
                 *("in_group", "mbarrier_alloc", "mbarrier_arrive", "mbarrier_expect"),
                 *("mbarrier_wait", "fence_proxy", "tensor_map", "tma_load", "tma_store"),
-                *("tma_commit", "tma_wait"),
+                *("tma_commit", "tma_wait", "wgmma", "wgmma_fence", "wgmma_commit", "wgmma_wait"),
             )
         },
     }
