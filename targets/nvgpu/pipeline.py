@@ -163,7 +163,13 @@ def tile_pipeline(options: NvgpuOptions) -> Pipeline:
             Stage("scheduled", (InferTileLayouts(),)),
             # What bulk copies access lies as they want it. Conversions of layouts, which need
             # shared memory too, are known now.
-            Stage("bufferized", (MapTensors(), PlaceTileBuffers(machine.shared_bytes_block))),
+            Stage(
+                "bufferized",
+                (
+                    MapTensors(machine.capability >= (9, 0)),
+                    PlaceTileBuffers(machine.shared_bytes_block),
+                ),
+            ),
             Stage("offloaded", (LowerTiles(), "canonicalize", "cse")),
             lowered(options.platform),
         )

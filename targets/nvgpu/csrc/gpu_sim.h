@@ -45,9 +45,10 @@ typedef struct {
     void *argument;
     gpu_copy *copies; // asynchronous ones in flight, oldest first
     uint32_t copy_count, copy_room, copy_group;
+    uint32_t fences;      // that it made before asynchronous accesses
     const void *mbarrier; // where it waits, for the phase of this parity
     uint32_t parity;
-    uint32_t multiply_group; // multiplications of its warpgroup that are committed
+    uint32_t multiply_group, multiply_waits; // of its warpgroup: groups that it closed, and waits
     gpu_store *stores; // bulk stores in flight, oldest first
     uint32_t store_count, store_room, store_group;
 } gpu_thread;

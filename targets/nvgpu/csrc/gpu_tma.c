@@ -65,26 +65,36 @@ static char *swizzled(char *address, uint32_t swizzle_bytes)
     return (char *)((uintptr_t)address ^ ((uintptr_t)address >> 7 & mask) << 4);
 }
 
+// Copy `nbytes`, at most a chunk, whose elements begin with one of this index.
+static void move_chunk(const cuda_tensor_map *map, char *place, char *global, int64_t index,
+                       uint32_t nbytes, bool store)
+{
+    uint32_t size = map->element_bytes;
+    if (global && index >= 0 && index + nbytes / size <= (int64_t)map->sizes[0]) {
+        char *element = global + index * size;
+        memcpy(store ? element : place, store ? place : element, nbytes);
+        return;
+    }
+    for (uint32_t byte = 0; byte < nbytes; byte += size, index++) {
+        bool inside = global && index >= 0 && index < (int64_t)map->sizes[0];
+        if (inside)
+            memcpy(store ? global + index * size : place + byte,
+                   store ? place + byte : global + index * size, size);
+        else if (!store)
+            memset(place + byte, 0, size);
+    }
+}
+
 // Copy a row of the box, the part of it that is inside of the tensor.
 static void move_row(const box *one, char *row, char *global, bool store)
 {
     const cuda_tensor_map *map = &one->map;
-    uint32_t size = map->element_bytes, each = map->swizzle_bytes ? 16 : size;
-    for (uint32_t at = 0; at < map->box[0] * size; at += each) {
-        char *place = swizzled(row + at, map->swizzle_bytes);
-        uint32_t here = map->box[0] * size - at < each ? map->box[0] * size - at : each;
-        for (uint32_t byte = 0; byte < here; byte += size) {
-            int64_t index = one->coordinates[0] + (int64_t)((at + byte) / size);
-            bool inside = global && index >= 0 && index < (int64_t)map->sizes[0];
-            char *element = inside ? global + index * size : NULL;
-            if (store && inside)
-                memcpy(element, place + byte, size);
-            else if (!store && inside)
-                memcpy(place + byte, element, size);
-            else if (!store)
-                memset(place + byte, 0, size);
-        }
-    }
+    uint32_t size = map->element_bytes, nbytes = map->box[0] * size;
+    uint32_t each = map->swizzle_bytes ? 16 : nbytes;
+    for (uint32_t at = 0; at < nbytes; at += each)
+        move_chunk(map, swizzled(row + at, map->swizzle_bytes), global,
+                   one->coordinates[0] + (int64_t)(at / size), nbytes - at < each ? nbytes - at : each,
+                   store);
 }
 
 // The first byte in global memory of a row, NULL where it lies outside of the tensor.

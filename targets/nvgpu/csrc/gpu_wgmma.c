@@ -40,24 +40,26 @@ void gpu_warpgroups_begin(void)
     for (uint32_t i = 0; i < GROUPS; i++)
         warpgroups[i].came = warpgroups[i].waited = warpgroups[i].reading_count = 0;
     for (uint32_t i = 0; i < gpu_thread_count; i++)
-        gpu_threads[i].multiply_group = 0;
+        gpu_threads[i].multiply_group = gpu_threads[i].multiply_waits = 0;
 }
 
 static warpgroup *own(const char *what)
 {
     gpu_require_thread(what);
-    if (gpu_thread_count % GROUP)
-        sim_fault(0, "%s in a block of %u threads: warpgroups have %u", what, gpu_thread_count, GROUP);
-    return &warpgroups[gpu_running->number / GROUP];
+    uint32_t number = gpu_running->number / GROUP;
+    if ((number + 1) * GROUP > gpu_thread_count)
+        sim_fault(0, "%s by the last %u threads of a block: warpgroups have %u", what,
+                  gpu_thread_count % GROUP, GROUP);
+    return &warpgroups[number];
 }
 
-static uint64_t field(uint64_t descriptor, uint32_t bit)
+static inline uint64_t field(uint64_t descriptor, uint32_t bit)
 {
     return (descriptor >> bit & 0x3fff) << 4;
 }
 
 // Bytes of a row of the pattern in which chunks are swizzled.
-static uint32_t row_bytes(uint64_t descriptor)
+static inline uint32_t row_bytes(uint64_t descriptor)
 {
     static const uint32_t rows[] = {0, 128, 64, 32};
     uint32_t found = rows[descriptor >> 62];
@@ -66,8 +68,10 @@ static uint32_t row_bytes(uint64_t descriptor)
     return found;
 }
 
+static const char *memory; // of the block
+
 // The chunk with element (outer, inner), one of which is a multiple of 8.
-static const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t outer, uint32_t inner)
+static inline const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t outer, uint32_t inner)
 {
     uint32_t row = row_bytes(descriptor), wide = row / 2;
     uint64_t leading = field(descriptor, 16), stride = field(descriptor, 32), offset;
@@ -75,13 +79,22 @@ static const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32_t oute
         offset = outer / wide * leading + inner / 8 * stride + inner % 8 * row + outer % wide * 2;
     else
         offset = outer / 8 * stride + outer % 8 * row + inner * 2;
-    const char *memory = gpu_shared_memory();
     uint64_t begin = (field(descriptor, 0) - (uintptr_t)memory) & 0x3ffff;
     uintptr_t address = (uintptr_t)memory + begin + offset;
     address ^= (address >> 7 & (row / 16 - 1)) << 4;
-    gpu_check_shared((const void *)address, 16, "cuda_wgmma");
-    gpu_proxy_require((const void *)address, 16, "cuda_wgmma");
     return (const uint16_t *)address;
+}
+
+// Stop unless the matrix lies in shared memory, and what threads wrote there is seen.
+static void require_readable(const reading *one)
+{
+    uint32_t outer_step = one->transposed ? CHUNK : 1, inner_step = one->transposed ? 1 : CHUNK;
+    for (uint32_t outer = 0; outer < one->outer; outer += outer_step)
+        for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
+            const void *address = chunk(one->descriptor, one->transposed, outer, inner);
+            gpu_check_shared(address, 16, "cuda_wgmma");
+            gpu_proxy_require(address, 16, "cuda_wgmma");
+        }
 }
 
 static uint64_t sum_of(const reading *one)
@@ -101,6 +114,7 @@ static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, bool
     if (group->reading_count == READINGS)
         sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
     reading one = {descriptor, 0, outer, gpu_running->multiply_group, transposed};
+    require_readable(&one);
     one.sum = sum_of(&one);
     group->readings[group->reading_count++] = one;
 }
@@ -259,6 +273,7 @@ void cuda_wgmma(const cuda_wgmma_operands *operands, float *d)
         operands->steps > STEPS)
         sim_fault(0, "cuda_wgmma of %u columns in %u steps", operands->columns, operands->steps);
     gpu_require_converged("cuda_wgmma");
+    memory = gpu_shared_memory();
     group->operands[mine] = operands;
     group->sums[mine] = d;
     if (++group->came < GROUP) {
@@ -289,19 +304,18 @@ void cuda_wgmma_commit(void)
 void cuda_wgmma_wait(uint32_t groups)
 {
     warpgroup *group = own("wgmma.wait_group");
-    if (group->waited++ == 0) {
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < group->reading_count; i++) {
-            reading *one = &group->readings[i];
-            if (one->group + groups >= gpu_running->multiply_group)
-                group->readings[kept++] = *one;
-            else if (sum_of(one) != one->sum)
-                sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");
-        }
-        group->reading_count = kept;
+    if (++gpu_running->multiply_waits <= group->waited)
+        return;
+    group->waited = gpu_running->multiply_waits;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < group->reading_count; i++) {
+        reading *one = &group->readings[i];
+        if (one->group + groups >= gpu_running->multiply_group)
+            group->readings[kept++] = *one;
+        else if (sum_of(one) != one->sum)
+            sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");
     }
-    if (group->waited == GROUP)
-        group->waited = 0;
+    group->reading_count = kept;
 }
 
 void gpu_warpgroup_deadlock(const gpu_thread *thread)

@@ -33,6 +33,7 @@ ROW_BYTES = 128
 _ROWS = (16, 32, 64)
 _MOST_ROWS = 256  # of a box, "CUDA Driver API", cuTensorMapEncodeTiled
 _MAP = "memref<128xi8, 1>"
+_HOPPER = ("tile.mbarrier_", "tile.tma_", "tile.wgmma", "tile.fence_proxy")
 _COPIES = {"tile.tma_load": (1, 0), "tile.tma_store": (0, 1)}
 """Bulk copies, with the operands that are their shared and their global tensor."""
 
@@ -50,15 +51,31 @@ class MapTensors(Pass):
         "tile.tma_load"(...) {nvgpu.map = 3} : ...
 
     Raises UserError for rows that are neither 16, 32 or 64 bytes nor a multiple of 128.
+    Raises UserError too where a machine has none of these instructions.
+
+    Attributes:
+        bulk: whether it has them.
     """
 
     name: ClassVar[str] = "map-tensors"
+    bulk: bool = True
 
     def run(self, module: Operation) -> None:
         with module.context:
             for kernel in top_level(module):
                 if WARPS in kernel.attributes:
+                    _require(kernel, self.bulk)
                     _arrange(kernel)
+
+
+def _require(kernel: Operation, bulk: bool) -> None:
+    for op in all_operations(kernel):
+        if op.name.startswith(_HOPPER) and not bulk:
+            raise UserError(
+                f"{op.name.partition('.')[2]} is an instruction of sm_90a",
+                where=location_text(op.location),
+                hints=["compile for it: NvgpuOptions(arch='sm_90a')"],
+            )
 
 
 def _arrange(kernel: Operation) -> None:

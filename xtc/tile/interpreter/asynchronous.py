@@ -54,12 +54,14 @@ class Beside:
         stores, store_groups: TMA stores in flight, and how many groups are closed.
         groups: closed groups of multiplications.
         fenced: whether registers are ordered before the next multiplication.
+        reads: what multiplications in flight read: memory, operation and group.
     """
 
     stores: list[_Store] = field(default_factory=list)
     store_groups: int = 0
     groups: int = 0
     fenced: bool = False
+    reads: list[tuple[SharedMemory, int, int]] = field(default_factory=list)
 
 
 class Asynchronous:
@@ -234,6 +236,7 @@ class Asynchronous:
     def _factor(self, op: Operation, number: int, reader: Actor, group: int) -> Array:
         value = self.get(op, number)
         if isinstance(value, SharedMemory):
+            self._mine.reads.append((value, self.number(op), group))
             return self.checker.read_beside(value, self.number(op), "wgmma.mma", reader, group)
         found: Array = value
         return found
@@ -242,10 +245,15 @@ class Asynchronous:
         self._mine.groups += 1
 
     def wgmma_wait(self, op: Operation) -> None:
-        mine = self._mine
+        mine, reader = self._mine, self._beside("wgmma")
         mine.fenced = False
         done = mine.groups - number_of(op, "n")
-        self.actors.current.see_until(self._beside("wgmma").number, done)
+        self.actors.current.see_until(reader.number, done)
+        for memory, op_number, group in mine.reads:
+            if group < done:
+                # A thread knows that its warp has read; of others it knows when all have met.
+                self.checker.read_by_threads(memory, op_number, reader, done)
+        mine.reads = [read for read in mine.reads if read[2] >= done]
 
     # --- the end ---------------------------------------------------------------------------------
 

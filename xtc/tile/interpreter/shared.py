@@ -168,6 +168,13 @@ class Checker:
         ops, times = memory.shadow.reads_of(reader.number)
         ops[memory.places], times[memory.places] = op, time
 
+    def read_by_threads(self, memory: SharedMemory, op: int, reader: Actor, before: int) -> None:
+        """The current threads have each waited for their part of what an actor read."""
+        _, times = memory.shadow.reads_of(reader.number)
+        done = memory.places[times[memory.places] < before]
+        times[done] = _NEVER
+        self._note_read(memory, op, self.actors.current, self.actors.now)
+
     def _require_written(self, memory: SharedMemory, name: str) -> None:
         self._require_landed(memory, f"{name} reads a tensor while a copy writes it")
         never = memory.shadow.writer[memory.places] == _NEVER
