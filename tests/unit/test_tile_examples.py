@@ -62,7 +62,7 @@ def test_nothing_spills(name: str, arch: str) -> None:
         assert needs.warnings == ()
         assert needs.registers <= 128
         assert ("mma.sync" in kernel.ptx) == ("tile.dot" in kernel.ir())
-        assert ("wgmma.mma_async" in kernel.ptx) == ("tile.wgmma\"" in kernel.ir())
+        assert ("wgmma.mma_async" in kernel.ptx) == ('tile.wgmma"' in kernel.ir())
         assert ("cp.async.c" in kernel.ptx) == ("tile.copy_async" in kernel.ir())
 
 

@@ -21,7 +21,7 @@
 typedef struct {
     uint64_t descriptor, sum;
     uint32_t outer, group;
-    bool transposed; // the outer dimension is the dense one
+    bool transposed; // the outer dimension is dense in memory
 } reading;
 
 typedef struct {
@@ -86,24 +86,24 @@ static inline const uint16_t *chunk(uint64_t descriptor, bool transposed, uint32
 }
 
 // Stop unless the matrix lies in shared memory, and what threads wrote there is seen.
-static void require_readable(const reading *one)
+static void require_readable(const reading *matrix)
 {
-    uint32_t outer_step = one->transposed ? CHUNK : 1, inner_step = one->transposed ? 1 : CHUNK;
-    for (uint32_t outer = 0; outer < one->outer; outer += outer_step)
+    uint32_t outer_step = matrix->transposed ? CHUNK : 1, inner_step = matrix->transposed ? 1 : CHUNK;
+    for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
         for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
-            const void *address = chunk(one->descriptor, one->transposed, outer, inner);
+            const void *address = chunk(matrix->descriptor, matrix->transposed, outer, inner);
             gpu_check_shared(address, 16, "cuda_wgmma");
             gpu_proxy_require(address, 16, "cuda_wgmma");
         }
 }
 
-static uint64_t sum_of(const reading *one)
+static uint64_t sum_of(const reading *matrix)
 {
     uint64_t sum = 0, words[2];
-    uint32_t outer_step = one->transposed ? CHUNK : 1, inner_step = one->transposed ? 1 : CHUNK;
-    for (uint32_t outer = 0; outer < one->outer; outer += outer_step)
+    uint32_t outer_step = matrix->transposed ? CHUNK : 1, inner_step = matrix->transposed ? 1 : CHUNK;
+    for (uint32_t outer = 0; outer < matrix->outer; outer += outer_step)
         for (uint32_t inner = 0; inner < STEP; inner += inner_step) {
-            memcpy(words, chunk(one->descriptor, one->transposed, outer, inner), sizeof words);
+            memcpy(words, chunk(matrix->descriptor, matrix->transposed, outer, inner), sizeof words);
             sum = (sum ^ words[0]) * 0x9e3779b97f4a7c15u + words[1];
         }
     return sum;
@@ -113,10 +113,10 @@ static void remember(warpgroup *group, uint64_t descriptor, uint32_t outer, bool
 {
     if (group->reading_count == READINGS)
         sim_fault(0, "a warpgroup has more than %u matrices to wait for", READINGS);
-    reading one = {descriptor, 0, outer, gpu_running->multiply_group, transposed};
-    require_readable(&one);
-    one.sum = sum_of(&one);
-    group->readings[group->reading_count++] = one;
+    reading matrix = {descriptor, 0, outer, gpu_running->multiply_group, transposed};
+    require_readable(&matrix);
+    matrix.sum = sum_of(&matrix);
+    group->readings[group->reading_count++] = matrix;
 }
 
 static void read_a(const cuda_wgmma_operands *given, uint32_t step)
@@ -309,10 +309,10 @@ void cuda_wgmma_wait(uint32_t groups)
     group->waited = gpu_running->multiply_waits;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < group->reading_count; i++) {
-        reading *one = &group->readings[i];
-        if (one->group + groups >= gpu_running->multiply_group)
-            group->readings[kept++] = *one;
-        else if (sum_of(one) != one->sum)
+        reading *matrix = &group->readings[i];
+        if (matrix->group + groups >= gpu_running->multiply_group)
+            group->readings[kept++] = *matrix;
+        else if (sum_of(matrix) != matrix->sum)
             sim_fault(0, "shared memory that cuda_wgmma reads was written before wgmma.wait_group");
     }
     group->reading_count = kept;
